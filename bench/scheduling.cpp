@@ -1,0 +1,111 @@
+#include <benchmark/benchmark.h>
+
+#include "support.hpp"
+
+// Decisions per second through the public schedule_cycle and confirm: exact, every node considered, default profile.
+namespace {
+
+using namespace gangsched;
+
+/// nodes, pods, classes
+void scheduling_basic(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const int pods = static_cast<int>(state.range(1));
+  const int classes = static_cast<int>(state.range(2));
+  double adding = 0;
+  bench::run_result last;
+  engine_statistics counted;
+  for (auto _ : state) {
+    cluster cluster = bench::mixed_nodes(nodes);
+    const double start = bench::cpu_seconds();
+    bench::add_pods(cluster, pods, classes);
+    adding = bench::cpu_seconds() - start;
+    scheduler scheduler{cluster, profiles::kube_default()};
+    last = bench::drain(cluster, scheduler, static_cast<std::size_t>(pods));
+    counted = scheduler.statistics();
+    state.SetIterationTime(last.seconds);
+    if (last.bound != static_cast<std::size_t>(pods)) state.SkipWithError("not every pod was placed");
+  }
+  const double scheduled = static_cast<double>(last.bound);
+  state.counters["pods/s"] = benchmark::Counter(scheduled * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["ns/pod"] = last.seconds * 1e9 / scheduled;
+  state.counters["add ns/pod"] = adding * 1e9 / static_cast<double>(pods);
+  state.counters["allocs/cycle"] = 2.0 * static_cast<double>(last.steady_allocations) / scheduled;
+  state.counters["opaque"] = static_cast<double>(counted.opaque_evaluations);
+  state.counters["rows/pod"] = static_cast<double>(counted.rows_evaluated) / scheduled;
+}
+BENCHMARK(scheduling_basic)
+    ->Name("SchedulingBasic")
+    ->ArgNames({"nodes", "pods", "classes"})
+    ->Args({5000, 50000, 1})
+    ->Args({5000, 50000, 10})
+    ->Args({1000, 20000, 1})
+    ->Args({10000, 50000, 1})
+    ->Args({100000, 50000, 1})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// 1,000 gangs of 64 on 10,000 nodes of 8 GPUs: all fit.
+void gang_scheduling(benchmark::State& state) {
+  const int size = static_cast<int>(state.range(0));
+  const int gangs = static_cast<int>(state.range(1));
+  double seconds = 0;
+  std::size_t bound = 0;
+  for (auto _ : state) {
+    cluster cluster;
+    for (int i = 0; i < 10000; ++i) {
+      bench::must(cluster.add_node({.name = "node-" + std::to_string(i),
+                                    .allocatable = {{"cpu", 96}, {"memory", bench::mebi(1 << 20)}, {"pods", 110}, {"nvidia.com/gpu", 8}}}));
+    }
+    for (int g = 0; g < gangs; ++g) {
+      const group_id group = bench::must(cluster.add_group({.name = "train-" + std::to_string(g), .policy = gang{.min_count = size}}));
+      for (int m = 0; m < size; ++m) {
+        pod_spec pod;
+        pod.name = "train-" + std::to_string(g) + "-" + std::to_string(m);
+        pod.group = group;
+        pod.containers = {{.requests = {{"cpu", 8}, {"memory", bench::mebi(65536)}, {"nvidia.com/gpu", 1}}}};
+        bench::must(cluster.add_pod(pod));
+      }
+    }
+    scheduler scheduler{cluster, profiles::kube_default()};
+    const bench::run_result run = bench::drain(cluster, scheduler, static_cast<std::size_t>(size * gangs));
+    seconds = run.seconds;
+    bound = run.bound;
+    state.SetIterationTime(seconds);
+    if (bound != static_cast<std::size_t>(size * gangs)) state.SkipWithError("not every gang was placed");
+  }
+  state.counters["pods/s"] = benchmark::Counter(static_cast<double>(bound) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["us/gang"] = seconds * 1e6 / gangs;
+}
+BENCHMARK(gang_scheduling)
+    ->Name("GangScheduling")
+    ->ArgNames({"size", "gangs"})
+    ->Args({64, 1000})
+    ->Args({1024, 50})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// Pods that fit nowhere: what a rejection costs once the class is known.
+void unschedulable(benchmark::State& state) {
+  double seconds = 0;
+  const int pods = 10000;
+  for (auto _ : state) {
+    cluster cluster = bench::mixed_nodes(5000);
+    for (int i = 0; i < pods; ++i) {
+      bench::must(cluster.add_pod({.name = "giant-" + std::to_string(i), .containers = {{.requests = {{"cpu", 1000}}}}}));
+    }
+    scheduler scheduler{cluster, profiles::kube_default()};
+    const bench::run_result run = bench::drain(cluster, scheduler, 0);
+    seconds = run.seconds;
+    state.SetIterationTime(seconds);
+    if (scheduler.counts().unschedulable != static_cast<std::size_t>(pods)) state.SkipWithError("some pod was placed");
+  }
+  state.counters["ns/rejection"] = seconds * 1e9 / pods;
+}
+BENCHMARK(unschedulable)->Name("Unschedulable")->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

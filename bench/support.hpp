@@ -1,0 +1,34 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "gangsched/gangsched.hpp"
+
+/// What the benchmarks share: clusters of known shape, and a count of allocations.
+namespace bench {
+
+/// Calls of operator new since the program began.
+[[nodiscard]] std::size_t allocations() noexcept;
+
+/// @p nodes nodes of 20 shapes (cpu, memory, labels and taints differ) with 20 different loads on them.
+gangsched::cluster mixed_nodes(int nodes);
+/// @p pods pending pods of @p classes classes, alternating; each tolerates nothing and prefers one zone.
+void add_pods(gangsched::cluster& cluster, int pods, int classes);
+
+/// CPU time of this process: what other processes do does not count.
+[[nodiscard]] double cpu_seconds();
+
+/// Schedules and confirms everything that is pending.
+struct run_result {
+  std::size_t bound = 0;
+  double seconds = 0;
+  std::size_t steady_allocations = 0;  ///< in the second half of the cycles
+};
+run_result drain(gangsched::cluster& cluster, gangsched::scheduler& scheduler, std::size_t expected);
+
+[[nodiscard]] gangsched::quantity mebi(std::int64_t amount);
+/// The value, or the program ends with the error's text.
+template <class T>
+T must(gangsched::result<T> r);
+
+}  // namespace bench

@@ -1,0 +1,25 @@
+include(CMakePackageConfigHelpers)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gangsched)
+
+install(TARGETS gangsched gangsched_header_only EXPORT gangsched-targets
+  RUNTIME COMPONENT gangsched-runtime
+  LIBRARY COMPONENT gangsched-runtime NAMELINK_COMPONENT gangsched-development
+  ARCHIVE COMPONENT gangsched-development
+  FILE_SET HEADERS COMPONENT gangsched-development)
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gangsched/src COMPONENT gangsched-development
+  FILES_MATCHING PATTERN "*.[ch]pp")
+install(EXPORT gangsched-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
+
+configure_package_config_file(cmake/gangsched-config.cmake.in gangsched-config.cmake INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(gangsched-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/gangsched-config.cmake ${PROJECT_BINARY_DIR}/gangsched-config-version.cmake
+  DESTINATION ${config_dir} COMPONENT gangsched-development)
+
+file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /.)
+string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+set(pc_definitions $<$<STREQUAL:${library_type},SHARED_LIBRARY>:-DGANGSCHED_SHARED>)
+configure_file(cmake/gangsched.pc.in gangsched.pc.gen @ONLY)
+file(GENERATE OUTPUT gangsched.pc INPUT ${PROJECT_BINARY_DIR}/gangsched.pc.gen)
+install(FILES ${PROJECT_BINARY_DIR}/gangsched.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT gangsched-development)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gangsched-development)

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <concepts>
+#include <iterator>
+
+#include "replay/report.hpp"
+#include "replay/text.hpp"
+
+namespace replay {
+namespace {
+
+class json_writer {
+ public:
+  void open(std::string_view key = {}) {
+    begin(key);
+    text_ += '{';
+    ++depth_;
+    first_ = true;
+  }
+  void close() {
+    --depth_;
+    if (!first_) new_line();
+    text_ += '}';
+    first_ = false;
+  }
+  template <std::integral T>
+  void field(std::string_view key, T value) {
+    begin(key);
+    text_ += std::to_string(value);
+  }
+  void field(std::string_view key, double value) {
+    begin(key);
+    fmt::format_to(std::back_inserter(text_), "{:.9g}", value);
+  }
+  void field(std::string_view key, std::string_view value) {
+    begin(key);
+    quote(value);
+  }
+  [[nodiscard]] std::string take() { return std::move(text_ += '\n'); }
+
+ private:
+  void begin(std::string_view key) {
+    if (depth_ == 0) return;
+    if (!first_) text_ += ',';
+    first_ = false;
+    new_line();
+    quote(key);
+    text_ += ": ";
+  }
+  void new_line() {
+    text_ += '\n';
+    text_.append(depth_ * 2, ' ');
+  }
+  void quote(std::string_view value) {
+    text_ += '"';
+    for (const char c : value) {
+      if (c == '"' || c == '\\')
+        (text_ += '\\') += c;
+      else if (static_cast<unsigned char>(c) < 0x20)
+        fmt::format_to(std::back_inserter(text_), "\\u{:04x}", static_cast<unsigned>(c));
+      else
+        text_ += c;
+    }
+    text_ += '"';
+  }
+
+  std::string text_;
+  std::size_t depth_ = 0;
+  bool first_ = true;
+};
+
+void write(json_writer& out, std::string_view key, const fates& of) {
+  out.open(key);
+  out.field("arrived", of.arrived);
+  out.field("placed", of.placed());
+  out.field("finished", of.finished);
+  out.field("running", of.running);
+  out.field("holding", of.holding);
+  out.field("waiting", of.waiting);
+  out.field("left", of.left);
+  out.close();
+}
+
+void write(json_writer& out, std::string_view key, const std::map<std::string, rejection>& reasons) {
+  out.open(key);
+  for (const auto& [reason, why] : reasons) out.field(reason, why.count);
+  out.close();
+}
+
+void write(json_writer& out, const workload& work, const outcome& of) {
+  write(out, "pods", of.pods);
+  write(out, "jobs", of.jobs);
+  write(out, "gangs", of.multi);
+  out.open("partial");
+  out.field("ever", of.partial.ever);
+  out.field("at_once", of.partial.at_once);
+  out.field("at_end", of.partial.at_end);
+  out.field("idle_gpu_hours", of.partial.idle_gpu_hours);
+  out.field("deadlock_seconds", seconds_of(of.partial.deadlock));
+  out.field("longest_deadlock_seconds", seconds_of(of.partial.longest_deadlock));
+  out.close();
+  const load mean = load_between(of, of.first_arrival, of.last_arrival);
+  out.open("load");  // from the first arrival to the last
+  out.field("computing", mean.computing);
+  out.field("idle", mean.idle);
+  out.field("peak", peak_load(of));
+  out.close();
+  out.open("waiting_seconds");
+  for (std::size_t size = 0; size < work.sizes.size(); ++size) {
+    const wait_figures w = figures_of(of.waits[size]);
+    if (w.count == 0) continue;
+    out.open(work.sizes[size]);
+    out.field("count", w.count);
+    out.field("mean", w.mean);
+    out.field("p50", w.p50);
+    out.field("p99", w.p99);
+    out.close();
+  }
+  out.close();
+  out.field("rejected_attempts", of.rejected_attempts);
+  write(out, "first_rejections", of.rejections);
+  write(out, "still_waiting", of.still_waiting);
+  out.field("end_seconds", seconds_of(of.end - of.first_arrival));
+  out.open("speed");
+  out.field("calls", of.calls.count());
+  out.field("decisions", of.decisions);
+  out.field("scheduling_seconds", of.scheduling_seconds);
+  out.field("decisions_per_second",
+            of.scheduling_seconds > 0 ? static_cast<double>(of.decisions) / of.scheduling_seconds : 0.0);
+  out.field("call_p50_ns", of.calls.percentile(0.50));
+  out.field("call_p99_ns", of.calls.percentile(0.99));
+  out.field("wall_seconds", of.wall_seconds);
+  out.close();
+}
+
+}  // namespace
+
+std::string json_report(const std::vector<chapter>& all) {
+  json_writer out;
+  out.open();
+  for (const chapter& one : all) {
+    out.open(one.name);
+    out.field("source", one.work.source);
+    out.field("nodes", one.work.nodes.size());
+    out.field("gpus", one.work.gpu_milli / 1000);
+    out.field("profile", one.profile == profile_choice::pack ? "pack" : "spread");
+    out.field("seed", one.seed);
+    for (const outcome& o : one.outcomes) {
+      std::string key{name_of(o.gangs)};
+      for (char& c : key) c = c == ' ' ? '_' : c;
+      out.open(one.outcomes.size() > 1 ? key : "result");
+      write(out, one.work, o);
+      out.close();
+    }
+    out.close();
+  }
+  out.field("peak_memory_mib", peak_memory_mib());
+  out.close();
+  return out.take();
+}
+
+}  // namespace replay

@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "replay/host.hpp"
+
+namespace replay {
+
+struct command_line {
+  std::string nodes, pods;  ///< files of openb; empty: generated
+  std::string gangs;        ///< file of philly
+  double speed = 1;
+  bool stay = false;
+  std::int64_t gpus = 0;
+  std::int64_t spread = 60;
+  profile_choice profile = profile_choice::pack;
+  std::uint64_t seed = 1;
+  bool json = false;
+
+  [[nodiscard]] bool generated() const { return nodes.empty() && gangs.empty(); }
+};
+
+/// What the command line says; or, when there is nothing to run (--help, a mistake), the exit code.
+struct parsed {
+  command_line options;
+  std::optional<int> exit_code;
+};
+[[nodiscard]] parsed parse(int argc, char** argv);
+
+}  // namespace replay

@@ -1,0 +1,120 @@
+#include "replay/philly.hpp"
+
+#include <fmt/format.h>
+#include <gangsched/model/validate.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "replay/csv.hpp"
+
+namespace replay::philly {
+namespace {
+
+using gangsched::quantity;
+using namespace gangsched::literals;
+
+constexpr const char* gpu = "nvidia.com/gpu";
+constexpr std::int64_t most_workers = 4096;
+
+enum size : std::uint32_t { one, two, four, eight, other };
+
+std::uint32_t size_of(std::int64_t workers) {
+  switch (workers) {
+    case 1: return one;
+    case 2: return two;
+    case 4: return four;
+    case 8: return eight;
+    default: return other;
+  }
+}
+
+/// The most GPUs that the jobs would use on average over a quarter of the time from the first arrival to the last, were each job to
+/// start at once.
+double demand_in_busiest_quarter(const trace& from, double speed) {
+  constexpr std::size_t steps = 400, quarter = steps / 4;
+  const auto [first, last] = std::ranges::minmax(from.jobs, {}, &training::arrival);
+  const double begin = static_cast<double>(first.arrival) / speed;
+  const double step = std::max(1.0, static_cast<double>(last.arrival) / speed - begin) / steps;
+  std::array<double, steps> used{};  // GPU seconds by step
+  for (const training& t : from.jobs) {
+    const double start = static_cast<double>(t.arrival) / speed - begin;
+    const double end = start + static_cast<double>(t.duration);
+    for (auto i = static_cast<std::size_t>(start / step); i < steps && static_cast<double>(i) * step < end; ++i) {
+      const double within =
+          std::min(end, static_cast<double>(i + 1) * step) - std::max(start, static_cast<double>(i) * step);
+      used[i] += static_cast<double>(t.workers) * within;
+    }
+  }
+  double most = 0;
+  for (std::size_t i = 0; i + quarter <= steps; ++i) {
+    const auto window = used.begin() + static_cast<std::ptrdiff_t>(i);
+    most = std::max(most, std::accumulate(window, window + quarter, 0.0));
+  }
+  return most / (step * quarter);
+}
+
+std::int64_t suitable_gpus(const trace& from, double speed) {
+  const double nodes = demand_in_busiest_quarter(from, speed) / default_load / static_cast<double>(gpus_per_node);
+  const std::int64_t largest = std::ranges::max(from.jobs, {}, &training::workers).workers;
+  const std::int64_t least = (largest + gpus_per_node - 1) / gpus_per_node;
+  return std::max(least, static_cast<std::int64_t>(std::lround(std::min(nodes, 100'000.0)))) * gpus_per_node;
+}
+
+}  // namespace
+
+trace read(const std::string& path) {
+  csv_file file{path};
+  const auto name = file.find("job");
+  const auto arrival = file.find("arrival_s");
+  const auto workers = file.find("workers");
+  const auto duration = file.find("duration_s");
+  trace to;
+  to.source = std::filesystem::path{path}.filename().string();
+  while (file.next()) {
+    to.jobs.push_back({.name = file.unique(name),
+                       .arrival = file.number(arrival, 0, most_seconds),
+                       .workers = file.number(workers, 1, most_workers),
+                       .duration = file.number(duration, 0, most_seconds)});
+    if (const auto failure = gangsched::check(gangsched::group_spec{.name = to.jobs.back().name})) {
+      file.fail(name, failure->reason);
+    }
+  }
+  return to;
+}
+
+workload to_workload(const trace& from, const options& how) {
+  const std::int64_t gpus = how.gpus > 0 ? how.gpus : suitable_gpus(from, how.speed);
+  workload to;
+  to.source = from.source;
+  to.gpu_resource = gpu;
+  to.gpu_milli = gpus * 1000;
+  to.sizes = {"1 worker", "2 workers", "4 workers", "8 workers", "other"};
+  to.spread = std::chrono::seconds{how.spread};
+  for (std::int64_t left = gpus; left > 0; left -= gpus_per_node) {
+    to.nodes.push_back(
+        {.name = fmt::format("node-{:04}", to.nodes.size()),
+         .allocatable = {
+             {"cpu", 96}, {"memory", "768Gi"_q}, {"pods", 110}, {gpu, quantity{std::min(left, gpus_per_node)}}}});
+  }
+
+  gangsched::pod_spec worker;
+  worker.containers.push_back({.requests = {{"cpu", 8}, {"memory", "64Gi"_q}, {gpu, 1}}});
+  for (std::uint32_t size = 0; size < to.sizes.size(); ++size) {
+    to.shapes.push_back({.pod = worker, .gpu_milli = 1000, .size = size});
+  }
+  for (const training& t : from.jobs) {
+    to.jobs.push_back({.name = t.name,
+                       .shape = size_of(t.workers),
+                       .workers = static_cast<std::uint32_t>(t.workers),
+                       .arrival = arrival_at(t.arrival, how.speed),
+                       .lifetime = std::chrono::seconds{t.duration}});
+  }
+  std::ranges::stable_sort(to.jobs, {}, &job::arrival);
+  return to;
+}
+
+}  // namespace replay::philly

@@ -1,0 +1,44 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <utility>
+
+namespace gangsched {
+
+/// A dense row of a table. Rows are never renumbered; a freed row is reused with a new generation.
+using row_t = std::uint32_t;
+inline constexpr row_t no_row = 0xffffffffu;
+
+/// A strong id: a row and the generation it had when the id was made, so that an id of a removed object is recognised.
+/// A default-made id names nothing. Ids made inside a discarded transaction are void.
+template <class Tag>
+struct id {
+  row_t row = no_row;
+  std::uint32_t generation = 0;
+
+  constexpr explicit operator bool() const noexcept { return row != no_row; }
+  friend constexpr auto operator<=>(const id&, const id&) noexcept = default;
+
+  template <class Hash>
+  friend Hash AbslHashValue(Hash hash, const id& value) {
+    return Hash::combine(std::move(hash), value.row, value.generation);
+  }
+};
+
+using node_id = id<struct node_tag>;
+using pod_id = id<struct pod_tag>;
+using group_id = id<struct group_tag>;
+
+/// An interned string of one cluster's `interner`; 0 is the empty string.
+struct symbol {
+  std::uint32_t value = 0;
+  constexpr explicit operator bool() const noexcept { return value != 0; }
+  friend constexpr auto operator<=>(const symbol&, const symbol&) noexcept = default;
+
+  template <class Hash>
+  friend Hash AbslHashValue(Hash hash, const symbol& name) {
+    return Hash::combine(std::move(hash), name.value);
+  }
+};
+
+}  // namespace gangsched

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+
+#include "gangsched/core/id.hpp"
+
+namespace gangsched {
+
+/// What a hook says. Same codes and meaning as kube-scheduler's framework.
+enum class code : std::uint8_t {
+  success = 0,
+  error = 1,          ///< the hook itself failed; the pod is retried with error backoff
+  unschedulable = 2,  ///< rejected; removing pods may help
+  unresolvable = 3,   ///< rejected; removing pods cannot help (UnschedulableAndUnresolvable)
+  wait = 4,           ///< permit and placement_feasible only
+  skip = 5,           ///< pre_filter / pre_score: nothing to do for this pod; bind: not mine
+  pending = 6,        ///< rejected, waits for something outside; the next event that can help skips the backoff
+};
+
+/// A code and why: a text with static storage and, where the reason is about a named thing, that name ("Insufficient " + cpu).
+/// Trivially copyable; text is only put together when somebody asks (`explain`).
+struct status {
+  gangsched::code code = gangsched::code::success;
+  symbol detail{};               ///< appended to `reason`
+  const char* reason = nullptr;  ///< static storage
+
+  static constexpr status success() noexcept { return {}; }
+  static constexpr status skip() noexcept { return {gangsched::code::skip, {}, nullptr}; }
+  static constexpr status wait(const char* why = nullptr) noexcept { return {gangsched::code::wait, {}, why}; }
+  static constexpr status pending(const char* why) noexcept { return {gangsched::code::pending, {}, why}; }
+  static constexpr status error(const char* why) noexcept { return {gangsched::code::error, {}, why}; }
+  static constexpr status unschedulable(const char* why, symbol about = {}) noexcept {
+    return {gangsched::code::unschedulable, about, why};
+  }
+  static constexpr status unresolvable(const char* why, symbol about = {}) noexcept {
+    return {gangsched::code::unresolvable, about, why};
+  }
+
+  [[nodiscard]] constexpr bool ok() const noexcept { return code == gangsched::code::success; }
+  /// unschedulable, unresolvable or pending
+  [[nodiscard]] constexpr bool rejected() const noexcept {
+    return code == gangsched::code::unschedulable || code == gangsched::code::unresolvable ||
+           code == gangsched::code::pending;
+  }
+};
+
+}  // namespace gangsched

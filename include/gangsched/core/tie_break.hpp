@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "gangsched/core/hash.hpp"
+#include "gangsched/core/id.hpp"
+
+namespace gangsched {
+
+/// How one of several best nodes is chosen.
+enum class tie_rule : std::uint8_t {
+  uniform,     ///< uniformly by seed (default)
+  lowest_row,  ///< the node added first among the tied (by row)
+  kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
+};
+
+/// The uniform rule, a pure function of (seed, decision, the set of tied rows, how many rows there are); never of the order in
+/// which an index happens to hold the set. Sets of n rows with n² ≥ rows: draw rows until one is in the set (uniform by
+/// rejection, rows/n draws on average). Smaller sets: the row with the smallest hash (uniform as well, n hashes).
+/// Either way O(√rows). @p contains(row) tells membership, @p each(visit) calls visit(row) for every member in any order;
+/// @p count is how many there are. An empty set gives no_row.
+template <class Contains, class Each>
+[[nodiscard]] row_t break_tie(std::uint64_t seed, std::uint64_t decision, std::uint64_t count, row_t rows,
+                              Contains&& contains, Each&& each) {
+  if (count == 0) return no_row;
+  const std::uint64_t key = mix64(seed ^ mix64(decision));
+  if (count * count >= rows) {
+    for (std::uint64_t draw = 0;; ++draw) {
+      __extension__ using wide = unsigned __int128;
+      const auto row = static_cast<row_t>((wide{mix64(key + draw)} * rows) >> 64);
+      if (contains(row)) return row;
+    }
+  }
+  row_t best = no_row;
+  std::uint64_t least = 0;
+  each([&](row_t row) {
+    const std::uint64_t hash = mix64(key ^ mix64(row));
+    if (best == no_row || hash < least || (hash == least && row < best)) {
+      best = row;
+      least = hash;
+    }
+  });
+  return best;
+}
+
+}  // namespace gangsched

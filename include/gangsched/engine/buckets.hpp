@@ -1,0 +1,88 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+
+namespace gangsched::engine {
+
+/// The set of scores that some row has, with its maximum in O(1): a tree of 64-bit words, three levels, up to 2^18 scores.
+class score_set {
+ public:
+  static constexpr std::int64_t limit = std::int64_t{1} << 18;
+
+  explicit score_set(std::size_t scores = 0) : words_((scores + 63) / 64), upper_((words_.size() + 63) / 64) {}
+  void set(std::size_t score) noexcept {
+    words_[score >> 6] |= bit(score);
+    upper_[score >> 12] |= bit(score >> 6);
+    top_ |= bit(score >> 12);
+  }
+  void reset(std::size_t score) noexcept {
+    if ((words_[score >> 6] &= ~bit(score)) != 0) return;
+    if ((upper_[score >> 12] &= ~bit(score >> 6)) != 0) return;
+    top_ &= ~bit(score >> 12);
+  }
+  /// The set must not be empty.
+  [[nodiscard]] std::size_t max() const noexcept {
+    const std::size_t a = highest(top_);
+    const std::size_t b = (a << 6) | highest(upper_[a]);
+    return (b << 6) | highest(words_[b]);
+  }
+
+ private:
+  static constexpr std::uint64_t bit(std::size_t i) noexcept { return std::uint64_t{1} << (i & 63); }
+  static std::size_t highest(std::uint64_t word) noexcept { return 63u - static_cast<std::size_t>(std::countl_zero(word)); }
+  std::vector<std::uint64_t> words_, upper_;
+  std::uint64_t top_ = 0;
+};
+
+/// The feasible rows of one group, by score: a bucket is a doubly linked list through arrays that all groups of the class share,
+/// so that moving a row never allocates.
+struct bucket_links {
+  std::vector<row_t> next, prev;
+  void grow(row_t rows) {
+    if (next.size() < rows) next.resize(rows, no_row), prev.resize(rows, no_row);
+  }
+};
+
+class buckets {
+ public:
+  explicit buckets(std::size_t scores) : heads_(scores, no_row), sizes_(scores, 0), set_(scores) {}
+
+  [[nodiscard]] std::uint32_t population() const noexcept { return population_; }
+  /// The best score; there must be a row.
+  [[nodiscard]] std::size_t best() const noexcept { return set_.max(); }
+  [[nodiscard]] std::uint32_t size(std::size_t score) const noexcept { return sizes_[score]; }
+  [[nodiscard]] row_t head(std::size_t score) const noexcept { return heads_[score]; }
+
+  void insert(bucket_links& links, row_t row, std::size_t score) noexcept {
+    const row_t head = heads_[score];
+    links.next[row] = head;
+    links.prev[row] = no_row;
+    if (head != no_row) links.prev[head] = row;
+    else set_.set(score);
+    heads_[score] = row;
+    ++sizes_[score];
+    ++population_;
+  }
+  void erase(bucket_links& links, row_t row, std::size_t score) noexcept {
+    const row_t next = links.next[row];
+    const row_t prev = links.prev[row];
+    if (next != no_row) links.prev[next] = prev;
+    if (prev != no_row) links.next[prev] = next;
+    else heads_[score] = next;
+    --sizes_[score];
+    --population_;
+    if (heads_[score] == no_row) set_.reset(score);
+  }
+
+ private:
+  std::vector<row_t> heads_;
+  std::vector<std::uint32_t> sizes_;
+  score_set set_;
+  std::uint32_t population_ = 0;
+};
+
+}  // namespace gangsched::engine

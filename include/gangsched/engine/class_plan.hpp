@@ -1,0 +1,76 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/framework/kernel_table.hpp"
+
+namespace gangsched::engine {
+
+/// A plugin's hook as far as one class needs it: the plugin, the class's data, and its mark (1 + place among the active filters).
+struct planned {
+  const plugin_entry* plugin = nullptr;
+  void* data = nullptr;
+  std::uint8_t mark = 0;
+};
+
+/// Verdict bytes of a row beside the marks.
+inline constexpr std::uint8_t passes = 0;
+inline constexpr std::uint8_t no_node = 255;
+
+/// The filters that rejected some node, as a set of marks; the 64th and later ones share a bit.
+[[nodiscard]] constexpr std::uint64_t rejector(std::uint8_t mark) noexcept {
+  return std::uint64_t{1} << (mark > 64 ? 63 : mark - 1);
+}
+
+/// The kernel table cut down to what one pod class needs: pre_filter and pre_score have run, skipped hooks are gone, the rest is
+/// sorted by shape.
+struct class_plan {
+  class_id cls = no_class;
+  std::uint32_t generation = 0;
+
+  status rejected;              ///< a pre-filter's word for every node
+  std::string rejected_by;
+  std::string rejection;        ///< its text, where it had to be put together
+  bool narrowed = false;        ///< only `only` can be feasible
+  std::vector<symbol> only;
+  std::string narrowed_by;      ///< plugin names, sorted, for the reason text
+
+  std::vector<planned> filters;         ///< all, in profile order
+  std::vector<planned> local_filters, keyed_filters, opaque_filters;
+  std::vector<planned> scores;          ///< all, in profile order
+  std::vector<planned> local_scores, keyed_scores, opaque_scores;
+  std::vector<planned> cycle_hooks;     ///< pre-filters with cycle_data
+  std::vector<planned> incremental;     ///< those of them that follow trials
+
+  // What of a node the cached parts read.
+  reads filter_facets = reads::nothing;
+  reads score_facets = reads::nothing;
+  reads key_facets = reads::nothing;
+  std::int64_t local_range = 0;  ///< the largest sum of local scores
+  bool opaque = false;           ///< something must be asked about every candidate at every pick
+
+  std::vector<std::shared_ptr<void>> data;  ///< by plugin
+
+  [[nodiscard]] reads cached_facets() const noexcept { return filter_facets | score_facets | key_facets; }
+  /// The number of cached keys of a row: keyed filters first, then keyed scores, opaque ones left out.
+  [[nodiscard]] std::size_t key_count() const noexcept { return cached_filter_keys.size() + cached_score_keys.size(); }
+  std::vector<planned> cached_filter_keys, cached_score_keys;
+
+  [[nodiscard]] hook_context context(const cluster_state& state, const planned& hook, row_t pod) const noexcept {
+    return {&state, &state.classes[cls], pod, hook.data};
+  }
+};
+
+/// Runs the class-level pre_filter and pre_score hooks of @p cls. O(plugins).
+[[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state, class_id cls);
+
+/// Whose pre_filter or pre_score said something else in @p b than in @p a, if any did.
+[[nodiscard]] GANGSCHED_API std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b);
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/class_plan.cpp"
+#endif

@@ -1,0 +1,203 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/engine/picker.hpp"
+#include "gangsched/engine/queue.hpp"
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::engine {
+
+/// Behind `scheduler`: the queue, the picker and the permit room on one cluster, and the rules by which entities move between them.
+/// Rows everywhere; ids and their checks are the facade's.
+class GANGSCHED_API core {
+ public:
+  core(cluster& on, kernel_table profile, const scheduler_options& options);
+
+  // One call of the host each (scheduler.hpp). `now` has been checked.
+  bool schedule(instant now);
+  void permit(instant now);
+  void confirm(row_t pod);
+  std::span<const decision> fail(row_t pod);
+  // (A hook that asks gets what was known when the call began.)
+  [[nodiscard]] std::optional<instant> next_time(bool catch_up = true);
+  [[nodiscard]] queue_counts counts(bool catch_up = true);
+  explanation explain(row_t pod);
+  void restore(row_t pod, std::uint32_t failures, instant since);
+  [[nodiscard]] std::optional<std::string> difference();
+
+  /// Whether the pod waits in the permit room.
+  [[nodiscard]] bool waits(row_t pod) const noexcept;
+  /// What the host said when the pod failed or was rejected last, or nothing.
+  void note(row_t pod, std::string_view text);
+  void allow(row_t pod);
+  void reject(row_t pod);
+
+  [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
+  [[nodiscard]] cluster_state& state() noexcept { return *state_; }
+  [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
+  [[nodiscard]] instant now() const noexcept { return now_; }
+  /// The error that a hook ended the last cycle with, or null; and whose cycle it was.
+  [[nodiscard]] const char* broken() const noexcept { return broken_; }
+  [[nodiscard]] const std::string& broken_object() const noexcept { return broken_object_; }
+
+ private:
+  friend class room_for_plugin;
+  friend class trial_of;
+
+  /// A pod in the permit room.
+  struct waiting {
+    pod_id pod;
+    std::uint64_t plugins;         ///< indices (in order of point::permit) that have not allowed it yet
+    std::vector<instant> deadline; ///< by index
+    std::int64_t score;
+    const char* rejected;          ///< why it is to be sent back, or null
+  };
+  /// The unschedulable pods of one class, in order of their failure, and what rejected them.
+  struct parked_class {
+    struct entry {
+      row_t pod;
+      std::uint32_t ticket;  ///< of the queue when it was parked: void when the pod has moved on
+      std::uint64_t since;   ///< the log's end then: only later changes can help
+    };
+    std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
+    std::uint64_t rejectors = 0;
+    std::vector<entry> pods;
+    std::size_t front = 0;
+    std::size_t compact_at = 64;
+  };
+  /// A group that waits: the classes of its pending members, and what rejected them.
+  struct parked_group {
+    row_t group;
+    std::vector<std::pair<class_id, std::uint32_t>> classes;  ///< with their generations
+    std::uint64_t rejectors;
+    std::uint64_t since;  ///< the log's end when it failed
+    const char* reason = nullptr;  ///< the group's own, if it has one
+  };
+  /// Why a pod was woken: on behalf of its class, by the change at `position`. If it does not need the room, the next of the class gets it.
+  struct wake_call {
+    class_id cls = no_class;
+    std::uint64_t position = 0;
+  };
+  /// A member placed in a group's trial.
+  struct member_place {
+    row_t pod;
+    row_t node;
+    std::int64_t score;
+    std::vector<column_use> uses;
+  };
+  struct group_outcome {
+    status verdict;
+    std::uint64_t rejectors = 0;
+  };
+
+  // core.cpp: what the host did since the last call
+  void absorb();
+  void absorb(const change& record, std::uint64_t position);
+  void start_over();
+  void enqueue(row_t pod, bool fresh);
+  void leave(row_t pod);
+  void set_priority(entity e, std::int32_t priority);
+  void member_left(row_t group);
+  [[nodiscard]] std::int32_t group_priority(row_t group) const;
+  void gate_or_activate(entity e);
+  [[nodiscard]] bool group_rejected(row_t group);
+  [[nodiscard]] bool pod_rejected(row_t pod);
+  [[nodiscard]] entity entity_of(row_t pod) const noexcept;
+  [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
+  void host_released(row_t pod, std::uint32_t generation);
+
+  // wake.cpp: who can be helped
+  void wake_by(const change& record, std::uint64_t position);
+  [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
+  void park(row_t pod, std::uint64_t rejectors);
+  void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
+  [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
+  void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
+  void retry_group(row_t group, bool error);
+  void requeue(row_t pod, bool error);
+  void collect_classes(parked_group& of);
+  void wake_next(const wake_call& why);
+  void pass_on(row_t pod);
+  void hush(std::uint64_t from);
+  void rekey_parked();
+
+  // pod_cycle.cpp
+  bool run(entity e);
+  void run_pod(row_t pod);
+  void place(row_t pod, const picked& where);
+  void reject_pod(row_t pod, const picked& why);
+  bool make_room(row_t pod);
+  void evict(pod_id victim);
+  std::unique_ptr<trial> start_trial();
+  bool take_back_holdings(row_t pod);
+  void call_older_holders(row_t group);
+  bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
+  void unreserve(row_t pod, row_t node);
+  void give_back(row_t pod, std::span<const column_use> uses);
+  void release(row_t pod);
+  [[nodiscard]] std::int64_t holder_rank(row_t group) const;
+
+  // group_cycle.cpp
+  void run_group(row_t group);
+  group_outcome try_members(row_t group, const std::vector<row_t>& members, const std::vector<row_t>* within);
+  [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  std::vector<placement> placements(row_t group, status& said) const;
+  void discard_members();
+  void reject_group(row_t group, const std::vector<row_t>& members, const group_outcome& why);
+  bool make_group_room(row_t group);
+
+  // room.cpp
+  void ask_permit(row_t pod, std::int64_t score);
+  void finish_bind(row_t pod, std::int64_t score, bool waited);
+  void expire_waits();
+  void send_back(row_t pod, const char* reason, bool error);
+  waiting* find_waiting(row_t pod) noexcept;
+  /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
+  [[nodiscard]] bool stands(const waiting& entry) const noexcept;
+
+  decision& decide(decision_kind kind, row_t pod);
+
+  cluster_state* state_;
+  kernel_table table_;
+  scheduler_options options_;
+  engine_statistics statistics_;
+  picker picker_;
+  queue queue_;
+  instant now_{};
+  log_cursor cursor_;
+  std::uint32_t epoch_ = 0;  ///< of the selectors, as the parked lists know it
+  const char* broken_ = nullptr;
+  std::string broken_object_;
+
+  std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
+  std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
+  std::map<pod_id, std::vector<column_use>> uses_;
+  std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
+  std::vector<row_t> stood_in_;               ///< by pod row: the group it stands in the queue with
+  std::vector<wake_call> calls_;                   ///< by pod row: why it was woken, until it is placed or rejected
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> hushed_;  ///< log ranges that undid what the same cycle did: they help nobody
+  std::map<class_id, parked_class> parked_;
+  std::vector<parked_group> parked_groups_;
+  std::vector<member_place> placed_;
+  std::vector<decision> decisions_;
+  std::vector<decision> later_;               ///< revocations that the next call reports
+  std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
+  std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
+  std::vector<decision>* sink_ = &decisions_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/core.cpp"
+#include "gangsched/src/engine/group_cycle.cpp"
+#include "gangsched/src/engine/pod_cycle.cpp"
+#include "gangsched/src/engine/room.cpp"
+#include "gangsched/src/engine/wake.cpp"
+#endif

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "gangsched/core/tie_break.hpp"
+#include "gangsched/model/spec.hpp"
+
+namespace gangsched {
+
+/// Who wakes when a change can help the rejected pods of one class.
+enum class wake_rule : std::uint8_t {
+  one_per_class,  ///< the first of them; each success wakes the next, a failure stops the chain (default)
+  all,            ///< all of them, as in kube-scheduler
+};
+
+/// What happens when an incomplete gang in permit mode cannot place a member because a younger incomplete one holds the room.
+enum class hold_rule : std::uint8_t {
+  older_first,  ///< it takes the younger one's reservations back, youngest first, until the member fits (default)
+  timers_only,  ///< both hold until their timeout, as in kube-scheduler
+};
+
+struct scheduler_options {
+  std::uint64_t seed = 0;  ///< of uniform ties
+  tie_rule ties = tie_rule::uniform;
+  instant initial_backoff = std::chrono::seconds{1};  ///< doubles with every failure …
+  instant max_backoff = std::chrono::seconds{10};     ///< … up to this; 0 turns backoff off
+  instant unschedulable_timeout = std::chrono::minutes{5};  ///< a rejected pod is tried again after this even if nothing changed
+  wake_rule wake = wake_rule::one_per_class;
+  hold_rule holds = hold_rule::older_first;
+  std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
+  bool check_hooks = false;          ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
+};
+
+struct queue_counts {
+  std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
+  std::size_t waiting = 0;  ///< pods in the permit room
+};
+
+struct engine_statistics {
+  std::uint64_t cycles = 0;              ///< entities handled
+  std::uint64_t decisions = 0;           ///< nodes picked or found missing; numbers the tie-breaks
+  std::uint64_t index_builds = 0;        ///< class indexes built from nothing
+  std::uint64_t rows_evaluated = 0;      ///< (class, node) pairs whose local hooks were run again
+  std::uint64_t opaque_evaluations = 0;  ///< calls of opaque hooks
+  std::uint64_t scans = 0;               ///< picks that looked at every candidate
+  std::uint64_t wake_ups = 0;            ///< entities moved out of the unschedulable pool by a change
+};
+
+}  // namespace gangsched

@@ -1,0 +1,100 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gangsched/engine/class_index.hpp"
+#include "gangsched/engine/explanation.hpp"
+#include "gangsched/engine/node_order.hpp"
+#include "gangsched/engine/options.hpp"
+
+namespace gangsched::engine {
+
+/// What the filters and scores say for one pod.
+struct picked {
+  row_t node = no_row;
+  std::int64_t score = 0;
+  std::uint64_t rejectors = 0;  ///< bit mark−1 of every filter that rejected some node
+  status said;                  ///< error, or the pre-filter's word
+};
+
+/// The pod cycle's question: which node? Answers from the class index, or, where something must be asked about every candidate
+/// (opaque hooks, a restricted set of nodes, kube's tie order), by a scan over the candidates. Both end in the same rule:
+/// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
+class GANGSCHED_API picker {
+ public:
+  picker(cluster_state& state, const kernel_table& table, const scheduler_options& options, engine_statistics& statistics);
+
+  /// The best node for @p pod, among @p within (ascending rows) if given. O(groups) from the index, O(candidates · hooks) scanning.
+  picked pick(row_t pod, const std::vector<row_t>* within = nullptr);
+  /// All filters on one node, in profile order.
+  status filter(row_t pod, row_t node);
+  /// The plan of a class, made on first sight.
+  const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
+  /// Whether the local filters of a class pass on a node as it is now.
+  bool passes_locally(class_id cls, row_t node);
+  /// What of the cached differs from what the hooks say now, if anything does.
+  std::optional<std::string> difference();
+  explanation explain(row_t pod);
+  /// For trials: tells cycle-level plugins what was done to a pod.
+  void follow(row_t pod, row_t other, row_t node, bool added);
+  /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick; @p by: whose rejection it is.
+  status begin_cycle(const class_plan& plan, row_t pod, std::string* by = nullptr);
+
+ private:
+  struct cached {
+    class_id cls;
+    std::uint64_t used;
+    std::unique_ptr<class_index> index;
+  };
+  const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
+  class_index& index_of(class_id cls);
+  picked from_index(const class_index& index, row_t pod);
+  picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result);
+  picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within);
+  void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
+  void opaque_filters(const class_plan& plan, row_t pod, picked& result);
+  void opaque_key_filters(const class_plan& plan, row_t pod, picked& result);
+  void opaque_totals(const class_plan& plan, row_t pod, picked& result);
+  row_t break_scan_tie(std::int64_t best, std::uint64_t decision);
+  [[nodiscard]] bool skipped(const planned& hook) const noexcept;
+  void check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result);
+  status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
+  status broken(const class_plan& plan, const row_scores& rows);
+
+  cluster_state* state_;
+  const kernel_table* table_;
+  scheduler_options options_;
+  engine_statistics* statistics_;
+  node_order order_;
+  std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
+  std::vector<cached> indexes_;
+  std::uint64_t clock_ = 0;  // of the least-recently-used rule; not time
+  row_scores scratch_;       // of narrowed classes
+  std::string broken_;       // the text of the last contract error
+  std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
+
+  // Buffers of one pick.
+  std::vector<row_t> candidates_;
+  std::vector<std::uint32_t> population_;   // by group
+  std::vector<std::uint8_t> populated_;     // by group: some candidate is in it
+  std::vector<std::uint8_t> open_;          // by group: and no keyed filter rejects it
+  std::vector<std::int64_t> offset_;        // by group: weighted keyed scores
+  std::vector<std::uint16_t> slot_;         // by group or candidate: its distinct key
+  std::vector<filtered_group> filtered_;
+  std::vector<scored_group> scored_;
+  std::vector<std::int64_t> distinct_;
+  std::vector<std::int64_t> best_of_group_; // by group: the winning score, −1 if it does not win
+  std::vector<std::int64_t> total_;         // by row
+  std::vector<std::int64_t> heap_;
+  std::vector<row_t> heap_rows_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/explain.cpp"
+#include "gangsched/src/engine/picker.cpp"
+#include "gangsched/src/engine/scan.cpp"
+#endif

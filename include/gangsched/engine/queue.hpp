@@ -1,0 +1,128 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/options.hpp"
+#include "gangsched/framework/kernel_table.hpp"
+
+namespace gangsched::engine {
+
+/// What stands in the queue: a pod, or a group whose members are scheduled together.
+struct entity {
+  row_t row = no_row;
+  bool group = false;
+  friend bool operator==(const entity&, const entity&) = default;
+};
+
+enum class place : std::uint8_t {
+  none,           ///< not in the queue: unknown, being scheduled, or placed
+  active,         ///< may be popped
+  backoff,        ///< woken, but its backoff is not over; popped early when nobody is active
+  timed,          ///< waits for its backoff only: after an error, and failed groups
+  unschedulable,  ///< waits for a change that can help
+  gated,          ///< a pre-enqueue hook says no
+};
+
+/// One entity's standing.
+struct queue_item {
+  place where = place::none;
+  std::uint32_t ticket = 0;     ///< changes with every move: entries with an older one are void
+  std::uint32_t failures = 0;   ///< unschedulable attempts
+  std::uint32_t errors = 0;     ///< attempts in a row that ended in an error
+  instant since{};              ///< when it entered, or failed last
+  instant ready{};              ///< when its backoff ends
+  std::uint64_t arrival = 0;
+  std::int32_t priority = 0;
+};
+
+/// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
+/// With a key from the queue sort O(1) per entity that enters in order, O(log n) for one that returns; with a comparator O(log n).
+class GANGSCHED_API queue {
+ public:
+  queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options);
+
+  [[nodiscard]] queue_item& item(entity e);
+  [[nodiscard]] const queue_item* find(entity e) const noexcept;
+
+  /// Puts an entity where it is not yet; from anywhere else it is taken out first.
+  void activate(entity e);
+  void gate(entity e);
+  /// After a failed attempt: waits for a change, or (timed) for its backoff. `members` stretches the backoff of a group: max·√members.
+  void park(entity e, instant now);
+  void retry_later(entity e, instant now, std::size_t members, bool error);
+  /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
+  void wake(entity e, instant now);
+  void take_out(entity e);
+
+  /// The first active entity, else the first whose backoff is cut short; nothing if neither.
+  std::optional<entity> pop();
+  /// Moves everybody whose time has come to active. Returns those that waited too long for a change (5 minutes) the same way.
+  void advance(instant now);
+  /// The earliest time at which `advance` would do something.
+  [[nodiscard]] std::optional<instant> next_time();
+  [[nodiscard]] queue_counts counts() const noexcept;
+  /// What the queue sort sees of an entity.
+  [[nodiscard]] queued describe(entity e, const queue_item& item) const;
+
+ private:
+  struct entry {
+    std::int64_t order;
+    std::uint64_t arrival;
+    entity who;
+    std::uint32_t ticket;
+    [[nodiscard]] bool before(const entry& other) const noexcept {
+      return order != other.order ? order < other.order : arrival < other.arrival;
+    }
+  };
+  /// First in, first out; a vector whose front is dropped in halves.
+  struct fifo {
+    std::vector<entry> entries;
+    std::size_t front = 0;
+    [[nodiscard]] bool empty() const noexcept { return front == entries.size(); }
+    void pop() {
+      if (++front == entries.size()) entries.clear(), front = 0;
+      else if (front > 1024 && front * 2 > entries.size()) {
+        entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
+        front = 0;
+      }
+    }
+  };
+  struct band {
+    fifo in_order;                 ///< entered in the order of the key: the usual case
+    std::vector<entry> returned;   ///< a heap of the others
+  };
+  struct timer {
+    instant when;
+    entity who;
+    std::uint32_t ticket;
+  };
+  static bool later(const timer& a, const timer& b) noexcept {
+    if (a.when != b.when) return a.when > b.when;
+    return a.who.row != b.who.row ? a.who.row > b.who.row : a.who.group && !b.who.group;
+  }
+  [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
+  void move(entity e, queue_item& item, place to);
+  void arm(std::vector<timer>& heap, instant when, entity e, std::uint32_t ticket);
+  void expire(std::vector<timer>& heap, place where, instant now);
+  void clean(std::vector<timer>& heap, place where);
+  std::optional<entity> pop_band(band& from);
+  std::optional<entity> pop_compared();
+  [[nodiscard]] instant backoff(std::uint32_t count, std::size_t members) const noexcept;
+
+  const cluster_state* state_;
+  const plugin_entry* sort_;
+  scheduler_options options_;
+  std::vector<queue_item> pods_, groups_;
+  std::map<std::int64_t, band> bands_;
+  std::vector<std::pair<queued, entry>> compared_;  // a heap, if the sort has only a comparator
+  std::vector<timer> backoff_, timed_;              // heaps
+  fifo parked_;                                     // by `order` = since
+  std::size_t counts_[6] = {};
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/queue.cpp"
+#endif

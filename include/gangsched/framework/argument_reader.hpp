@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+
+namespace gangsched {
+
+/// Turns an `argument` into a plugin's options, strictly: an unknown field or a value of the wrong type is an error that names the
+/// plugin and the path ("args.scoringStrategy.resources[1].weight"). Every call says whether it went well; the first mistake stays.
+class GANGSCHED_API argument_reader {
+ public:
+  using field_visit = std::function<bool(std::string_view name, const argument& value, const std::string& path)>;
+  using item_visit = std::function<bool(const argument& value, const std::string& path)>;
+
+  explicit argument_reader(std::string_view plugin) : object_("plugin " + std::string{plugin}) {}
+
+  /// Visits the fields of the whole argument; none if it is absent. `apiVersion` and `kind` are passed over.
+  bool root(const argument& args, const field_visit& visit);
+  bool fields(const argument& value, const std::string& path, const field_visit& visit);
+  bool items(const argument& value, const std::string& path, const item_visit& visit);
+
+  bool text(const argument& value, const std::string& path, std::string& out);
+  bool texts(const argument& value, const std::string& path, std::vector<std::string>& out);
+  bool number(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, std::int64_t& out);
+
+  /// A field that nobody asked for; and any other mistake. Both are false, to be returned.
+  bool unknown(const std::string& path) { return fail(errc::unknown, path, "there is no such argument"); }
+  bool fail(errc code, const std::string& path, std::string reason);
+
+  /// What went wrong first; only after a call that was false.
+  [[nodiscard]] error failure() && { return std::move(*failure_); }
+
+ private:
+  std::string object_;
+  std::optional<error> failure_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/argument_reader.cpp"
+#endif

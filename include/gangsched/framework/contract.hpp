@@ -1,0 +1,84 @@
+#pragma once
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched::detail {
+
+// One sentence per way to get a hook wrong; the first line of the compiler's output is the sentence.
+#define GANGSCHED_CONTRACT(point_name, named, well_formed, expected)                                                        \
+  static_assert(!P::points::set.has(point::point_name) || (named),                                                          \
+                "gangsched: the plugin lists point::" #point_name " but has no hook for it (misspelt?); expected: " expected); \
+  static_assert(P::points::set.has(point::point_name) || !(named),                                                          \
+                "gangsched: the plugin has a hook for point::" #point_name " but does not list that point in its `points`"); \
+  static_assert(!P::points::set.has(point::point_name) || !(named) || (well_formed),                                        \
+                "gangsched: the hook for point::" #point_name " has the wrong type; expected: " expected)
+
+/// Instantiated for every plugin of a profile before anything else is.
+template <class P>
+consteval bool keeps_contract() {
+  static_assert(std::is_class_v<P> && !std::is_final_v<P>, "gangsched: a plugin is a class that is not final");
+  static_assert(requires { { P::name } -> std::convertible_to<std::string_view>; },
+                "gangsched: a plugin needs `static constexpr std::string_view name`");
+  static_assert(requires { { P::points::set } -> std::convertible_to<point_set>; },
+                "gangsched: a plugin needs `using points = gangsched::implements<gangsched::point::...>`, the points it takes part in");
+  static_assert(std::move_constructible<P>, "gangsched: a plugin must be movable");
+  static_assert(!(has_class_data<P> && has_cycle_data<P>), "gangsched: a plugin has `data` (per class) or `cycle_data`, not both");
+  if constexpr (plugin<P>) {
+    static_assert(P::points::set.bits != 0, "gangsched: a plugin must list at least one point");
+    GANGSCHED_CONTRACT(queue_sort, names_key<P> || names_less<P>, queue_sort_plugin<P>,
+                       "sort_key key(const queued&) const noexcept, or bool less(const queued&, const queued&) const noexcept");
+    GANGSCHED_CONTRACT(pre_enqueue, names_pre_enqueue<P>, pre_enqueue_plugin<P>, "status pre_enqueue(const pod_info&) const");
+    GANGSCHED_CONTRACT(requeue, names_requeue<P>, requeue_plugin<P>, "hint requeue(const event&, const pod_view&) const");
+    GANGSCHED_CONTRACT(pre_filter, names_pre_filter<P>, pre_filter_plugin<P>,
+                       "status pre_filter(const pod_view&, [data&,] [node_names&]) const, or with cycle_data status "
+                       "pre_filter(const pod_info&, const cluster_view&, cycle_data&) const [and add_pod, remove_pod]");
+    GANGSCHED_CONTRACT(filter, names_filter<P> || names_filter_key<P> || names_finish_filter<P>, filter_plugin<P>,
+                       "status filter(const pod_view&, [const data&,] node_view<reads::...>) const, or filter_key and finish_filter");
+    GANGSCHED_CONTRACT(post_filter, names_post_filter<P>, post_filter_plugin<P>,
+                       "victim_plan post_filter(trial&, const pod_info&) const");
+    GANGSCHED_CONTRACT(pre_score, names_pre_score<P>, pre_score_plugin<P>, "status pre_score(const pod_view&, [data&]) const");
+    GANGSCHED_CONTRACT(score, names_score<P> || names_score_key<P> || names_finish_score<P> || names_normalize_score<P>,
+                       score_plugin<P>,
+                       "std::int64_t score(const pod_view&, [const data&,] node_view<reads::...>) const [and void "
+                       "normalize_score(const pod_view&, std::span<scored_group>) const], or score_key and finish_score");
+    GANGSCHED_CONTRACT(reserve, names_reserve<P> || names_unreserve<P>, reserve_plugin<P>,
+                       "status reserve(const reservation&) and void unreserve(const reservation&) noexcept");
+    GANGSCHED_CONTRACT(permit, names_permit<P>, permit_plugin<P>, "permit_verdict permit(const reservation&, permit_room&)");
+    GANGSCHED_CONTRACT(pre_bind, names_pre_bind<P>, pre_bind_plugin<P>, "status pre_bind(const reservation&, decision&)");
+    GANGSCHED_CONTRACT(bind, names_bind<P>, bind_plugin<P>, "status bind(const reservation&, decision&)");
+    GANGSCHED_CONTRACT(post_bind, names_post_bind<P>, post_bind_plugin<P>, "void post_bind(const reservation&) noexcept");
+    GANGSCHED_CONTRACT(group_pre_filter, names_group_pre_filter<P>, group_pre_filter_plugin<P>,
+                       "status group_pre_filter(const group_view&) const");
+    GANGSCHED_CONTRACT(generate_placements, names_generate_placements<P>, generate_placements_plugin<P>,
+                       "status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const");
+    GANGSCHED_CONTRACT(placement_feasible, names_placement_feasible<P>, placement_feasible_plugin<P>,
+                       "status placement_feasible(const group_view&, const group_progress&) const");
+    GANGSCHED_CONTRACT(score_placement, names_score_placement<P>, score_placement_plugin<P>,
+                       "std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const");
+    GANGSCHED_CONTRACT(group_preempt, names_group_preempt<P>, group_preempt_plugin<P>,
+                       "victim_plan group_preempt(trial&, const group_view&) const");
+  }
+  return true;
+}
+#undef GANGSCHED_CONTRACT
+
+/// Whether every listed point is there and of the right type: `lower` compiles for those only, so that the sentence stays alone.
+template <class P>
+inline constexpr bool well_formed = [] {
+  if constexpr (!plugin<P>) {
+    return false;
+  } else {
+    constexpr point_set s = P::points::set;
+    return (!s.has(point::queue_sort) || queue_sort_plugin<P>)&&(!s.has(point::pre_enqueue) || pre_enqueue_plugin<P>)&&(
+        !s.has(point::requeue) || requeue_plugin<P>)&&(!s.has(point::pre_filter) || pre_filter_plugin<P>)&&(
+        !s.has(point::filter) || filter_plugin<P>)&&(!s.has(point::post_filter) || post_filter_plugin<P>)&&(
+        !s.has(point::pre_score) || pre_score_plugin<P>)&&(!s.has(point::score) || score_plugin<P>)&&(
+        !s.has(point::reserve) || reserve_plugin<P>)&&(!s.has(point::permit) || permit_plugin<P>)&&(
+        !s.has(point::pre_bind) || pre_bind_plugin<P>)&&(!s.has(point::bind) || bind_plugin<P>)&&(
+        !s.has(point::post_bind) || post_bind_plugin<P>)&&(!s.has(point::group_pre_filter) || group_pre_filter_plugin<P>)&&(
+        !s.has(point::generate_placements) || generate_placements_plugin<P>)&&(
+        !s.has(point::placement_feasible) || placement_feasible_plugin<P>)&&(
+        !s.has(point::score_placement) || score_placement_plugin<P>)&&(!s.has(point::group_preempt) || group_preempt_plugin<P>);
+  }
+}();
+
+}  // namespace gangsched::detail

@@ -1,0 +1,235 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "gangsched/framework/views.hpp"
+
+/// The types that hooks take and return, beside views and statuses.
+namespace gangsched {
+
+/// Node scores lie in [0, 100] after normalising; weights multiply them afterwards.
+inline constexpr std::int64_t max_node_score = 100;
+
+// --- queue
+
+/// What orders the queue: a pod, or a group as one.
+struct queued {
+  pod_id pod{};      ///< the pod, or a group's first pending member
+  group_id group{};  ///< set if a group stands in the queue as one
+  std::int32_t priority = 0;
+  instant since{};            ///< when it entered the queue, or failed last
+  std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
+};
+
+/// Lower first: by band, then by order, then by arrival. O(1) per pod when few bands are in use.
+struct sort_key {
+  std::int64_t band = 0;
+  std::int64_t order = 0;
+};
+
+/// Whether a change can turn a rejection into success.
+enum class hint : std::uint8_t { skip, queue };
+
+/// A committed change that a rejected pod may wait for.
+struct event {
+  change_kind kind;
+  reads facets;                   ///< what of `node` it touched
+  std::optional<node_info> node;  ///< as it is now; absent if it is gone, or the change is about no node
+  std::optional<pod_info> pod;    ///< the pod that changed, while it exists
+};
+
+// --- scores
+
+/// One value that a plugin's score takes over the candidates of a cycle, and how many candidates have it.
+struct scored_group {
+  std::int64_t score;  ///< in: the raw score; out: normalised, in [0, 100]
+  std::uint32_t population;
+};
+
+/// One key of a keyed hook, and how many nodes that no other filter rejected have it.
+struct filtered_group {
+  std::int64_t key;
+  std::uint32_t population;
+  status verdict = {};  ///< out
+};
+
+// --- pre-filter
+
+/// Lets a pre-filter name the only nodes that can do. Several plugins' sets are intersected.
+class node_names {
+ public:
+  /// Only these nodes (by name symbol) can be feasible; names that no node has are allowed.
+  void only(std::vector<symbol> names) {
+    names_ = std::move(names);
+    narrowed_ = true;
+  }
+  [[nodiscard]] bool narrowed() const noexcept { return narrowed_; }
+  [[nodiscard]] std::span<const symbol> names() const noexcept { return names_; }
+
+ private:
+  bool narrowed_ = false;
+  std::vector<symbol> names_;
+};
+
+// --- decisions
+
+enum class decision_kind : std::uint8_t {
+  bind,      ///< run the pod on the node, then confirm or fail
+  wait,      ///< the node is reserved; the pod waits in the permit room
+  nominate,  ///< the node is the pod's once its victims are gone
+  evict,     ///< delete this (running) pod, then remove it from the cluster
+  reject,    ///< no node; why: scheduler::explain
+  revoke,    ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+};
+[[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
+  switch (kind) {
+    case decision_kind::bind: return "bind";
+    case decision_kind::wait: return "wait";
+    case decision_kind::nominate: return "nominate";
+    case decision_kind::evict: return "evict";
+    case decision_kind::reject: return "reject";
+    case decision_kind::revoke: return "revoke";
+  }
+  return "";
+}
+
+/// What the host is to do. Ids, and the host's own words on them.
+struct decision {
+  decision_kind kind;
+  gangsched::code code = gangsched::code::success;  ///< of a reject
+  const char* reason = nullptr;                     ///< of a reject or revoke, if one text says it; static storage
+  pod_id pod;
+  node_id node;
+  group_id group;
+  std::uint64_t pod_cookie = 0;
+  std::uint64_t node_cookie = 0;
+  std::int64_t score = 0;        ///< of the chosen node: the weighted sum
+  std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
+};
+
+// --- reserve, permit, bind
+
+/// What a reserve hook added to a column of its plugin's own, so that it can be taken back when the pod leaves.
+struct column_use {
+  node_column column;
+  node_id node;
+  std::int64_t amount;
+};
+
+/// A pod on the node chosen for it.
+class reservation {
+ public:
+  reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when,
+              std::vector<column_use>* uses = nullptr) noexcept
+      : pod(state, pod_row), node(state, node_row), now(when), state_(&state), uses_(uses) {}
+
+  pod_info pod;
+  node_info node;
+  instant now;
+
+  /// For reserve hooks: adds to a column of the plugin's own, on this node or another. Taken back by itself, exactly once, when the
+  /// trial is discarded, the placement is released, or the pod is gone.
+  void add(node_column column, std::int64_t amount) const { add(column, node.id(), amount); }
+  void add(node_column column, node_id where, std::int64_t amount) const {
+    state_->add_own(column.index, where.row, amount);
+    if (uses_ != nullptr) uses_->push_back({column, where, amount});
+  }
+  [[nodiscard]] cluster_view cluster() const noexcept { return cluster_view{*state_}; }
+
+ private:
+  cluster_state* state_;
+  std::vector<column_use>* uses_;
+};
+
+/// What permit says, and how long a wait may last (at most 15 minutes, as in kube-scheduler).
+struct permit_verdict {
+  status verdict = {};
+  instant timeout = std::chrono::minutes{5};
+};
+
+/// The pods that wait, for permit hooks to look at and let go.
+class permit_room {
+ public:
+  virtual ~permit_room() = default;
+  /// Pods that wait for this plugin, in order of their reservation; valid until it is asked again.
+  [[nodiscard]] virtual std::span<const pod_id> waiting() const = 0;
+  /// The plugin has nothing against @p pod any more.
+  virtual void allow(pod_id pod) = 0;
+  [[nodiscard]] virtual pod_info info(pod_id pod) const = 0;
+};
+
+/// Makes columns when the scheduler is made (`void attach(column_maker&)`, optional).
+class column_maker {
+ public:
+  explicit column_maker(cluster_state& state) noexcept : state_(&state) {}
+  node_column make_node_column() {
+    state_->plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state_->undo));
+    state_->plugin_columns.back()->grow(state_->nodes.rows.count());
+    return {static_cast<std::uint32_t>(state_->plugin_columns.size() - 1)};
+  }
+
+ private:
+  cluster_state* state_;
+};
+
+// --- post-filter: making room
+
+/// What a post_filter or group_preempt hook may try. Everything happens in a transaction that is discarded when the hook returns.
+class trial {
+ public:
+  virtual ~trial() = default;
+  [[nodiscard]] virtual cluster_view cluster() const = 0;
+  /// The filters' word on @p node as things stand in the trial.
+  [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
+  /// Takes a running pod off its node, or puts it back.
+  virtual void remove(pod_id victim) = 0;
+  virtual void restore(pod_id victim) = 0;
+};
+
+struct victim_plan {
+  status verdict = status::unschedulable("preemption is not helpful for scheduling");
+  node_id nominated = {};
+  std::vector<pod_id> victims = {};
+};
+
+// --- groups
+
+/// How far a group's cycle has come.
+struct group_progress {
+  std::uint32_t scheduled = 0;  ///< members placed: bound, assumed, or placed in this cycle
+  std::uint32_t remaining = 0;  ///< members still to be tried in this cycle
+};
+
+/// A subset of the nodes that a group may be placed in.
+struct placement {
+  std::string name;           ///< "rack-3"; empty for all nodes
+  std::vector<node_id> nodes; ///< ascending; ignored if `all`
+  bool all = false;
+};
+
+/// Where generate_placements hands its placements to: a reference to a callable, valid during the call.
+class placement_sink {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, placement_sink>)
+  placement_sink(F&& take) noexcept
+      : target_(const_cast<void*>(static_cast<const void*>(std::addressof(take)))),
+        call_([](void* target, placement made) { (*static_cast<std::remove_reference_t<F>*>(target))(std::move(made)); }) {}
+  void operator()(placement made) const { call_(target_, std::move(made)); }
+
+ private:
+  void* target_;
+  void (*call_)(void*, placement);
+};
+
+/// A member and where it would go.
+struct assignment {
+  pod_id pod;
+  node_id node;
+};
+
+}  // namespace gangsched

@@ -1,0 +1,243 @@
+#pragma once
+#include "gangsched/framework/contract.hpp"
+#include "gangsched/framework/kernel_table.hpp"
+
+/// From a plugin type to its row of kernels. Loops over rows are here, so the plugin's code is inlined into them.
+namespace gangsched {
+namespace detail {
+
+template <class P, class Arg>
+decltype(auto) supply(const hook_context& c, [[maybe_unused]] row_t row) {
+  using T = std::remove_cvref_t<Arg>;
+  if constexpr (std::is_same_v<T, pod_view>) return pod_view{*c.state, *c.cls};
+  else if constexpr (std::is_same_v<T, pod_info>) return pod_info{*c.state, c.pod};
+  else if constexpr (std::is_same_v<T, cluster_view>) return cluster_view{*c.state};
+  else if constexpr (node_argument<T>::is_node) return T{*c.state, row};
+  else return *static_cast<T*>(c.data);
+}
+
+/// Calls a hook whose parameters all come from the context.
+template <class P, class Hook, class... A>
+decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row, std::tuple<A...>*) {
+  return (self.*hook)(supply<P, A>(c, row)...);
+}
+template <class P, class Hook>
+decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row) {
+  return call(self, hook, c, row, static_cast<typename signature<Hook>::args*>(nullptr));
+}
+
+/// The same for hooks whose last parameter is given by the caller.
+template <class P, class Hook, class Last, std::size_t... I>
+decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last, std::index_sequence<I...>) {
+  using args = typename signature<Hook>::args;
+  return (self.*hook)(supply<P, std::tuple_element_t<I, args>>(c, no_row)..., std::forward<Last>(last));
+}
+template <class P, class Hook, class Last>
+decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last) {
+  return call_with(self, hook, c, std::forward<Last>(last),
+                   std::make_index_sequence<std::tuple_size_v<typename signature<Hook>::args> - 1>{});
+}
+
+template <class P>
+struct lowering {
+  static const P& of(const void* self) { return *static_cast<const P*>(self); }
+  static P& of(void* self) { return *static_cast<P*>(self); }
+
+  static std::shared_ptr<void> make_data() {
+    if constexpr (has_class_data<P>) return std::make_shared<typename P::data>();
+    else if constexpr (has_cycle_data<P>) return std::make_shared<typename P::cycle_data>();
+    else return nullptr;
+  }
+
+  static status pre_filter(const void* self, const hook_context& c, [[maybe_unused]] node_names& names) {
+    using args = typename signature<decltype(&P::pre_filter)>::args;
+    if constexpr (pod_parameters<P, args, node_names&>::ok) return call_with(of(self), &P::pre_filter, c, names);
+    else return call(of(self), &P::pre_filter, c, no_row);
+  }
+  static status pre_score(const void* self, const hook_context& c) { return call(of(self), &P::pre_score, c, no_row); }
+
+  static bool filter_rows(const void* self, const hook_context& c, std::span<const row_t> rows, std::uint8_t* verdicts,
+                          std::uint8_t mark) {
+    bool fine = true;
+    for (const row_t row : rows) {
+      if (verdicts[row] != 0) continue;
+      const status said = call(of(self), &P::filter, c, row);
+      if (said.ok()) continue;
+      verdicts[row] = mark;
+      fine = fine && said.rejected();
+    }
+    return fine;
+  }
+  static status filter_one(const void* self, const hook_context& c, row_t row) { return call(of(self), &P::filter, c, row); }
+  static void filter_reasons(const void* self, const hook_context& c, row_t row, std::vector<status>& out) {
+    if constexpr (names_filter_reasons<P>) {
+      using args = typename signature<decltype(&P::filter)>::args;
+      reasons(of(self), c, row, out, static_cast<args*>(nullptr));
+    } else {
+      out.push_back(call(of(self), &P::filter, c, row));
+    }
+  }
+  template <class... A>
+  static void reasons(const P& self, const hook_context& c, row_t row, std::vector<status>& out, std::tuple<A...>*) {
+    self.filter_reasons(supply<P, A>(c, row)..., out);
+  }
+  static std::int64_t filter_key(const void* self, const hook_context& c, row_t row) {
+    return call(of(self), &P::filter_key, c, row);
+  }
+  static void finish_filter(const void* self, const hook_context& c, std::span<filtered_group> groups) {
+    call_with(of(self), &P::finish_filter, c, groups);
+  }
+
+  static bool score_rows(const void* self, const hook_context& c, std::span<const row_t> rows, std::int64_t weight,
+                         std::int64_t* totals) {
+    bool fine = true;
+    for (const row_t row : rows) {
+      const std::int64_t score = call(of(self), &P::score, c, row);
+      fine = fine && score >= 0 && score <= max_node_score;
+      totals[row] += weight * score;
+    }
+    return fine;
+  }
+  static std::int64_t score_one(const void* self, const hook_context& c, row_t row) {
+    if constexpr (keyed_score_ok<P>()) return call(of(self), &P::score_key, c, row);
+    else return call(of(self), &P::score, c, row);
+  }
+  static void finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
+    if constexpr (keyed_score_ok<P>()) call_with(of(self), &P::finish_score, c, groups);
+    else call_with(of(self), &P::normalize_score, c, groups);
+  }
+
+  static void lower_filter(filter_kernel& k) {
+    if constexpr (filter_ok<P>()) {
+      using hook = node_hook<P, decltype(&P::filter), status>;
+      k.shape = hook::opaque ? shape::opaque : shape::local;
+      k.facets = hook::facets;
+      k.opaque = hook::opaque;
+      k.rows = filter_rows;
+      k.one = filter_one;
+      k.reasons = filter_reasons;
+    } else {
+      using hook = node_hook<P, decltype(&P::filter_key), std::int64_t>;
+      k.shape = shape::keyed;
+      k.facets = hook::facets;
+      k.opaque = hook::opaque;
+      k.key = filter_key;
+      k.finish = finish_filter;
+    }
+  }
+  static void lower_score(score_kernel& k) {
+    k.one = score_one;
+    if constexpr (keyed_score_ok<P>()) {
+      using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
+      k.shape = shape::keyed;
+      k.facets = hook::facets;
+      k.opaque = hook::opaque;
+      k.finish = finish_score;
+    } else {
+      using hook = node_hook<P, decltype(&P::score), std::int64_t>;
+      k.facets = hook::facets;
+      k.opaque = hook::opaque;
+      if constexpr (names_normalize_score<P>) {
+        k.shape = shape::keyed;
+        k.finish = finish_score;
+      } else {
+        k.shape = hook::opaque ? shape::opaque : shape::local;
+        k.rows = score_rows;
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The kernels of @p self with @p weight for its scores.
+template <class P>
+plugin_entry lower(P self, std::int64_t weight = 1) {
+  static_assert(detail::keeps_contract<P>());
+  plugin_entry e;
+  if constexpr (detail::well_formed<P>) {
+    using k = detail::lowering<P>;
+    constexpr point_set points = P::points::set;
+    e.name = std::string{std::string_view{P::name}};
+    e.self = std::make_shared<P>(std::move(self));
+    e.points = points;
+    e.weight = weight;
+    if constexpr (detail::names_attach<P>) e.attach = [](void* p, column_maker& m) { k::of(p).attach(m); };
+    if constexpr (detail::has_class_data<P> || detail::has_cycle_data<P>) e.make_data = k::make_data;
+    e.cycle_data = detail::has_cycle_data<P>;
+    if constexpr (detail::has_cycle_data<P>) {
+      e.reset_data = [](void* data) { *static_cast<typename P::cycle_data*>(data) = typename P::cycle_data{}; };
+    }
+    if constexpr (points.has(point::queue_sort)) {
+      if constexpr (detail::names_key<P>) {
+        e.sort_by_key = [](const void* p, const queued& q) noexcept { return k::of(p).key(q); };
+      } else {
+        e.sort_less = [](const void* p, const queued& a, const queued& b) noexcept { return k::of(p).less(a, b); };
+      }
+    }
+    if constexpr (points.has(point::pre_enqueue)) {
+      e.pre_enqueue = [](const void* p, const pod_info& pod) { return k::of(p).pre_enqueue(pod); };
+    }
+    if constexpr (points.has(point::requeue)) {
+      e.requeue = [](const void* p, const event& v, const pod_view& pod) { return k::of(p).requeue(v, pod); };
+    }
+    if constexpr (points.has(point::pre_filter)) {
+      e.pre_filter = k::pre_filter;
+      if constexpr (detail::names_add_pod<P>) {
+        using D = typename P::cycle_data;
+        e.add_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
+          return k::of(p).add_pod(pod, *static_cast<D*>(d), other, node);
+        };
+        e.remove_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
+          return k::of(p).remove_pod(pod, *static_cast<D*>(d), other, node);
+        };
+      }
+    }
+    if constexpr (points.has(point::filter)) k::lower_filter(e.filter);
+    if constexpr (points.has(point::post_filter)) {
+      e.post_filter = [](const void* p, trial& t, const pod_info& pod) { return k::of(p).post_filter(t, pod); };
+    }
+    if constexpr (points.has(point::pre_score)) e.pre_score = k::pre_score;
+    if constexpr (points.has(point::score)) k::lower_score(e.score);
+    if constexpr (points.has(point::reserve)) {
+      e.reserve = [](void* p, const reservation& r) { return k::of(p).reserve(r); };
+      e.unreserve = [](void* p, const reservation& r) noexcept { k::of(p).unreserve(r); };
+    }
+    if constexpr (points.has(point::permit)) {
+      e.permit = [](void* p, const reservation& r, permit_room& room) { return k::of(p).permit(r, room); };
+    }
+    if constexpr (points.has(point::pre_bind)) {
+      e.pre_bind = [](void* p, const reservation& r, decision& d) { return k::of(p).pre_bind(r, d); };
+    }
+    if constexpr (points.has(point::bind)) {
+      e.bind = [](void* p, const reservation& r, decision& d) { return k::of(p).bind(r, d); };
+    }
+    if constexpr (points.has(point::post_bind)) {
+      e.post_bind = [](void* p, const reservation& r) noexcept { k::of(p).post_bind(r); };
+    }
+    if constexpr (points.has(point::group_pre_filter)) {
+      e.group_pre_filter = [](const void* p, const group_view& g) { return k::of(p).group_pre_filter(g); };
+    }
+    if constexpr (points.has(point::generate_placements)) {
+      e.generate_placements = [](const void* p, const group_view& g, const cluster_view& c, const placement_sink& sink) {
+        return k::of(p).generate_placements(g, c, sink);
+      };
+    }
+    if constexpr (points.has(point::placement_feasible)) {
+      e.placement_feasible = [](const void* p, const group_view& g, const group_progress& progress) {
+        return k::of(p).placement_feasible(g, progress);
+      };
+    }
+    if constexpr (points.has(point::score_placement)) {
+      e.score_placement = [](const void* p, const group_view& g, const placement& where, std::span<const assignment> a) {
+        return k::of(p).score_placement(g, where, a);
+      };
+    }
+    if constexpr (points.has(point::group_preempt)) {
+      e.group_preempt = [](const void* p, trial& t, const group_view& g) { return k::of(p).group_preempt(t, g); };
+    }
+  }
+  return e;
+}
+
+}  // namespace gangsched

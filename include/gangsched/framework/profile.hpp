@@ -1,0 +1,92 @@
+#pragma once
+#include <tuple>
+
+#include "gangsched/framework/lower.hpp"
+
+namespace gangsched {
+
+/// A plugin with the weight of its scores in a profile.
+template <class P>
+struct weighted {
+  P plugin;
+  std::int64_t weight = 1;
+};
+template <class P>
+weighted(P, std::int64_t) -> weighted<P>;
+template <class P>
+weighted(P) -> weighted<P>;
+
+namespace detail {
+
+template <class P>
+struct plugin_of {
+  using type = P;
+};
+template <class P>
+struct plugin_of<weighted<P>> {
+  using type = P;
+};
+template <class P>
+inline constexpr bool sorts_queue = [] {
+  if constexpr (plugin<P>) return P::points::set.has(point::queue_sort);
+  else return false;
+}();
+
+/// kube's default weights are the plugins' own. (A concept of its own: clang 16 crashes on the requirement inside a lambda.)
+template <class P>
+concept names_default_weight = requires {
+  { P::default_weight } -> std::convertible_to<std::int64_t>;
+};
+template <class P>
+inline constexpr std::int64_t default_weight = 1;
+template <names_default_weight P>
+inline constexpr std::int64_t default_weight<P> = P::default_weight;
+
+}  // namespace detail
+
+/// Appends @p entry to a table: it takes part in its points after the plugins that are there already. Weight 0 becomes 1, as in kube.
+inline void add_plugin(kernel_table& table, plugin_entry entry) {
+  const auto index = static_cast<std::uint16_t>(table.plugins.size());
+  if (entry.weight == 0) entry.weight = 1;
+  for (std::size_t p = 0; p < point_count; ++p) {
+    if (entry.points.has(static_cast<point>(p))) table.order[p].push_back(index);
+  }
+  table.plugins.push_back(std::move(entry));
+}
+
+/// A profile put together at compile time: plugins in running order, each plain or `weighted`.
+/// @code
+/// gangsched::profile mine{gangsched::priority_sort{}, gangsched::node_resources_fit{}, gangsched::weighted{free_gpus{}, 5}};
+/// gangsched::scheduler scheduler{cluster, mine};
+/// @endcode
+template <class... Plugins>
+class profile {
+ public:
+  static_assert((detail::keeps_contract<typename detail::plugin_of<Plugins>::type>() && ...));
+  static_assert((0 + ... + int{detail::sorts_queue<typename detail::plugin_of<Plugins>::type>}) == 1,
+                "gangsched: a profile has exactly one plugin with point::queue_sort");
+
+  constexpr profile() = default;
+  explicit constexpr profile(Plugins... plugins) : plugins_(std::move(plugins)...) {}
+
+  /// The table the engine runs. O(plugins).
+  [[nodiscard]] kernel_table table() const {
+    kernel_table made;
+    std::apply([&](const auto&... one) { (add(made, one), ...); }, plugins_);
+    return made;
+  }
+  operator kernel_table() const { return table(); }
+
+ private:
+  template <class P>
+  static void add(kernel_table& table, const P& one) {
+    add_plugin(table, lower(one, detail::default_weight<P>));
+  }
+  template <class P>
+  static void add(kernel_table& table, const weighted<P>& one) {
+    add_plugin(table, lower(one.plugin, one.weight));
+  }
+  std::tuple<Plugins...> plugins_;
+};
+
+}  // namespace gangsched

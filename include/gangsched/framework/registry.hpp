@@ -1,0 +1,91 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/profile.hpp"
+
+namespace gangsched {
+namespace detail {
+
+/// A concept of its own: clang 16 mistakes the requirement inside a lambda.
+template <class P>
+concept takes_argument = requires(const argument& args) {
+  { P::from(args) } -> std::same_as<result<P>>;
+};
+
+}  // namespace detail
+
+/// Plugins by name, for profiles that are put together at run time. The host adds its own beside the library's.
+class GANGSCHED_API plugin_registry {
+ public:
+  /// A function, or a lambda without captures.
+  using factory = result<plugin_entry> (*)(const argument&);
+
+  /// Error: duplicate.
+  result<void> add(std::string name, factory how);
+  /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
+  template <class P>
+  result<void> add() {
+    return add(std::string{std::string_view{P::name}}, [](const argument& args) -> result<plugin_entry> {
+      if constexpr (detail::takes_argument<P>) {
+        result<P> made = P::from(args);
+        if (!made) return std::move(made).error();
+        return lower(std::move(*made), detail::default_weight<P>);
+      } else {
+        if (!args.empty()) {
+          return error{errc::malformed, "plugin " + std::string{std::string_view{P::name}}, "args", "takes no arguments"};
+        }
+        return lower(P{}, detail::default_weight<P>);
+      }
+    });
+  }
+  /// The plugin, ready for a table. Error: unknown name, or what the plugin says of its arguments.
+  [[nodiscard]] result<plugin_entry> make(std::string_view name, const argument& args) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  std::vector<std::pair<std::string, factory>> factories_;  // in order of add
+};
+
+/// A profile put together at run time. Calls are collected; `table` checks and lowers them.
+/// @code
+/// gangsched::runtime_profile p{registry};
+/// p.enable("PrioritySort").enable("NodeResourcesFit", 1, args).disable("NodeResourcesFit", gangsched::point::score);
+/// auto table = p.table();
+/// @endcode
+class GANGSCHED_API runtime_profile {
+ public:
+  /// @p registry must outlive it.
+  explicit runtime_profile(const plugin_registry& registry, std::string scheduler_name = "default-scheduler");
+  explicit runtime_profile(const plugin_registry&& registry, std::string scheduler_name = "default-scheduler") = delete;
+
+  /// At the end of the running order, at every point it implements. Weight 0: the plugin's default.
+  runtime_profile& enable(std::string_view name, std::int64_t weight = 0, argument args = {});
+  runtime_profile& disable(std::string_view name);
+  /// Takes the plugin out of one point.
+  runtime_profile& disable(std::string_view name, point at);
+
+  /// Error: unknown or duplicate plugin, bad arguments, negative weight, not exactly one queue sort.
+  [[nodiscard]] result<kernel_table> table() const;
+
+ private:
+  struct choice {
+    std::string name;
+    std::int64_t weight;
+    argument args;
+    point_set without;
+  };
+  const plugin_registry* registry_;
+  std::string scheduler_name_;
+  std::vector<choice> choices_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/registry.cpp"
+#endif

@@ -1,0 +1,100 @@
+#pragma once
+#include <tuple>
+#include <type_traits>
+
+#include "gangsched/framework/views.hpp"
+
+/// Reads what a hook wants from the types of its parameters.
+namespace gangsched::detail {
+
+template <class T>
+struct signature {
+  static constexpr bool is_hook = false;
+};
+template <class R, class C, bool Const, class... A>
+struct hook_signature {
+  static constexpr bool is_hook = true;
+  static constexpr bool is_const = Const;
+  using result = R;
+  using args = std::tuple<A...>;
+};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...)> : hook_signature<R, C, false, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) noexcept> : hook_signature<R, C, false, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) const> : hook_signature<R, C, true, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) const noexcept> : hook_signature<R, C, true, A...> {};
+
+template <class T>
+struct node_argument {
+  static constexpr bool is_node = false;
+};
+template <reads Reads>
+struct node_argument<node_view<Reads>> {
+  static constexpr bool is_node = true;
+  static constexpr reads facets = Reads;
+};
+
+template <class P>
+concept has_class_data = requires { typename P::data; };
+template <class P>
+concept has_cycle_data = requires { typename P::cycle_data; };
+template <class P, class T>
+consteval bool is_data() {
+  if constexpr (has_class_data<P>) return std::is_same_v<T, typename P::data>;
+  else if constexpr (has_cycle_data<P>) return std::is_same_v<T, typename P::cycle_data>;
+  else return false;
+}
+
+/// A pod, by class or by itself; optionally the plugin's data; optionally further, fixed parameters `Tail`.
+template <class P, class Args, class... Tail>
+struct pod_parameters {
+  static constexpr bool ok = false;
+};
+template <class P, class Pod, class... Rest, class... Tail>
+struct pod_parameters<P, std::tuple<Pod, Rest...>, Tail...> {
+  static constexpr bool info = std::is_same_v<std::remove_cvref_t<Pod>, pod_info>;
+  static constexpr bool pod_ok = info || std::is_same_v<std::remove_cvref_t<Pod>, pod_view>;
+  template <class... R>
+  static consteval bool rest_ok(std::tuple<R...>*) {
+    if constexpr (sizeof...(R) == sizeof...(Tail)) return std::is_same_v<std::tuple<R...>, std::tuple<Tail...>>;
+    else return false;
+  }
+  template <class D, class... R>
+  static consteval bool with_data(std::tuple<D, R...>*) {
+    return is_data<P, std::remove_cvref_t<D>>() && rest_ok(static_cast<std::tuple<R...>*>(nullptr));
+  }
+  static consteval bool with_data(std::tuple<>*) { return false; }
+  static constexpr bool data = with_data(static_cast<std::tuple<Rest...>*>(nullptr));
+  static constexpr bool ok = pod_ok && (data || rest_ok(static_cast<std::tuple<Rest...>*>(nullptr)));
+};
+
+/// (pod, [data,] node) → R: filter, score, filter_key, score_key.
+template <class P, class Hook, class R>
+struct node_hook {
+  static constexpr bool ok = false;
+};
+template <class P, class Hook, class R>
+  requires(signature<Hook>::is_hook && std::tuple_size_v<typename signature<Hook>::args> >= 2)
+struct node_hook<P, Hook, R> {
+  using args = typename signature<Hook>::args;
+  using node = std::remove_cvref_t<std::tuple_element_t<std::tuple_size_v<args> - 1, args>>;
+  using pods = pod_parameters<P, args, std::tuple_element_t<std::tuple_size_v<args> - 1, args>>;
+  static constexpr bool ok = signature<Hook>::is_const && std::is_same_v<typename signature<Hook>::result, R> &&
+                             node_argument<node>::is_node && pods::ok;
+  static consteval reads read() {
+    if constexpr (node_argument<node>::is_node) return node_argument<node>::facets;
+    else return reads::everything;
+  }
+  static constexpr reads facets = read();
+  /// Asked anew for every pod and every candidate: it wants everything of the node, the pod itself, or what a cycle made.
+  static consteval bool is_opaque() {
+    if constexpr (ok) return facets == reads::everything || pods::info || (pods::data && has_cycle_data<P>);
+    else return true;
+  }
+  static constexpr bool opaque = is_opaque();
+};
+
+}  // namespace gangsched::detail

@@ -1,0 +1,240 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gangsched/core/status.hpp"
+#include "gangsched/model/state.hpp"
+
+/// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.
+namespace gangsched {
+
+/// A column of 64-bit integers per node that a plugin made for itself (`attach`). Rolled back like the rest of the cluster.
+struct node_column {
+  std::uint32_t index = 0;
+};
+
+/// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
+/// one that takes `node_info` (everything) is asked every time.
+template <reads Reads>
+class node_view {
+ public:
+  static constexpr reads facets = Reads;
+
+  constexpr node_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  /// A view that reads more serves where less is asked for.
+  template <reads More>
+    requires(covers(More, Reads) && More != Reads)
+  constexpr node_view(const node_view<More>& other) noexcept : state_(other.state_), row_(other.row_) {}
+
+  [[nodiscard]] std::string_view name() const requires(covers(Reads, reads::name)) { return record().name_text; }
+  [[nodiscard]] symbol name_symbol() const requires(covers(Reads, reads::name)) { return record().name; }
+  [[nodiscard]] node_id id() const requires(covers(Reads, reads::name)) {
+    return {row_, state_->nodes.rows.generation(row_)};
+  }
+  [[nodiscard]] std::uint64_t cookie() const requires(covers(Reads, reads::name)) { return record().cookie; }
+
+  /// The value of a label, if the node has it. By symbol O(log labels); by text one look-up more.
+  [[nodiscard]] std::optional<symbol> label(symbol key) const requires(covers(Reads, reads::labels)) {
+    return record().label(key);
+  }
+  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const requires(covers(Reads, reads::labels)) {
+    const std::optional<symbol> known = state_->names.find(key);
+    const std::optional<symbol> value = known ? record().label(*known) : std::nullopt;
+    return value ? std::optional{state_->names.text(*value)} : std::nullopt;
+  }
+  [[nodiscard]] std::span<const label_symbols> labels() const requires(covers(Reads, reads::labels)) {
+    return record().labels;
+  }
+  [[nodiscard]] std::span<const taint_symbols> taints() const requires(covers(Reads, reads::taints)) {
+    return record().taints;
+  }
+  [[nodiscard]] bool unschedulable() const requires(covers(Reads, reads::schedulable)) { return record().unschedulable; }
+  [[nodiscard]] std::span<const image_symbols> images() const requires(covers(Reads, reads::images)) {
+    return record().images;
+  }
+
+  /// cpu in milli, everything else in whole units; 0 for what the node does not have.
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const requires(covers(Reads, reads::allocatable)) {
+    return state_->nodes.allocatable.at(row_, kind);
+  }
+  [[nodiscard]] std::int64_t used(resource_kind kind) const requires(covers(Reads, reads::usage)) {
+    return state_->nodes.used.at(row_, kind);
+  }
+  /// Allocatable minus used; negative on an overcommitted node.
+  [[nodiscard]] std::int64_t free(resource_kind kind) const requires(covers(Reads, reads::allocatable | reads::usage)) {
+    return allocatable(kind) - used(kind);
+  }
+  [[nodiscard]] std::int64_t allocatable(std::string_view name) const requires(covers(Reads, reads::allocatable)) {
+    const auto kind = state_->find_kind(name);
+    return kind ? allocatable(*kind) : 0;
+  }
+  [[nodiscard]] std::int64_t used(std::string_view name) const requires(covers(Reads, reads::usage)) {
+    const auto kind = state_->find_kind(name);
+    return kind ? used(*kind) : 0;
+  }
+  [[nodiscard]] std::int64_t free(std::string_view name) const requires(covers(Reads, reads::allocatable | reads::usage)) {
+    const auto kind = state_->find_kind(name);
+    return kind ? free(*kind) : 0;
+  }
+  /// The resource types the node has, by kind: every kind below `kind_count()` with allocatable above 0.
+  [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kind_count(); }
+
+  [[nodiscard]] std::span<const host_port> ports() const requires(covers(Reads, reads::ports)) {
+    return state_->nodes.ports[row_];
+  }
+  [[nodiscard]] std::int64_t own(node_column column) const requires(covers(Reads, reads::own)) {
+    return (*state_->plugin_columns[column.index])[row_];
+  }
+  /// Calls visit(pod_info) for every pod on the node, newest first.
+  template <class Visit>
+  void each_pod(Visit&& visit) const requires(covers(Reads, reads::pods));
+
+  /// The text of a symbol.
+  [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+
+ private:
+  template <reads>
+  friend class node_view;
+  [[nodiscard]] const node_record& record() const noexcept { return *state_->nodes.record[row_]; }
+  const cluster_state* state_;
+  row_t row_;
+};
+
+using node_info = node_view<reads::everything>;
+
+/// A pod's class: all that hooks which are cached may read of a pod.
+class pod_view {
+ public:
+  constexpr pod_view(const cluster_state& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
+
+  [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
+  [[nodiscard]] std::int32_t priority() const noexcept { return class_->priority; }
+  [[nodiscard]] std::string_view ns() const { return text(class_->ns); }
+  [[nodiscard]] std::span<const amount> requests() const noexcept { return class_->requests; }
+  /// What it requests of a resource: cpu in milli, everything else in whole units; 0 if nothing.
+  [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept { return class_->request(kind); }
+  [[nodiscard]] std::int64_t request(std::string_view name) const {
+    const auto kind = state_->find_kind(name);
+    return kind ? request(*kind) : 0;
+  }
+  [[nodiscard]] std::span<const toleration_symbols> tolerations() const noexcept { return class_->tolerations; }
+  [[nodiscard]] bool tolerates(const taint_symbols& taint) const noexcept {
+    for (const toleration_symbols& one : class_->tolerations)
+      if (one.tolerates(taint)) return true;
+    return false;
+  }
+  [[nodiscard]] std::span<const host_port> ports() const noexcept { return class_->ports; }
+  [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  [[nodiscard]] std::optional<symbol> find(std::string_view text) const { return state_->names.find(text); }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
+  [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kind_name(kind); }
+  [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kind_names[kind]; }
+
+ protected:
+  const cluster_state* state_;
+  const pod_class* class_;
+};
+
+class group_view;
+
+/// One pod with all of its own: a hook that takes it is asked about every pod anew.
+class pod_info : public pod_view {
+ public:
+  pod_info(const cluster_state& state, row_t row) noexcept
+      : pod_view(state, state.classes[state.pods.cls[row]]), row_(row) {}
+
+  [[nodiscard]] pod_id id() const noexcept { return {row_, state_->pods.rows.generation(row_)}; }
+  [[nodiscard]] std::string_view name() const { return record().name; }
+  [[nodiscard]] const label_map& labels() const { return record().labels; }
+  [[nodiscard]] std::optional<std::string_view> label(const std::string& key) const {
+    const auto found = record().labels.find(key);
+    return found == record().labels.end() ? std::nullopt : std::optional<std::string_view>{found->second};
+  }
+  [[nodiscard]] std::span<const std::string> gates() const { return record().gates; }
+  [[nodiscard]] std::uint64_t cookie() const { return record().cookie; }
+  [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
+  [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
+  [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
+  [[nodiscard]] std::optional<group_view> group() const;
+  /// Where it runs or is assumed.
+  [[nodiscard]] std::optional<node_info> node() const {
+    const row_t row = state_->pods.node[row_];
+    return row == no_row ? std::nullopt : std::optional{node_info{*state_, row}};
+  }
+  [[nodiscard]] row_t row() const noexcept { return row_; }
+
+ private:
+  [[nodiscard]] const pod_record& record() const noexcept { return *state_->pods.record[row_]; }
+  row_t row_;
+};
+
+/// A gang or basic group.
+class group_view {
+ public:
+  group_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+
+  [[nodiscard]] group_id id() const noexcept { return {row_, state_->groups.rows.generation(row_)}; }
+  [[nodiscard]] std::string_view name() const { return spec().name; }
+  [[nodiscard]] const group_spec& spec() const { return state_->groups.record[row_]->spec; }
+  [[nodiscard]] std::uint64_t cookie() const { return spec().cookie; }
+  [[nodiscard]] bool is_gang() const { return std::holds_alternative<gang>(spec().policy); }
+  /// The gang's minimum; 1 for a basic group.
+  [[nodiscard]] std::uint32_t min_count() const { return state_->groups.min_count(row_); }
+  [[nodiscard]] std::uint32_t members() const noexcept { return state_->groups.members[row_]; }
+  /// Members with a node reserved; members that run; and members that have neither.
+  [[nodiscard]] std::uint32_t assumed() const noexcept { return state_->groups.assumed[row_]; }
+  [[nodiscard]] std::uint32_t bound() const noexcept { return state_->groups.bound[row_]; }
+  [[nodiscard]] std::uint32_t pending() const noexcept { return members() - assumed() - bound(); }
+  /// Calls visit(pod_info) for every member in order of arrival.
+  template <class Visit>
+  void each_member(Visit&& visit) const {
+    for (row_t pod = state_->groups.first[row_]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+      visit(pod_info{*state_, pod});
+    }
+  }
+  [[nodiscard]] row_t row() const noexcept { return row_; }
+
+ private:
+  const cluster_state* state_;
+  row_t row_;
+};
+
+inline std::optional<group_view> pod_info::group() const {
+  const row_t row = state_->pods.group[row_];
+  return row == no_row ? std::nullopt : std::optional{group_view{*state_, row}};
+}
+
+template <reads Reads>
+template <class Visit>
+void node_view<Reads>::each_pod(Visit&& visit) const requires(covers(Reads, reads::pods)) {
+  for (row_t pod = state_->nodes.first_pod[row_]; pod != no_row; pod = state_->pods.next_on_node[pod]) {
+    visit(pod_info{*state_, pod});
+  }
+}
+
+/// The cluster as a whole, read only.
+class cluster_view {
+ public:
+  explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
+  [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }
+  /// Calls visit(node_info) for every node by row.
+  template <class Visit>
+  void each_node(Visit&& visit) const {
+    for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
+      if (state_->nodes.alive(row)) visit(node_info{*state_, row});
+    }
+  }
+  /// The node with this id, if there is one.
+  [[nodiscard]] std::optional<node_info> node(node_id id) const {
+    if (!state_->nodes.alive(id.row) || state_->nodes.rows.generation(id.row) != id.generation) return std::nullopt;
+    return node_info{*state_, id.row};
+  }
+  [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+
+ private:
+  const cluster_state* state_;
+};
+
+}  // namespace gangsched

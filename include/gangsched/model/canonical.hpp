@@ -1,0 +1,95 @@
+#pragma once
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gangsched/model/pod_class.hpp"
+
+/// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
+namespace gangsched::canonical {
+
+template <class T>
+  requires(std::is_integral_v<T> || std::is_enum_v<T>)
+void put(std::string& out, T value) {
+  const auto word = static_cast<std::uint64_t>(value);
+  char bytes[sizeof(T)];
+  for (unsigned byte = 0; byte < sizeof(T); ++byte) bytes[byte] = static_cast<char>((word >> (8 * byte)) & 0xff);
+  out.append(bytes, sizeof(T));
+}
+inline void put(std::string& out, symbol value) { put(out, value.value); }
+inline void put(std::string& out, const std::string& text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  out += text;
+}
+template <class A, class B>
+void put(std::string& out, const std::pair<A, B>& value) {
+  put(out, value.first);
+  put(out, value.second);
+}
+template <class T>
+void put(std::string& out, const std::optional<T>& value);
+template <class T>
+void put(std::string& out, const std::vector<T>& values);
+
+inline void put(std::string& out, const label_map& labels) {
+  put(out, static_cast<std::uint32_t>(labels.size()));
+  for (const auto& label : labels) put(out, label);
+}
+inline void put(std::string& out, const selector_requirement& v);
+inline void put(std::string& out, const label_selector& v);
+inline void put(std::string& out, const pod_affinity_term& v);
+inline void put(std::string& out, const preferred_pod_term& v);
+inline void put(std::string& out, const pod_affinity& v);
+inline void put(std::string& out, const topology_spread& v);
+inline void put(std::string& out, const amount& v) { put(out, v.kind), put(out, v.value); }
+inline void put(std::string& out, const label_symbols& v) { put(out, v.key), put(out, v.value); }
+inline void put(std::string& out, const taint_symbols& v) { put(out, v.key), put(out, v.value), put(out, v.effect); }
+inline void put(std::string& out, const toleration_symbols& v);
+inline void put(std::string& out, const node_requirement& v);
+inline void put(std::string& out, const node_term& v);
+inline void put(std::string& out, const weighted_node_term& v);
+inline void put(std::string& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
+
+template <class T>
+void put(std::string& out, const std::optional<T>& value) {
+  put(out, static_cast<std::uint8_t>(value.has_value()));
+  if (value) put(out, *value);
+}
+template <class T>
+void put(std::string& out, const std::vector<T>& values) {
+  put(out, static_cast<std::uint32_t>(values.size()));
+  for (const T& value : values) put(out, value);
+}
+inline void put(std::string& out, const toleration_symbols& v) {
+  put(out, v.key), put(out, v.value), put(out, v.op), put(out, v.effect);
+}
+inline void put(std::string& out, const node_requirement& v) {
+  put(out, v.key), put(out, v.op), put(out, v.values), put(out, v.bound);
+}
+inline void put(std::string& out, const node_term& v) {
+  put(out, v.expressions), put(out, v.fields), put(out, static_cast<std::uint8_t>(v.broken));
+}
+inline void put(std::string& out, const weighted_node_term& v) { put(out, v.weight), put(out, v.term); }
+inline void put(std::string& out, const selector_requirement& v) { put(out, v.key), put(out, v.op), put(out, v.values); }
+inline void put(std::string& out, const label_selector& v) { put(out, v.match_labels), put(out, v.match_expressions); }
+inline void put(std::string& out, const pod_affinity_term& v) {
+  put(out, v.topology_key), put(out, v.selector), put(out, v.namespaces), put(out, v.namespace_selector);
+}
+inline void put(std::string& out, const preferred_pod_term& v) { put(out, v.weight), put(out, v.term); }
+inline void put(std::string& out, const pod_affinity& v) { put(out, v.required), put(out, v.preferred); }
+inline void put(std::string& out, const topology_spread& v) {
+  put(out, v.topology_key), put(out, v.max_skew), put(out, v.action), put(out, v.selector), put(out, v.min_domains);
+  put(out, v.node_affinity_policy), put(out, v.node_taints_policy), put(out, v.match_label_keys);
+}
+
+/// Everything of a class but `matched_selectors` and what is derived from the rest.
+inline void put(std::string& out, const pod_class& v) {
+  put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
+  put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory);
+  put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
+  put(out, v.ports), put(out, v.images), put(out, v.image_containers);
+  put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
+}
+
+}  // namespace gangsched::canonical

@@ -1,0 +1,168 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+
+namespace gangsched {
+
+/// What a hook may read of a node, and so what a change can touch. A set of bits; views and changes both speak in it.
+enum class reads : std::uint16_t {
+  nothing = 0,
+  name = 1u << 0,
+  labels = 1u << 1,
+  taints = 1u << 2,
+  schedulable = 1u << 3,  ///< spec.unschedulable
+  allocatable = 1u << 4,
+  images = 1u << 5,
+  usage = 1u << 6,  ///< what its pods have requested, and how many they are
+  ports = 1u << 7,  ///< host ports in use
+  pods = 1u << 8,   ///< the pods on it, with all of theirs
+  own = 1u << 9,    ///< columns that plugins made
+  everything = (1u << 10) - 1,
+};
+[[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
+  return static_cast<reads>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+}
+[[nodiscard]] constexpr reads operator&(reads a, reads b) noexcept {
+  return static_cast<reads>(static_cast<std::uint16_t>(a) & static_cast<std::uint16_t>(b));
+}
+constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
+[[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
+[[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
+
+enum class change_kind : std::uint8_t {
+  node_added,        ///< row = node
+  node_updated,      ///< row = node, facets = what changed
+  node_removed,      ///< row = node
+  pod_added,         ///< row = pod, after = node row if it came bound
+  pod_updated,       ///< row = pod, before = its node row if it is on one
+  pod_removed,       ///< row = pod, before = node row if it was on one
+  pod_terminating,   ///< row = pod, after = its node row
+  pod_gated,         ///< row = pod: its scheduling gates changed
+  pod_nominated,     ///< row = pod, before/after = node rows
+  pod_assumed,       ///< row = pod, after = node row
+  pod_bound,         ///< row = pod, after = node row: an assumed pod was confirmed
+  pod_released,      ///< row = pod, before = node row: it is pending again
+  group_added,       ///< row = group
+  group_updated,     ///< row = group, before/after = minimum counts
+  group_removed,     ///< row = group
+  namespace_changed, ///< row = name symbol
+};
+
+/// One record of the change log, 16 bytes.
+struct change {
+  change_kind kind;
+  std::uint8_t unused = 0;
+  reads facets = reads::nothing;  ///< what of a node it touched
+  row_t row = no_row;
+  std::uint32_t before = no_row;
+  std::uint32_t after = no_row;
+
+  /// The node whose facets changed, or no_row.
+  [[nodiscard]] constexpr row_t node() const noexcept {
+    switch (kind) {
+      case change_kind::node_added:
+      case change_kind::node_updated:
+      case change_kind::node_removed: return row;
+      case change_kind::pod_updated:
+      case change_kind::pod_removed:
+      case change_kind::pod_released: return before;
+      case change_kind::pod_added:
+      case change_kind::pod_terminating:
+      case change_kind::pod_assumed:
+      case change_kind::pod_bound: return after;
+      default: return no_row;
+    }
+  }
+};
+static_assert(sizeof(change) == 16);
+
+/// Where a reader stands: everything before `position` was read, and `truncations` roll-backs were known then.
+struct log_cursor {
+  std::uint64_t position = 0;
+  std::uint64_t truncations = 0;
+};
+
+/// All that happened to a cluster, in order, bounded. Positions count from the beginning of time and never wrap.
+/// A roll-back truncates it; readers learn of that from `truncated_since`. A reader behind `begin()` must rebuild.
+/// A reader that rebuilds has read everything up to `end()`: what lies behind `committed_end()` may be taken back from it too.
+class change_log {
+ public:
+  /// @p bound records are kept at least; older ones go when twice as many are there.
+  explicit change_log(std::size_t bound = std::size_t{1} << 16) : bound_(bound) {}
+
+  [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
+  [[nodiscard]] std::uint64_t end() const noexcept { return begin_ + records_.size(); }
+  /// Where the outermost open transaction began, else end(): what committed readers may read up to.
+  [[nodiscard]] std::uint64_t committed_end() const noexcept { return open_ ? mark_ : end(); }
+  [[nodiscard]] const change& operator[](std::uint64_t position) const noexcept {
+    return records_[static_cast<std::size_t>(position - begin_)];
+  }
+  [[nodiscard]] bool in_transaction() const noexcept { return open_; }
+  [[nodiscard]] log_cursor tip() const noexcept { return {end(), truncations_}; }
+  [[nodiscard]] std::uint64_t truncations() const noexcept { return truncations_; }
+
+  void append(const change& record) { records_.push_back(record); }
+
+  /// Whether records that @p reader has not read, or the news that some it read were taken back, are gone.
+  [[nodiscard]] bool lost(const log_cursor& reader) const noexcept {
+    return reader.position < begin_ || reader.truncations < forgotten_cut_;
+  }
+  /// The lowest end a roll-back has left since @p truncations, or end() if there was none. O(log).
+  [[nodiscard]] std::uint64_t truncated_since(std::uint64_t truncations) const noexcept {
+    // `cuts_` is increasing in both members: the first newer cut is the lowest of the newer ones.
+    std::size_t low = 0, high = cuts_.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (cuts_[middle].number > truncations) high = middle;
+      else low = middle + 1;
+    }
+    return low == cuts_.size() ? end() : cuts_[low].end;
+  }
+
+  // For transactions.
+  void begin_transaction() noexcept {
+    open_ = true;
+    mark_ = end();
+  }
+  void end_transaction() {
+    open_ = false;
+    trim();
+  }
+  /// Forgets everything from @p end on.
+  void truncate(std::uint64_t end_position) {
+    if (end_position == end()) return;  // nobody can have read what was never there
+    records_.resize(static_cast<std::size_t>(end_position - begin_));
+    ++truncations_;
+    while (!cuts_.empty() && cuts_.back().end >= end_position) cuts_.pop_back();
+    cuts_.push_back({truncations_, end_position});
+  }
+  /// Drops the oldest records when there are more than twice the bound and no transaction is open.
+  void trim() {
+    if (open_ || records_.size() < 2 * bound_) return;
+    const std::size_t drop = records_.size() - bound_;
+    begin_ += drop;
+    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(drop));
+    std::size_t old_cuts = 0;
+    while (old_cuts < cuts_.size() && cuts_[old_cuts].end < begin_) forgotten_cut_ = cuts_[old_cuts++].number;
+    cuts_.erase(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(old_cuts));
+  }
+
+ private:
+  struct cut {
+    std::uint64_t number;
+    std::uint64_t end;
+  };
+  std::size_t bound_;
+  std::vector<change> records_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t mark_ = 0;
+  std::uint64_t truncations_ = 0;
+  std::uint64_t forgotten_cut_ = 0;
+  bool open_ = false;
+  std::vector<cut> cuts_;
+};
+
+}  // namespace gangsched

@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/pod_class.hpp"
+
+namespace gangsched {
+
+/// Pod classes by their canonical key, and the selectors that live because some pod's class names them.
+/// While a selector lives, pods that differ in whether it matches them are of different classes; when one comes or goes the
+/// epoch moves and every pod is re-keyed when it is next looked at.
+class GANGSCHED_API class_table {
+ public:
+  explicit class_table(undo_log& undo);
+  ~class_table();
+
+  [[nodiscard]] const pod_class& operator[](class_id id) const noexcept { return *classes_[id]; }
+  /// Classes ever made and not swept: the bound of every class_id.
+  [[nodiscard]] class_id size() const noexcept { return static_cast<class_id>(classes_.size()); }
+  /// Moves whenever the meaning of a class_id may have changed: a sweep reused it.
+  [[nodiscard]] std::uint32_t generation(class_id id) const noexcept { return generations_[id]; }
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
+
+  /// The id of the class with @p made.key, adopting @p made on first sight. O(key).
+  class_id intern(pod_class&& made);
+  /// A pod of class @p id came or went: its selectors live while it has pods.
+  void add_pod(class_id id);
+  void remove_pod(class_id id);
+
+  /// The live selectors that match a pod, ascending. O(live selectors).
+  [[nodiscard]] std::vector<std::uint32_t> matching(const label_map& labels) const;
+  /// The number of @p selector, made on first sight; it lives once a pod of a class naming it is added.
+  std::uint32_t selector_number(const label_selector& selector);
+  /// Whether live or dead selector @p number matches @p labels.
+  [[nodiscard]] bool selector_matches(std::uint32_t number, const label_map& labels) const;
+
+  /// Frees classes without pods when they are many. Only while no transaction is open. O(classes), amortised O(1) a new class.
+  void sweep();
+  void digest_into(digest& out) const;
+
+ private:
+  struct impl;
+  column<std::uint32_t> pods_;       ///< pods per class
+  column<std::uint32_t> users_;      ///< classes with pods per selector
+  column<std::uint32_t> epoch_;      ///< row 0
+  std::vector<std::unique_ptr<const pod_class>> classes_;  ///< null: swept
+  std::vector<std::uint32_t> generations_;
+  std::unique_ptr<impl> impl_;
+};
+
+/// Whether every requirement of @p selector holds for @p labels (metav1.LabelSelector: kube-framework 11.2).
+[[nodiscard]] GANGSCHED_API bool matches(const label_selector& selector, const label_map& labels);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/class_table.cpp"
+#endif

@@ -1,0 +1,113 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/model/spec.hpp"
+#include "gangsched/model/state.hpp"
+
+namespace gangsched {
+
+struct cluster_options {
+  std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
+};
+
+/// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
+/// says and appends to the change log, or returns an error and changes nothing. Not thread-safe for writing; const access is.
+///
+/// Errors, everywhere: `unknown` (an id or name that nothing has), `duplicate` (a name that exists), `wrong_state` (does not apply
+/// to what the object is doing), `busy` (called from inside a hook), and those of `check` in validate.hpp.
+class GANGSCHED_API cluster {
+ public:
+  explicit cluster(const cluster_options& options = {});
+  cluster(cluster&&) noexcept;
+  cluster& operator=(cluster&&) noexcept;
+  ~cluster();
+
+  // --- nodes
+  /// O(size of the spec).
+  result<node_id> add_node(const node_spec& spec);
+  /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit.
+  result<void> update_node(node_id node, const node_spec& spec);
+  /// Removes the node and every pod bound to it, whose ids are returned; what was assumed on it is pending again.
+  result<std::vector<pod_id>> remove_node(node_id node);
+
+  // --- pods
+  /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec).
+  result<pod_id> add_pod(const pod_spec& spec);
+  /// Replaces the spec. Name, namespace and group must stay. A pending pod given a node is bound there (by others); an assumed one
+  /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
+  result<void> update_pod(pod_id pod, const pod_spec& spec);
+  /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout.
+  result<void> remove_pod(pod_id pod);
+  /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed.
+  result<void> set_terminating(pod_id pod);
+
+  // --- groups, namespaces, priority classes
+  result<group_id> add_group(const group_spec& spec);
+  /// The name must stay, and so must the kind of policy and the gang's mode; the minimum count may change at any time.
+  result<void> update_group(group_id group, const group_spec& spec);
+  /// Only when it has no members left (wrong_state otherwise).
+  result<void> remove_group(group_id group);
+  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels.
+  result<void> set_namespace(const namespace_spec& spec);
+  result<void> remove_namespace(std::string_view name);
+  /// Pods keep the priority they were added with when a class changes or goes.
+  result<void> set_priority_class(const priority_class_spec& spec);
+  result<void> remove_priority_class(std::string_view name);
+
+  // --- what schedulers do (a host with a `scheduler` calls that instead)
+  /// Reserves room on a node for a pending pod that is neither gated nor being deleted. Error: overflow of the node's usage.
+  result<void> assume(pod_id pod, node_id node);
+  /// An assumed pod runs.
+  result<void> bind(pod_id pod);
+  /// An assumed pod is pending again.
+  result<void> release(pod_id pod);
+  /// The node a pending pod is meant for once victims are gone; a default id clears it.
+  result<void> nominate(pod_id pod, node_id node);
+
+  // --- questions
+  [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
+  [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] bool contains(node_id node) const noexcept;
+  [[nodiscard]] bool contains(pod_id pod) const noexcept;
+  [[nodiscard]] bool contains(group_id group) const noexcept;
+  /// pod_state::none for an id that nothing has.
+  [[nodiscard]] pod_state state_of(pod_id pod) const noexcept;
+  /// Where the pod runs or is assumed; a default id if nowhere.
+  [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
+  [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
+  [[nodiscard]] std::string_view name_of(node_id node) const;
+  [[nodiscard]] std::string_view name_of(pod_id pod) const;
+  [[nodiscard]] std::string_view name_of(group_id group) const;
+  [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
+  [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;
+  /// What is free, allocatable or requested of a resource on a node, in the units of `integer_resources`; 0 if it has none of it.
+  [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
+  [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
+  /// Pods with a reserved node that nobody has confirmed yet, by row. O(pods).
+  [[nodiscard]] std::vector<pod_id> assumed() const;
+  [[nodiscard]] std::vector<node_id> nodes() const;
+  [[nodiscard]] std::vector<pod_id> pods() const;
+
+  /// A digest over the whole state: equal states, equal digests. O(state).
+  [[nodiscard]] std::uint64_t digest() const;
+
+  /// The tables, for views, engines and observers.
+  [[nodiscard]] const cluster_state& state() const noexcept { return *state_; }
+  [[nodiscard]] cluster_state& state() noexcept { return *state_; }
+
+ private:
+  std::unique_ptr<cluster_state> state_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/cluster.cpp"
+#include "gangsched/src/model/cluster_groups.cpp"
+#include "gangsched/src/model/cluster_pods.cpp"
+#endif

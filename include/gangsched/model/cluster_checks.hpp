@@ -1,0 +1,43 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/model/state.hpp"
+
+/// The refusals that several of `cluster`'s calls share.
+namespace gangsched::detail {
+
+[[nodiscard]] inline error unknown_id(std::string_view table) {
+  return {errc::unknown, std::string{table}, "id", "no such object (removed, or of another cluster)"};
+}
+[[nodiscard]] inline std::string object_name(std::string_view table, std::string_view ns, std::string_view name) {
+  std::string text{table};
+  text += ' ';
+  if (!ns.empty()) (text += ns) += '/';
+  return text += name;
+}
+[[nodiscard]] inline bool names_pod(const cluster_state& state, pod_id pod) noexcept {
+  return state.pods.alive(pod.row) && state.pods.rows.generation(pod.row) == pod.generation;
+}
+[[nodiscard]] inline bool names_node(const cluster_state& state, node_id node) noexcept {
+  return state.nodes.alive(node.row) && state.nodes.rows.generation(node.row) == node.generation;
+}
+[[nodiscard]] inline bool names_group(const cluster_state& state, group_id group) noexcept {
+  return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
+}
+[[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
+  const pod_record& record = *state.pods.record[pod];
+  return object_name("pod", state.names.text(record.ns), record.name);
+}
+
+}  // namespace gangsched::detail
+
+/// Returns `busy` when a hook calls what would change the cluster under the engine that runs it.
+#define GANGSCHED_REFUSE_IN_HOOK(state, object)                                                             \
+  if ((state).in_hook) {                                                                                    \
+    return ::gangsched::error {                                                                             \
+      ::gangsched::errc::busy, object, "", "a hook may not change the cluster that is being scheduled"      \
+    };                                                                                                      \
+  }                                                                                                         \
+  static_assert(true)

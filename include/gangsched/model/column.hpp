@@ -1,0 +1,141 @@
+#pragma once
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "gangsched/model/undo_log.hpp"
+
+namespace gangsched {
+
+/// One word a row, at most 8 bytes. Reads are array reads; a write saves the old word while a transaction is open.
+template <class T>
+  requires(std::is_trivially_copyable_v<T> && sizeof(T) <= 8)
+class column final : public column_base {
+ public:
+  explicit column(undo_log& undo, T initial = T{}) noexcept : undo_(&undo), initial_(initial) {}
+
+  void grow(row_t rows) {
+    if (data_.size() < rows) data_.resize(rows, initial_);
+  }
+  [[nodiscard]] T operator[](row_t row) const noexcept { return static_cast<T>(data_[row]); }
+  void set(row_t row, T value) {
+    if (undo_->recording()) undo_->save(*this, row, 0, to_word((*this)[row]));
+    data_[row] = value;
+  }
+
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { data_[row] = from_word(old); }
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) out.add(to_word((*this)[row]));
+  }
+
+ private:
+  static std::uint64_t to_word(T value) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+  static T from_word(std::uint64_t word) noexcept {
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return value;
+  }
+  undo_log* undo_;
+  T initial_;
+  std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> data_;  // not vector<bool>'s bits
+};
+
+/// One 64-bit integer per (row, kind), rows contiguous: a node's amounts share one or two cache lines.
+class matrix_column final : public column_base {
+ public:
+  explicit matrix_column(undo_log& undo) noexcept : undo_(&undo) {}
+
+  /// Makes room for @p rows rows of @p kinds kinds. O(size) when the number of kinds outgrows the stride.
+  void grow(row_t rows, std::uint32_t kinds) {
+    if (kinds > stride_) {
+      const std::uint32_t stride = std::bit_ceil(kinds);
+      const std::size_t old_rows = data_.size() / stride_;  // more than `rows` after a roll-back
+      std::vector<std::int64_t> wider((rows > old_rows ? rows : old_rows) * stride);
+      for (std::size_t row = 0; row < old_rows; ++row) {
+        std::memcpy(&wider[row * stride], &data_[row * stride_], stride_ * sizeof(std::int64_t));
+      }
+      data_ = std::move(wider);
+      stride_ = stride;
+    }
+    if (data_.size() < std::size_t{rows} * stride_) data_.resize(std::size_t{rows} * stride_);
+  }
+  [[nodiscard]] std::int64_t at(row_t row, std::uint32_t kind) const noexcept {
+    return data_[std::size_t{row} * stride_ + kind];
+  }
+  [[nodiscard]] const std::int64_t* row(row_t row) const noexcept { return &data_[std::size_t{row} * stride_]; }
+  void set(row_t row, std::uint32_t kind, std::int64_t value) {
+    std::int64_t& word = data_[std::size_t{row} * stride_ + kind];
+    if (undo_->recording()) undo_->save(*this, row, kind, static_cast<std::uint64_t>(word));
+    word = value;
+  }
+
+  void restore(row_t row, std::uint32_t kind, std::uint64_t old) noexcept override {
+    data_[std::size_t{row} * stride_ + kind] = static_cast<std::int64_t>(old);
+  }
+  /// Zeros count for nothing, so that a wider stride digests the same.
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) {
+      for (std::uint32_t kind = 0; kind < stride_; ++kind) {
+        if (const std::int64_t word = at(row, kind); word != 0) {
+          out.add((std::uint64_t{row} << 32) | kind);
+          out.add(static_cast<std::uint64_t>(word));
+        }
+      }
+    }
+  }
+
+ private:
+  undo_log* undo_;
+  std::uint32_t stride_ = 8;
+  std::vector<std::int64_t> data_;
+};
+
+/// One immutable heap object a row, replaced as a whole. T has `void digest_into(digest&) const`.
+template <class T>
+class object_column final : public column_base {
+ public:
+  explicit object_column(undo_log& undo) noexcept : undo_(&undo) {}
+  object_column(const object_column&) = delete;
+  object_column& operator=(const object_column&) = delete;
+  ~object_column() override {
+    for (const T* object : data_) delete object;
+  }
+
+  void grow(row_t rows) {
+    if (data_.size() < rows) data_.resize(rows, nullptr);
+  }
+  [[nodiscard]] const T* operator[](row_t row) const noexcept { return data_[row]; }
+  void set(row_t row, std::unique_ptr<const T> object) {
+    if (undo_->recording()) {
+      undo_->save(*this, row, 0, std::bit_cast<std::uint64_t>(data_[row]));
+    } else {
+      delete data_[row];
+    }
+    data_[row] = object.release();
+  }
+
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
+    delete data_[row];
+    data_[row] = std::bit_cast<const T*>(old);
+  }
+  void discard(std::uint32_t, std::uint64_t old) noexcept override { delete std::bit_cast<const T*>(old); }
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) {
+      out.add(std::uint64_t{data_[row] != nullptr});
+      if (data_[row] != nullptr) data_[row]->digest_into(out);
+    }
+  }
+
+ private:
+  static_assert(sizeof(const T*) == 8, "an undo entry keeps the old object's address in its 64-bit word");
+  undo_log* undo_;
+  std::vector<const T*> data_;
+};
+
+}  // namespace gangsched

@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/pod_class.hpp"
+
+/// Node selectors against a node (kube-framework 5). A node is anything with label(symbol), label(string_view), name_symbol(),
+/// name() and text(symbol): a view that reads labels and name.
+namespace gangsched {
+
+/// The number in a gt or lt requirement or in the label it looks at: a signed decimal 64-bit integer, leading zeros and '+' allowed.
+[[nodiscard]] GANGSCHED_API std::optional<std::int64_t> selector_number(std::string_view text) noexcept;
+
+/// Whether upstream can make a requirement on labels of it: every value is a label value ("-5" is none), of gt and lt a number.
+/// The API takes any value, and a term with one that does not parse matches nothing.
+[[nodiscard]] GANGSCHED_API bool parses(const selector_requirement& wanted) noexcept;
+
+namespace detail {
+
+/// A node has one field.
+template <class Name>
+std::optional<Name> if_name(std::string_view field, Name name) {
+  return field == "metadata.name" ? std::optional{name} : std::nullopt;
+}
+
+/// What an operator says of a label value: whether there is one, whether it is among the requirement's, and as numbers.
+template <class Listed, class Number>
+bool requirement_holds(selector_operator op, bool present, const Listed& listed, const Number& number,
+                       const std::optional<std::int64_t>& bound) {
+  switch (op) {
+    case selector_operator::in: return present && listed();
+    case selector_operator::not_in: return !present || !listed();
+    case selector_operator::exists: return present;
+    case selector_operator::does_not_exist: return !present;
+    case selector_operator::gt:
+    case selector_operator::lt: {
+      if (!present || !bound) return false;
+      const std::optional<std::int64_t> value = number();
+      return value && (op == selector_operator::gt ? *value > *bound : *value < *bound);
+    }
+  }
+  return false;
+}
+
+template <class Node>
+bool requirement_matches(const node_requirement& wanted, std::optional<symbol> value, const Node& node) {
+  return requirement_holds(
+      wanted.op, value.has_value(),
+      [&] { return is_among(*value, wanted.values); },
+      [&] { return selector_number(node.text(*value)); }, wanted.bound);
+}
+inline bool requirement_matches(const selector_requirement& wanted, std::optional<std::string_view> value) {
+  const bool numeric = wanted.op == selector_operator::gt || wanted.op == selector_operator::lt;
+  return requirement_holds(
+      wanted.op, value.has_value(),
+      [&] { return is_among(*value, wanted.values); },
+      [&] { return selector_number(*value); },
+      numeric && !wanted.values.empty() ? selector_number(wanted.values.front()) : std::nullopt);
+}
+
+}  // namespace detail
+
+/// Whether all requirements hold and there is one. O(requirements · (log labels + values)).
+template <class Node>
+[[nodiscard]] bool matches(const node_term& term, const Node& node) {
+  if (term.broken || (term.expressions.empty() && term.fields.empty())) return false;
+  for (const node_requirement& one : term.expressions)
+    if (!detail::requirement_matches(one, node.label(one.key), node)) return false;
+  for (const node_requirement& one : term.fields)
+    if (!detail::requirement_matches(one, detail::if_name(node.text(one.key), node.name_symbol()), node)) return false;
+  return true;
+}
+
+/// The same for a term as a host wrote it: of a plugin's arguments, say, whose words need not be known to the cluster.
+template <class Node>
+[[nodiscard]] bool matches(const node_selector_term& term, const Node& node) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  for (const selector_requirement& one : term.match_expressions)
+    if (!parses(one) || !detail::requirement_matches(one, node.label(std::string_view{one.key}))) return false;
+  for (const selector_requirement& one : term.match_fields)
+    if (!detail::requirement_matches(one, detail::if_name(one.key, node.name()))) return false;
+  return true;
+}
+
+/// nodeSelector and required node affinity of a class: every pair, and one term.
+template <class Node>
+[[nodiscard]] bool matches_required(const pod_class& pod, const Node& node) {
+  for (const label_symbols& pair : pod.node_selector)
+    if (node.label(pair.key) != pair.value) return false;
+  if (!pod.required_nodes) return true;
+  for (const node_term& term : *pod.required_nodes)
+    if (matches(term, node)) return true;
+  return false;
+}
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/node_selector.cpp"
+#endif

@@ -1,0 +1,131 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/interner.hpp"
+#include "gangsched/model/spec.hpp"
+
+namespace gangsched {
+
+/// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
+using resource_kind = std::uint32_t;
+namespace kinds {
+inline constexpr resource_kind cpu = 0;  ///< milli-cores
+inline constexpr resource_kind memory = 1;
+inline constexpr resource_kind ephemeral_storage = 2;
+inline constexpr resource_kind pods = 3;           ///< allocatable: allowed number; used: number on the node
+inline constexpr resource_kind scored_cpu = 4;     ///< used only: cpu with 100m for every container that names none
+inline constexpr resource_kind scored_memory = 5;  ///< used only: memory with 200Mi for every container that names none
+inline constexpr resource_kind first_other = 6;
+}  // namespace kinds
+
+struct amount {
+  resource_kind kind;
+  std::int64_t value;
+  friend bool operator==(const amount&, const amount&) = default;
+};
+
+/// A label, taint, … whose words are symbols of the cluster's interner.
+struct label_symbols {
+  symbol key, value;
+  friend bool operator==(const label_symbols&, const label_symbols&) = default;
+};
+struct taint_symbols {
+  symbol key, value;
+  taint_effect effect;
+  friend bool operator==(const taint_symbols&, const taint_symbols&) = default;
+};
+struct toleration_symbols {
+  symbol key, value;
+  toleration_operator op;
+  std::optional<taint_effect> effect;
+
+  /// kube-framework 4: effect equal or unset; key equal or unset; Exists, or Equal and the values are the same.
+  [[nodiscard]] bool tolerates(const taint_symbols& taint) const noexcept {
+    return (!effect || *effect == taint.effect) && (!key || key == taint.key) &&
+           (op == toleration_operator::exists || value == taint.value);
+  }
+};
+
+/// One requirement of a node selector. `bound` is the parsed number of gt and lt.
+struct node_requirement {
+  symbol key;
+  selector_operator op;
+  std::vector<symbol> values;
+  std::optional<std::int64_t> bound;
+};
+struct node_term {
+  std::vector<node_requirement> expressions;
+  std::vector<node_requirement> fields;
+  bool broken = false;  ///< an expression does not parse (node_selector.hpp): the term matches nothing
+};
+struct weighted_node_term {
+  std::int32_t weight;
+  node_term term;
+};
+
+/// A host port in use or wanted: protocol, port, address ("0.0.0.0" is the wildcard, symbol 0).
+struct host_port {
+  gangsched::protocol protocol;
+  std::uint16_t port;
+  symbol address;
+  friend auto operator<=>(const host_port&, const host_port&) = default;
+  /// kube-framework 4, NodePorts: same protocol and port, and the same address or a wildcard on either side.
+  [[nodiscard]] bool conflicts(const host_port& other) const noexcept {
+    return protocol == other.protocol && port == other.port && (address == other.address || !address || !other.address);
+  }
+};
+
+/// All that plugins can read of a pod, shared by every pod that is the same in this: its class. Names never count, labels only
+/// through the selectors that live in the cluster.
+struct pod_class {
+  symbol ns;
+  symbol scheduler_name;
+  symbol required_node;  ///< spec.nodeName while pending
+  std::int32_t priority = 0;
+  gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
+
+  std::vector<amount> requests;        ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind
+  std::vector<amount> score_requests;  ///< the same without pod-level requests, with the defaults for cpu and memory (3.4)
+  std::int64_t scored_cpu = 0;         ///< what a placed pod adds to kinds::scored_cpu / scored_memory
+  std::int64_t scored_memory = 0;
+
+  std::vector<toleration_symbols> tolerations;
+  std::vector<label_symbols> node_selector;
+  std::optional<std::vector<node_term>> required_nodes;
+  std::vector<weighted_node_term> preferred_nodes;
+  std::vector<host_port> ports;
+  std::vector<symbol> images;         ///< of init containers, containers and image volumes, normalised
+  std::uint32_t image_containers = 0; ///< init containers and containers
+
+  pod_affinity affinity_to_pods;
+  pod_affinity anti_affinity_to_pods;
+  std::vector<topology_spread> spread;  ///< match_label_keys are in the selectors
+  std::vector<std::uint32_t> matched_selectors;  ///< ids of the cluster's live selectors that match its labels, ascending
+
+  std::string key;               ///< canonical bytes: equal iff the class is equal
+  std::size_t key_prefix = 0;    ///< the part of `key` before the matched selectors
+  std::vector<std::uint32_t> selectors;  ///< ids of the selectors it brings to life
+
+  /// What it requests of @p kind, 0 if nothing. O(kinds requested).
+  [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept {
+    for (const amount& a : requests)
+      if (a.kind == kind) return a.value;
+    return 0;
+  }
+  [[nodiscard]] std::int64_t score_request(resource_kind kind) const noexcept {
+    for (const amount& a : score_requests)
+      if (a.kind == kind) return a.value;
+    return 0;
+  }
+};
+
+using class_id = std::uint32_t;
+inline constexpr class_id no_class = 0xffffffffu;
+
+}  // namespace gangsched

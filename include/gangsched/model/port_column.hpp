@@ -1,0 +1,62 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/undo_log.hpp"
+
+namespace gangsched {
+
+/// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite.
+class GANGSCHED_API port_column final : public column_base {
+ public:
+  explicit port_column(undo_log& undo) noexcept : undo_(&undo) {}
+
+  void grow(row_t rows) {
+    if (data_.size() < rows) data_.resize(rows);
+  }
+  [[nodiscard]] std::span<const host_port> operator[](row_t row) const noexcept {
+    return {data_[row].data(), data_[row].size()};
+  }
+  void add(row_t row, host_port port) {
+    insert(row, port);
+    if (undo_->recording()) undo_->save(*this, row, added, pack(port));
+  }
+  void remove(row_t row, host_port port) {
+    erase(row, port);
+    if (undo_->recording()) undo_->save(*this, row, removed, pack(port));
+  }
+
+  void restore(row_t row, std::uint32_t what, std::uint64_t word) noexcept override {
+    if (what == added) erase(row, unpack(word));
+    else insert(row, unpack(word));
+  }
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) {
+      out.add(data_[row].size());
+      for (const host_port& port : data_[row]) out.add(pack(port));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t added = 0, removed = 1;
+  using ports = std::vector<host_port>;
+
+  void insert(row_t row, host_port port);
+  void erase(row_t row, host_port port) noexcept;
+  static std::uint64_t pack(const host_port& p) noexcept {
+    return (std::uint64_t{p.address.value} << 32) | (std::uint64_t{p.port} << 8) | static_cast<std::uint64_t>(p.protocol);
+  }
+  static host_port unpack(std::uint64_t word) noexcept {
+    return {static_cast<protocol>(word & 0xff), static_cast<std::uint16_t>(word >> 8),
+            symbol{static_cast<std::uint32_t>(word >> 32)}};
+  }
+  undo_log* undo_;
+  std::vector<ports> data_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/port_column.cpp"
+#endif

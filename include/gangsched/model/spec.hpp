@@ -1,0 +1,201 @@
+#pragma once
+#include <boost/container/flat_map.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/core/quantity.hpp"
+
+/// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
+namespace gangsched {
+
+/// Time since an epoch of the host's choice; the library reads no clock.
+using instant = std::chrono::nanoseconds;
+
+using label_map = boost::container::flat_map<std::string, std::string>;
+
+/// Amounts by resource name: "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "nvidia.com/gpu", …
+using resource_list = boost::container::flat_map<std::string, quantity>;
+
+enum class taint_effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
+
+struct taint {
+  std::string key;
+  std::string value = {};
+  taint_effect effect = taint_effect::no_schedule;
+};
+
+enum class toleration_operator : std::uint8_t { equal, exists };
+
+struct toleration {
+  std::string key = {};  ///< empty: every key (the operator must be exists)
+  toleration_operator op = toleration_operator::equal;
+  std::string value = {};
+  std::optional<taint_effect> effect = {};  ///< absent: every effect
+};
+
+enum class selector_operator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };
+
+struct selector_requirement {
+  std::string key;
+  selector_operator op = selector_operator::in;  ///< gt and lt in node selectors only
+  std::vector<std::string> values = {};
+};
+
+/// metav1.LabelSelector: everything must hold; an empty one matches everything, an absent one nothing.
+struct label_selector {
+  label_map match_labels = {};
+  std::vector<selector_requirement> match_expressions = {};
+};
+
+/// All requirements of a term must hold; a term without any matches nothing.
+struct node_selector_term {
+  std::vector<selector_requirement> match_expressions = {};
+  std::vector<selector_requirement> match_fields = {};  ///< key metadata.name, operator in or not_in, one value
+};
+
+struct preferred_node_term {
+  std::int32_t weight = 1;  ///< 1 to 100
+  node_selector_term term = {};
+};
+
+struct node_affinity {
+  std::optional<std::vector<node_selector_term>> required = {};  ///< one term must hold; present and empty: nothing matches
+  std::vector<preferred_node_term> preferred = {};
+};
+
+struct pod_affinity_term {
+  std::string topology_key;
+  std::optional<label_selector> selector = {};
+  std::vector<std::string> namespaces = {};
+  std::optional<label_selector> namespace_selector = {};
+};
+
+struct preferred_pod_term {
+  std::int32_t weight = 1;  ///< 1 to 100
+  pod_affinity_term term = {};
+};
+
+struct pod_affinity {
+  std::vector<pod_affinity_term> required = {};
+  std::vector<preferred_pod_term> preferred = {};
+};
+
+enum class when_unsatisfiable : std::uint8_t { do_not_schedule, schedule_anyway };
+enum class node_inclusion : std::uint8_t { honor, ignore };
+
+struct topology_spread {
+  std::string topology_key;
+  std::int32_t max_skew = 1;
+  when_unsatisfiable action = when_unsatisfiable::do_not_schedule;
+  std::optional<label_selector> selector = {};
+  std::int32_t min_domains = 1;
+  node_inclusion node_affinity_policy = node_inclusion::honor;
+  node_inclusion node_taints_policy = node_inclusion::ignore;
+  std::vector<std::string> match_label_keys = {};
+};
+
+enum class protocol : std::uint8_t { tcp, udp, sctp };
+
+struct container_port {
+  std::int32_t host_port = 0;  ///< 0: none
+  gangsched::protocol protocol = gangsched::protocol::tcp;
+  std::string host_ip = {};  ///< "" and "0.0.0.0": every address
+};
+
+struct container {
+  resource_list requests = {};
+  std::string image = {};
+  std::vector<container_port> ports = {};
+  bool sidecar = false;  ///< an init container with restartPolicy Always
+};
+
+enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
+
+/// All of a pod that a scheduler reads.
+struct pod_spec {
+  std::string name;
+  std::string ns = "default";
+  label_map labels = {};
+  std::vector<container> containers = {};
+  std::vector<container> init_containers = {};
+  std::vector<std::string> image_volumes = {};
+  std::optional<resource_list> resources = {};  ///< pod-level requests
+  resource_list overhead = {};
+  label_map node_selector = {};
+  node_affinity affinity = {};
+  pod_affinity affinity_to_pods = {};
+  pod_affinity anti_affinity_to_pods = {};
+  std::vector<toleration> tolerations = {};
+  std::vector<topology_spread> topology_spread_constraints = {};
+  std::optional<std::int32_t> priority = {};   ///< absent: of the priority class, of the default class, else 0
+  std::string priority_class = {};
+  gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
+  std::string scheduler_name = "default-scheduler";
+  std::vector<std::string> scheduling_gates = {};
+  std::string required_node = {};  ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
+  group_id group = {};             ///< its gang or basic group
+  node_id node = {};               ///< bound already (by others, or before a restart)
+  node_id nominated_node = {};
+  bool terminating = false;
+  std::optional<instant> start_time = {};
+  std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
+};
+
+struct node_image {
+  std::vector<std::string> names;
+  std::int64_t size_bytes = 0;
+};
+
+struct node_spec {
+  std::string name;
+  label_map labels = {};
+  std::vector<taint> taints = {};
+  resource_list allocatable = {};
+  resource_list capacity = {};  ///< for information; scheduling reads allocatable
+  std::vector<node_image> images = {};
+  bool unschedulable = false;
+  std::uint64_t cookie = 0;
+};
+
+/// How a gang's members start together.
+enum class gang_mode : std::uint8_t {
+  group_cycle,  ///< the whole group is tried in one transaction
+  permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
+};
+
+struct basic {};
+struct gang {
+  std::int32_t min_count = 1;
+  gang_mode mode = gang_mode::group_cycle;
+  instant timeout = std::chrono::minutes{5};  ///< how long a member waits in the permit room
+  bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
+};
+
+struct group_spec {
+  std::string name;
+  std::string ns = "default";
+  std::variant<basic, gang> policy = basic{};
+  std::optional<std::int32_t> priority = {};  ///< absent: that of its first member by priority
+  std::string topology_key = {};              ///< node label whose values are the group's domains; empty: no constraint
+  std::uint64_t cookie = 0;
+};
+
+struct priority_class_spec {
+  std::string name;
+  std::int32_t value = 0;
+  bool global_default = false;
+  gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
+};
+
+struct namespace_spec {
+  std::string name;
+  label_map labels = {};
+};
+
+}  // namespace gangsched

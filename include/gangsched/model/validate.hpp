@@ -1,0 +1,23 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/model/spec.hpp"
+
+/// Checks of what a host hands over, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id
+/// is known is `cluster`'s to check.
+namespace gangsched {
+
+/// The first thing that is wrong, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const group_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const priority_class_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const namespace_spec& spec);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/validate.cpp"
+#endif

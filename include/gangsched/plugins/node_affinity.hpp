@@ -1,0 +1,100 @@
+#pragma once
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/normalize.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/model/node_selector.hpp"
+
+namespace gangsched {
+
+/// nodeSelector and node affinity (kube-framework 5). Filter: every pair of the selector and one required term; before that one
+/// required term of the profile's added affinity. Score: the weights of the preferred terms that match, the pod's and the added
+/// ones', as 100·sum/max. Terms that all name their nodes (metadata.name In) narrow the nodes; added ones never do.
+class node_affinity_plugin {
+ public:
+  static constexpr std::string_view name = "NodeAffinity";
+  static constexpr std::int64_t default_weight = 2;
+  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using words = node_view<reads::labels | reads::name>;
+
+  node_affinity_plugin() = default;
+  /// With an affinity that every pod has in addition. Terms are as `check` wants them in a pod's.
+  explicit node_affinity_plugin(node_affinity added) : added_(std::move(added)) {}
+  /// Arguments: `addedAffinity`, with Kubernetes' names.
+  [[nodiscard]] GANGSCHED_API static result<node_affinity_plugin> from(const argument& args);
+
+  [[nodiscard]] status pre_filter(const pod_view& pod, node_names& narrowed) const {
+    const pod_class& spec = pod.spec();
+    if (!spec.required_nodes)
+      return spec.node_selector.empty() && !added_.required ? status::skip() : status::success();
+    if (spec.required_nodes->empty()) return status::success();
+    std::vector<symbol> names;
+    for (const node_term& term : *spec.required_nodes) {
+      const std::optional<name_choice> chosen = names_of(term);
+      if (!chosen) return status::success();
+      if (!chosen->conflict) names.push_back(chosen->name);
+    }
+    if (names.empty()) return status::unresolvable("pod affinity terms conflict");
+    narrowed.only(std::move(names));
+    return status::success();
+  }
+
+  [[nodiscard]] status filter(const pod_view& pod, words node) const {
+    if (added_.required && !any_matches(*added_.required, node))
+      return status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
+    if (!matches_required(pod.spec(), node))
+      return status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+    return status::success();
+  }
+
+  [[nodiscard]] status pre_score(const pod_view& pod) const {
+    const auto& preferred = pod.spec().preferred_nodes;
+    for (const weighted_node_term& one : preferred) {
+      if (one.weight != 0 && one.term.broken) return status::error("a preferred node affinity term does not parse");
+    }
+    return preferred.empty() && added_.preferred.empty() ? status::skip() : status::success();
+  }
+
+  /// The sum of the weights of the preferred terms that match.
+  [[nodiscard]] std::int64_t score(const pod_view& pod, words node) const {
+    std::int64_t sum = 0;
+    for (const weighted_node_term& one : pod.spec().preferred_nodes) sum += matches(one.term, node) ? one.weight : 0;
+    for (const preferred_node_term& one : added_.preferred) sum += matches(one.term, node) ? one.weight : 0;
+    return sum;
+  }
+  void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::higher); }
+
+ private:
+  /// The node that a term names, or that it names two.
+  struct name_choice {
+    symbol name;
+    bool conflict = false;
+  };
+  /// Nothing if the term names no node.
+  static std::optional<name_choice> names_of(const node_term& term) {
+    std::optional<name_choice> chosen;
+    for (const node_requirement& one : term.fields) {
+      if (one.op != selector_operator::in) continue;
+      if (!chosen)
+        chosen = name_choice{one.values.front()};
+      else
+        chosen->conflict |= one.values.front() != chosen->name;
+    }
+    return chosen;
+  }
+  static bool any_matches(const std::vector<node_selector_term>& terms, const words& node) {
+    for (const node_selector_term& term : terms)
+      if (matches(term, node)) return true;
+    return false;
+  }
+
+  node_affinity added_;
+};
+
+static_assert(pre_filter_plugin<node_affinity_plugin> && filter_plugin<node_affinity_plugin>);
+static_assert(pre_score_plugin<node_affinity_plugin> && score_plugin<node_affinity_plugin>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/node_affinity.cpp"
+#endif

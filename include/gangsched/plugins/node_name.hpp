@@ -1,0 +1,24 @@
+#pragma once
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// A pod that names its node can go nowhere else (kube-framework 4, NodeName).
+class node_name {
+ public:
+  static constexpr std::string_view name = "NodeName";
+  using points = implements<point::pre_filter, point::filter>;
+
+  [[nodiscard]] status pre_filter(const pod_view& pod) const {
+    return pod.spec().required_node ? status::success() : status::skip();
+  }
+  [[nodiscard]] status filter(const pod_view& pod, node_view<reads::name> node) const {
+    const symbol wanted = pod.spec().required_node;
+    if (!wanted || wanted == node.name_symbol()) return status::success();
+    return status::unresolvable("node(s) didn't match the requested node name");
+  }
+};
+
+static_assert(pre_filter_plugin<node_name> && filter_plugin<node_name>);
+
+}  // namespace gangsched

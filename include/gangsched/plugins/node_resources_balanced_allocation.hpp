@@ -1,0 +1,96 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Whether the pod makes a node's use of its resources more even (kube-framework 3.5, as of 1.36). With f = min(1, used/capacity) per
+/// configured resource and their standard deviation, evenness = trunc(100·(1 − deviation)); score = 50 + (50 + evenness with the
+/// pod − evenness without)/2: 75 if nothing changes. Plain requests, pod-level ones included; a pod that requests none of the
+/// resources is not scored. Doubles in Kubernetes' order of operations.
+class node_resources_balanced_allocation {
+ public:
+  static constexpr std::string_view name = "NodeResourcesBalancedAllocation";
+  static constexpr std::int64_t default_weight = 1;
+  using points = implements<point::pre_score, point::score>;
+
+  node_resources_balanced_allocation() : node_resources_balanced_allocation({"cpu", "memory"}) {}
+  /// With the resources to keep in balance.
+  explicit node_resources_balanced_allocation(std::vector<std::string> resources) : resources_(std::move(resources)) {}
+  /// Arguments: Kubernetes' NodeResourcesBalancedAllocationArgs (every weight is 1).
+  [[nodiscard]] GANGSCHED_API static result<node_resources_balanced_allocation> from(const argument& args);
+
+  struct data {
+    std::vector<amount> requests;  ///< of the resources that count for this class; zeros too
+  };
+  using room = node_view<reads::allocatable | reads::usage>;
+
+  [[nodiscard]] status pre_score(const pod_view& pod, data& d) const {
+    bool any_request = false;
+    for (const std::string& one : resources_) {
+      const std::optional<resource_kind> kind = pod.find_kind(one);
+      if (!kind || (*kind > kinds::ephemeral_storage && *kind < kinds::first_other)) continue;
+      const std::int64_t request = pod.request(*kind);
+      if (*kind >= kinds::first_other && request == 0) continue;
+      d.requests.push_back({*kind, request});
+      any_request = any_request || request != 0;
+    }
+    return any_request ? status::success() : status::skip();
+  }
+
+  [[nodiscard]] std::int64_t score(const pod_view&, const data& d, room node) const {
+    return 50 + (50 + evenness(d, node, true) - evenness(d, node, false)) / 2;
+  }
+
+ private:
+  [[nodiscard]] static std::int64_t evenness(const data& d, const room& node, bool with_pod) {
+    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod)) * static_cast<double>(max_node_score));
+  }
+
+  [[nodiscard]] static double deviation(const data& d, const room& node, bool with_pod) {
+    double total = 0;
+    double last = 0, before_last = 0;
+    int count = 0;
+    for (const amount& one : d.requests) {
+      if (node.allocatable(one.kind) == 0) continue;
+      before_last = last;
+      last = fraction(node, one, with_pod);
+      total += last;
+      ++count;
+    }
+    if (count < 2) return 0;
+    if (count == 2) return (before_last > last ? before_last - last : last - before_last) / 2;
+    const double mean = total / count;
+    double sum = 0;
+    for (const amount& one : d.requests) {
+      if (node.allocatable(one.kind) == 0) continue;
+      const double off = fraction(node, one, with_pod) - mean;
+      sum = sum + off * off;
+    }
+    return __builtin_sqrt(sum / count);
+  }
+
+  [[nodiscard]] static double fraction(const room& node, const amount& wanted, bool with_pod) {
+    const std::int64_t capacity = node.allocatable(wanted.kind);
+    const std::int64_t used = node.used(wanted.kind);
+    const std::int64_t request = with_pod ? wanted.value : 0;
+    if (request > capacity - used) return 1;  // and the sum below cannot overflow
+    return static_cast<double>(used + request) / static_cast<double>(capacity);
+  }
+
+  std::vector<std::string> resources_;
+};
+
+static_assert(pre_score_plugin<node_resources_balanced_allocation> && score_plugin<node_resources_balanced_allocation>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/node_resources_balanced_allocation.cpp"
+#endif

@@ -1,0 +1,180 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/core/percent.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Room for a pod's requests, and how much of it is left (kube-framework 3.3, 3.4).
+///
+/// Filter: a slot for the pod, and request ≤ allocatable − used for each resource; unresolvable if one request is larger than the
+/// whole allocatable. Score: Σ s·w / Σ w over the configured resources, without those of capacity 0 and scalars that the pod does
+/// not request; with the 100m/200Mi defaults for cpu and memory, and without pod-level requests (upstream's quirk):
+///   LeastAllocated s = 100·(capacity − requested)/capacity; MostAllocated s = 100·requested/capacity;
+///   RequestedToCapacityRatio s = shape(100·requested/capacity), only s > 0 count, and the mean is rounded.
+class node_resources_fit {
+ public:
+  static constexpr std::string_view name = "NodeResourcesFit";
+  static constexpr std::int64_t default_weight = 1;
+  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+
+  enum class strategy : std::uint8_t { least_allocated, most_allocated, requested_to_capacity_ratio };
+  struct weighted_resource {
+    std::string name;
+    std::int64_t weight = 1;  ///< 1 to 100
+  };
+  struct shape_point {
+    std::int64_t utilization = 0;  ///< 0 to 100, increasing
+    std::int64_t score = 0;        ///< 0 to 10
+  };
+  struct options {
+    node_resources_fit::strategy strategy = strategy::least_allocated;
+    std::vector<weighted_resource> resources = {{"cpu", 1}, {"memory", 1}};
+    std::vector<shape_point> shape = {};              ///< for requested_to_capacity_ratio: at least one
+    std::vector<std::string> ignored_resources = {};  ///< extended resources that the filter passes over
+    std::vector<std::string> ignored_groups = {};     ///< the same by what stands before the '/'
+  };
+
+  node_resources_fit() : node_resources_fit(options{}) {}
+  /// @pre check(chosen) finds nothing.
+  explicit node_resources_fit(options chosen) : options_(std::move(chosen)) {
+    GANGSCHED_ASSERT(!check(options_));
+    for (shape_point& corner : options_.shape) corner.score *= max_node_score / 10;
+  }
+  /// The first option that is out of bounds.
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
+  /// Arguments: Kubernetes' NodeResourcesFitArgs.
+  [[nodiscard]] GANGSCHED_API static result<node_resources_fit> from(const argument& args);
+
+  struct scored_resource {
+    resource_kind kind;
+    resource_kind used;  ///< what counts as used: for cpu and memory with defaults
+    std::int64_t request;
+    std::int64_t weight;
+  };
+  struct data {
+    std::vector<resource_kind> ignored;
+    std::vector<scored_resource> scored;
+  };
+  using room = node_view<reads::allocatable | reads::usage>;
+
+  [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
+    for (const amount& wanted : pod.requests()) {
+      if (is_ignored(pod.kind_name(wanted.kind))) d.ignored.push_back(wanted.kind);
+    }
+    return status::success();
+  }
+
+  [[nodiscard]] status filter(const pod_view& pod, const data& d, room node) const {
+    status first;
+    const auto keep = [&](const status& failed) {
+      if (first.ok() || (first.code != code::unresolvable && failed.code == code::unresolvable)) first = failed;
+      return first.code != code::unresolvable;
+    };
+    each_shortage(pod, d, node, keep);
+    return first;
+  }
+  /// Every resource that lacks, all with the code of the verdict.
+  void filter_reasons(const pod_view& pod, const data& d, room node, std::vector<status>& out) const {
+    const std::size_t start = out.size();
+    code verdict = code::unschedulable;
+    each_shortage(pod, d, node, [&](const status& failed) {
+      out.push_back(failed);
+      if (failed.code == code::unresolvable) verdict = code::unresolvable;
+      return true;
+    });
+    for (std::size_t i = start; i < out.size(); ++i) out[i].code = verdict;
+  }
+
+  [[nodiscard]] status pre_score(const pod_view& pod, data& d) const {
+    for (const weighted_resource& one : options_.resources) {
+      const std::optional<resource_kind> kind = pod.find_kind(one.name);
+      if (!kind || (*kind > kinds::ephemeral_storage && *kind < kinds::first_other)) continue;
+      const std::int64_t request = pod.spec().score_request(*kind);
+      if (*kind >= kinds::first_other && request == 0) continue;
+      const resource_kind used = *kind == kinds::cpu      ? kinds::scored_cpu
+                                 : *kind == kinds::memory ? kinds::scored_memory
+                                                          : *kind;
+      d.scored.push_back({*kind, used, request, one.weight});
+    }
+    return status::success();
+  }
+
+  [[nodiscard]] std::int64_t score(const pod_view&, const data& d, room node) const {
+    const bool by_shape = options_.strategy == strategy::requested_to_capacity_ratio;
+    std::int64_t sum = 0;
+    std::int64_t weights = 0;
+    for (const scored_resource& one : d.scored) {
+      const std::int64_t capacity = node.allocatable(one.kind);
+      if (capacity == 0) continue;
+      const std::int64_t rating = rate(capacity, capacity - node.used(one.used), one.request);
+      if (by_shape && rating == 0) continue;
+      sum += rating * one.weight;
+      weights += one.weight;
+    }
+    if (weights == 0) return 0;
+    // kube rounds the double quotient; sums are far below 2^53, where that is the same as rounding the exact one.
+    return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
+  }
+
+ private:
+  /// Calls found(status) for each resource without room, until it says false.
+  template <class Found>
+  static void each_shortage(const pod_view& pod, const data& d, const room& node, const Found& found) {
+    if (node.free(kinds::pods) < 1 && !found(status::unschedulable("Too many pods"))) return;
+    for (const auto& [kind, wanted] : pod.requests()) {
+      if (wanted <= node.free(kind)) continue;
+      if (is_among(kind, d.ignored)) continue;
+      const symbol resource = pod.kind_symbol(kind);
+      if (!found(wanted > node.allocatable(kind) ? status::unresolvable("Insufficient ", resource)
+                                                 : status::unschedulable("Insufficient ", resource))) {
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_ignored(std::string_view resource) const {
+    const std::size_t slash = resource.find('/');
+    const bool extended = slash != std::string_view::npos && resource.find("kubernetes.io/") == std::string_view::npos;
+    return extended && (is_among(resource, options_.ignored_resources) ||
+                        is_among(resource.substr(0, slash), options_.ignored_groups));
+  }
+
+  [[nodiscard]] std::int64_t rate(std::int64_t capacity, std::int64_t free, std::int64_t request) const noexcept {
+    // More than fits counts as full; no sum is formed that could overflow.
+    const std::int64_t left = request > free ? 0 : free - request;
+    if (options_.strategy == strategy::least_allocated) return percent(left, capacity);
+    const std::int64_t utilization = percent(capacity - left, capacity);
+    return options_.strategy == strategy::most_allocated ? utilization : shape_at(utilization);
+  }
+
+  /// The broken line through the shape's points, truncating toward zero (which is upward on a falling piece).
+  [[nodiscard]] std::int64_t shape_at(std::int64_t utilization) const noexcept {
+    const std::vector<shape_point>& shape = options_.shape;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (utilization > shape[i].utilization) continue;
+      if (i == 0) return shape[0].score;
+      const shape_point& from = shape[i - 1];
+      return from.score + (shape[i].score - from.score) * (utilization - from.utilization) /
+                              (shape[i].utilization - from.utilization);
+    }
+    return shape.empty() ? 0 : shape.back().score;
+  }
+
+  options options_;
+};
+
+static_assert(pre_filter_plugin<node_resources_fit> && filter_plugin<node_resources_fit>);
+static_assert(pre_score_plugin<node_resources_fit> && score_plugin<node_resources_fit>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/node_resources_fit.cpp"
+#endif

@@ -1,0 +1,30 @@
+#pragma once
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Nobody goes to a cordoned node who does not tolerate the taint node.kubernetes.io/unschedulable:NoSchedule, which the node need
+/// not have (kube-framework 4, NodeUnschedulable).
+class node_unschedulable {
+ public:
+  static constexpr std::string_view name = "NodeUnschedulable";
+  using points = implements<point::filter>;
+
+  [[nodiscard]] status filter(const pod_view& pod, node_view<reads::schedulable> node) const {
+    if (!node.unschedulable() || tolerates_cordon(pod)) return status::success();
+    return status::unresolvable("node(s) were unschedulable");
+  }
+
+ private:
+  static bool tolerates_cordon(const pod_view& pod) {
+    if (pod.tolerations().empty()) return false;
+    // A key that nobody has ever named is in no toleration: any symbol that is not the empty one stands for it.
+    constexpr symbol nobodys{0xffffffffu};
+    const symbol key = pod.find("node.kubernetes.io/unschedulable").value_or(nobodys);
+    return pod.tolerates({.key = key, .value = {}, .effect = taint_effect::no_schedule});
+  }
+};
+
+static_assert(filter_plugin<node_unschedulable>);
+
+}  // namespace gangsched

@@ -1,0 +1,19 @@
+#pragma once
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Higher priority first, then whoever waits longer (kube-framework 4, PrioritySort).
+class priority_sort {
+ public:
+  static constexpr std::string_view name = "PrioritySort";
+  using points = implements<point::queue_sort>;
+
+  [[nodiscard]] sort_key key(const queued& one) const noexcept {
+    return {.band = -std::int64_t{one.priority}, .order = one.since.count()};
+  }
+};
+
+static_assert(queue_sort_plugin<priority_sort>);
+
+}  // namespace gangsched

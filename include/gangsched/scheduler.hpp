@@ -1,0 +1,113 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/core/tie_break.hpp"
+#include "gangsched/engine/explanation.hpp"
+#include "gangsched/engine/options.hpp"
+#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/model/cluster.hpp"
+
+namespace gangsched {
+
+namespace engine {
+class core;
+}
+
+/// What one call decided: a view into the scheduler, valid until its next `schedule_cycle` or `permit`. Move-only.
+class [[nodiscard]] cycle {
+ public:
+  cycle() = default;
+  cycle(bool worked, std::span<const decision> decisions) : worked_(worked), decisions_(decisions) {}
+  cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
+
+  /// Whether there was anything to do: false ends the host's loop.
+  explicit operator bool() const noexcept { return worked_; }
+  [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
+  [[nodiscard]] auto begin() const noexcept { return decisions_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return decisions_.end(); }
+  /// Why the call was refused (busy, time_went_back: nothing was done), or the error that a hook ended this cycle with (contract:
+  /// the pod is retried with error backoff, the decisions stand); or null.
+  [[nodiscard]] const gangsched::error* error() const noexcept { return error_.get(); }
+  void set_error(gangsched::error failure) { error_ = std::make_unique<gangsched::error>(std::move(failure)); }
+
+ private:
+  bool worked_ = false;
+  std::span<const decision> decisions_;
+  std::unique_ptr<gangsched::error> error_;
+};
+
+/// Where a pod stood in the queue, for a restart.
+struct queue_position {
+  std::uint32_t failures = 0;  ///< attempts that ended unschedulable
+  instant since{};             ///< of its last failure, or of its first entry
+};
+
+/// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host
+/// executes the decisions and says what became of them. Time is what the host says it is, and never goes back.
+///
+/// @code
+/// while (auto cycle = scheduler.schedule_cycle(now))
+///   for (const auto& decision : cycle) host_executes(decision);
+/// for (const auto& verdict : scheduler.permit(now)) host_executes(verdict);
+/// @endcode
+class GANGSCHED_API scheduler {
+ public:
+  /// Every pod of the cluster that is pending enters the queue; what is assumed already counts as decided and may be confirmed or failed.
+  scheduler(cluster& on, kernel_table profile, const scheduler_options& options = {});
+  scheduler(scheduler&&) noexcept;
+  scheduler& operator=(scheduler&&) noexcept;
+  ~scheduler();
+
+  /// Handles one queue entity, a pod or a whole group: places it (bind, or wait in the permit room), makes room for it (nominate
+  /// and evict), or rejects it. False when nobody waits in the active queue; with a fixed @p now a loop over it ends.
+  /// O(groups of the pod's class) per pod in the steady state.
+  cycle schedule_cycle(instant now);
+
+  /// Says for everyone in the permit room: bind (go), wait (not yet), or revoke (timed out or rejected, and queued again). A wait that
+  /// ends before the next schedule_cycle is revoked there.
+  cycle permit(instant now);
+
+  /// The host did what a bind decision said. Error: wrong_state (not assumed, still waiting, or confirmed already).
+  result<void> confirm(pod_id pod);
+
+  /// The host could not, or gives up waiting: what the pod held is given back and it is queued again with backoff. In an atomic
+  /// gang the decisions take the siblings back too: revoke those not confirmed, evict those that run.
+  /// Error: wrong_state (nothing is reserved for it: confirmed, failed or released already).
+  cycle fail(pod_id pod, std::string_view reason);
+
+  /// The host's own word on a pod in the permit room; it takes effect at the next `permit`. Error: wrong_state (does not wait).
+  result<void> allow(pod_id pod);
+  result<void> reject(pod_id pod, std::string_view reason);
+
+  /// The earliest time at which something changes without anybody doing anything: a backoff or a wait ends. Nothing if never.
+  [[nodiscard]] std::optional<instant> next_deadline() const;
+
+  /// After a restart: where the pod stood. Only while it is pending.
+  result<void> restore(pod_id pod, const queue_position& position);
+
+  /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
+  /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). O(nodes · plugins).
+  [[nodiscard]] result<explanation> explain(pod_id pod);
+
+  /// How many stand where.
+  [[nodiscard]] queue_counts counts() const;
+  /// What the engine did so far, for benchmarks and tests.
+  [[nodiscard]] const engine_statistics& statistics() const noexcept;
+  /// Compares every class index with one rebuilt from nothing; the error names class, node and what differs. For tests.
+  result<void> verify();
+
+ private:
+  std::unique_ptr<engine::core> core_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/scheduler.cpp"
+#endif

@@ -1,0 +1,156 @@
+#include "gangsched/engine/class_plan.hpp"
+
+#include <algorithm>
+
+namespace gangsched::engine {
+namespace detail {
+
+/// kube-framework 1.3: unresolvable and error stop, unschedulable is remembered while the others run; node sets are intersected.
+struct pre_filter_outcome {
+  std::vector<bool> skipped;
+  std::vector<std::string> narrowing;
+};
+
+GANGSCHED_INLINE void narrow(class_plan& plan, const node_names& names) {
+  std::vector<symbol> wanted{names.names().begin(), names.names().end()};
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  if (plan.narrowed) {
+    std::erase_if(plan.only, [&](symbol s) { return !std::binary_search(wanted.begin(), wanted.end(), s); });
+  } else {
+    plan.only = std::move(wanted);
+    plan.narrowed = true;
+  }
+}
+
+GANGSCHED_INLINE std::string joined(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) (text += text.empty() ? "" : " ") += name;  // as Go prints a list
+  return text;
+}
+
+GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kernel_table& table, const cluster_state& state) {
+  pre_filter_outcome out;
+  out.skipped.resize(table.plugins.size());
+  for (const std::uint16_t index : table.at(point::pre_filter)) {
+    const plugin_entry& plugin = table.plugins[index];
+    planned hook{&plugin, plan.data[index].get(), 0};
+    if (plugin.cycle_data) {
+      plan.cycle_hooks.push_back(hook);
+      if (plugin.add_pod != nullptr) plan.incremental.push_back(hook);
+      continue;
+    }
+    node_names names;
+    const status said = plugin.pre_filter(plugin.self.get(), plan.context(state, hook, no_row), names);
+    if (said.code == code::skip) {
+      out.skipped[index] = true;
+    } else if (!said.ok()) {
+      if (plan.rejected.ok()) plan.rejected = said, plan.rejected_by = plugin.name;
+      if (said.code != code::unschedulable) {
+        plan.rejected = said, plan.rejected_by = plugin.name;
+        break;
+      }
+    } else if (names.narrowed()) {
+      narrow(plan, names);
+      out.narrowing.push_back(plugin.name);
+      if (!plan.only.empty()) continue;
+      plan.rejection = out.narrowing.size() == 1 ? "node(s) didn't satisfy plugin " + plugin.name
+                                                 : "node(s) didn't satisfy plugin(s) [" + joined(out.narrowing) + "] simultaneously";
+      plan.rejected = status::unresolvable(plan.rejection.c_str());
+      plan.rejected_by = plugin.name;
+      break;
+    }
+  }
+  plan.narrowed_by = joined(out.narrowing);
+  return out;
+}
+
+GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data) {
+  const filter_kernel& kernel = plugin.filter;
+  const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1)};
+  plan.filters.push_back(hook);
+  plan.opaque |= kernel.opaque;
+  switch (kernel.shape) {
+    case shape::local:
+      plan.local_filters.push_back(hook);
+      plan.filter_facets |= kernel.facets;
+      break;
+    case shape::keyed:
+      plan.keyed_filters.push_back(hook);
+      if (!kernel.opaque) {
+        plan.cached_filter_keys.push_back(hook);
+        plan.key_facets |= kernel.facets;
+      }
+      break;
+    default: plan.opaque_filters.push_back(hook); break;
+  }
+}
+
+GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, void* data) {
+  const score_kernel& kernel = plugin.score;
+  const planned hook{&plugin, data, 0};
+  plan.scores.push_back(hook);
+  plan.opaque |= kernel.opaque;
+  switch (kernel.shape) {
+    case shape::local:
+      plan.local_scores.push_back(hook);
+      plan.score_facets |= kernel.facets;
+      plan.local_range += plugin.weight * max_node_score;
+      break;
+    case shape::keyed:
+      plan.keyed_scores.push_back(hook);
+      if (!kernel.opaque) {
+        plan.cached_score_keys.push_back(hook);
+        plan.key_facets |= kernel.facets;
+      }
+      break;
+    default: plan.opaque_scores.push_back(hook); break;
+  }
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state, class_id cls) {
+  auto plan = std::make_unique<class_plan>();
+  plan->cls = cls;
+  plan->generation = state.classes.generation(cls);
+  for (const plugin_entry& plugin : table.plugins) {
+    plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
+  }
+  const detail::pre_filter_outcome outcome = detail::run_pre_filters(*plan, table, state);
+  for (const std::uint16_t index : table.at(point::filter)) {
+    if (!outcome.skipped[index]) detail::plan_filter(*plan, table.plugins[index], plan->data[index].get());
+  }
+  std::vector<bool> skips_score(table.plugins.size());
+  for (const std::uint16_t index : table.at(point::pre_score)) {
+    const plugin_entry& plugin = table.plugins[index];
+    const planned hook{&plugin, plan->data[index].get(), 0};
+    const status said = plugin.pre_score(plugin.self.get(), plan->context(state, hook, no_row));
+    if (said.code == code::skip) skips_score[index] = true;
+    else if (!said.ok() && plan->rejected.ok()) plan->rejected = said, plan->rejected_by = plugin.name;
+  }
+  for (const std::uint16_t index : table.at(point::score)) {
+    if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get());
+  }
+  return plan;
+}
+
+GANGSCHED_INLINE std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b) {
+  const auto text = [](const status& said) { return std::string_view{said.reason != nullptr ? said.reason : ""}; };
+  if (a.rejected.code != b.rejected.code || a.rejected.detail != b.rejected.detail || text(a.rejected) != text(b.rejected)) {
+    return "the rejection by " + (a.rejected.ok() ? b.rejected_by : a.rejected_by);
+  }
+  if (a.narrowed_by != b.narrowed_by || a.only != b.only) return "the nodes left by [" + a.narrowed_by + "], then [" + b.narrowed_by + "]";
+  const auto skip = [](const std::vector<planned>& before, const std::vector<planned>& after) -> std::optional<std::string> {
+    for (std::size_t i = 0; i < std::max(before.size(), after.size()); ++i) {
+      if (i < before.size() && i < after.size() && before[i].plugin == after[i].plugin) continue;
+      return "what " + (i < before.size() ? before[i] : after[i]).plugin->name + " skips";
+    }
+    return std::nullopt;
+  };
+  if (auto wrong = skip(a.filters, b.filters)) return wrong;
+  return skip(a.scores, b.scores);
+}
+
+}  // namespace gangsched::engine

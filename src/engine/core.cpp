@@ -1,0 +1,390 @@
+#include "gangsched/engine/core.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE core::core(cluster& on, kernel_table profile, const scheduler_options& options)
+    : state_(&on.state()),
+      table_(std::move(profile)),
+      options_(options),
+      picker_(*state_, table_, options_, statistics_),
+      queue_(*state_, table_.plugins[table_.at(point::queue_sort).front()], options_) {
+  GANGSCHED_ASSERT(table_.at(point::queue_sort).size() == 1);
+  column_maker columns{*state_};
+  for (const plugin_entry& plugin : table_.plugins) {
+    if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
+  }
+  start_over();
+}
+
+GANGSCHED_INLINE bool core::cycles_as_group(row_t group) const noexcept {
+  if (group == no_row) return false;
+  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  return policy == nullptr || policy->mode == gang_mode::group_cycle;
+}
+
+GANGSCHED_INLINE entity core::entity_of(row_t pod) const noexcept {
+  const row_t group = state_->pods.group[pod];
+  return cycles_as_group(group) ? entity{group, true} : entity{pod, false};
+}
+
+GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
+  static_cast<void>(state_->class_of(pod));
+  for (const std::uint16_t index : table_.at(point::pre_enqueue)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
+  }
+  return false;
+}
+
+/// A group is gated if any member is. The member that was the reason last time is asked first: while a gang fills up, every arrival
+/// costs one question, not one per member.
+GANGSCHED_INLINE bool core::group_rejected(row_t group) {
+  if (gate_witness_.size() <= group) gate_witness_.resize(group + 1, no_row);
+  const auto waits_for_gate = [&](row_t pod) {
+    return state_->pods.alive(pod) && state_->pods.group[pod] == group && state_->pods.state[pod] == pod_state::pending &&
+           !state_->pods.terminating[pod];
+  };
+  const row_t witness = gate_witness_[group];
+  if (witness != no_row && waits_for_gate(witness) && pod_rejected(witness)) return true;
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    if (waits_for_gate(pod) && pod_rejected(pod)) {
+      gate_witness_[group] = pod;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A group's own priority, else that of its most important member. O(members).
+GANGSCHED_INLINE std::int32_t core::group_priority(row_t group) const {
+  if (const auto& own = state_->groups.record[group]->spec.priority) return *own;
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    most = std::max(most, state_->classes[state_->pods.cls[pod]].priority);
+  }
+  return state_->groups.first[group] == no_row ? 0 : most;
+}
+
+/// An active entity takes its new place.
+GANGSCHED_INLINE void core::set_priority(entity e, std::int32_t priority) {
+  queue_item& item = queue_.item(e);
+  if (item.priority == priority) return;
+  item.priority = priority;
+  if (item.where == place::active) {
+    queue_.take_out(e);
+    queue_.activate(e);
+  }
+}
+
+GANGSCHED_INLINE void core::gate_or_activate(entity e) {
+  if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) queue_.gate(e);
+  else queue_.activate(e);
+}
+
+/// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
+GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
+  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
+  const entity e = entity_of(pod);
+  queue_item& item = queue_.item(e);
+  if (!e.group && fresh) {
+    const std::uint32_t ticket = item.ticket;
+    queue_.take_out(e);
+    item = {};
+    item.ticket = ticket + 1;
+  }
+  if (item.where == place::none) {
+    if (fresh) item.since = now_;
+    item.arrival = state_->pods.arrival[pod];
+  }
+  const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
+  if (!e.group) set_priority(e, own);
+  else if (item.where == place::none || !fresh) set_priority(e, group_priority(e.row));
+  else if (!state_->groups.record[e.row]->spec.priority) set_priority(e, std::max(item.priority, own));
+  if (e.group) stood_in_[pod] = e.row;
+  switch (item.where) {
+    case place::none:
+    case place::gated: gate_or_activate(e); break;
+    case place::active:
+      if (pod_rejected(pod)) queue_.gate(e);
+      break;
+    case place::backoff:
+    case place::timed:
+    case place::unschedulable:
+      if (pod_rejected(pod)) queue_.gate(e);
+      else queue_.wake(e, now_);
+      break;
+  }
+  // Woken on behalf of a class that it has left, or cannot stand for.
+  if (item.where == place::gated || calls_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
+}
+
+/// A pod stopped being pending, or is no more.
+GANGSCHED_INLINE void core::leave(row_t pod) {
+  const queue_item* item = queue_.find({pod, false});
+  if (item != nullptr && item->where != place::none) queue_.take_out({pod, false});
+  pass_on(pod);
+}
+
+/// One of its members waits no more: without any it leaves the queue, and the one that kept it gated may be gone.
+GANGSCHED_INLINE void core::member_left(row_t group) {
+  const entity e{group, true};
+  const queue_item* item = queue_.find(e);
+  if (item == nullptr || item->where == place::none) return;
+  const pod_table& pods = state_->pods;
+  row_t pod = state_->groups.first[group];
+  while (pod != no_row && (pods.state[pod] != pod_state::pending || pods.terminating[pod])) pod = pods.next_in_group[pod];
+  if (pod == no_row) queue_.take_out(e);
+  else if (item->where == place::gated) gate_or_activate(e);
+}
+
+GANGSCHED_INLINE void core::start_over() {
+  cursor_ = {state_->log.committed_end(), state_->log.truncations()};
+  parked_.clear();
+  parked_groups_.clear();
+  hushed_.clear();
+  waits_.resize(state_->pods.rows.count());
+  stood_in_.assign(state_->pods.rows.count(), no_row);
+  calls_.assign(state_->pods.rows.count(), {});
+  for (auto it = uses_.begin(); it != uses_.end();) {
+    const row_t pod = it->first.row;
+    const bool holds = state_->pods.alive(pod) && state_->pods.rows.generation(pod) == it->first.generation &&
+                       state_->pods.node[pod] != no_row;
+    if (!holds) give_back(pod, it->second);
+    it = holds ? std::next(it) : uses_.erase(it);
+  }
+  for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
+    const bool pending = state_->groups.alive(group) &&
+                         state_->groups.members[group] > state_->groups.assumed[group] + state_->groups.bound[group];
+    if (!pending) queue_.take_out({group, true});
+  }
+  std::vector<row_t> pending;
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (state_->pods.alive(pod) && state_->pods.state[pod] == pod_state::pending) pending.push_back(pod);
+    else queue_.take_out({pod, false});
+  }
+  std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
+  for (const row_t pod : pending) {
+    const queue_item* item = queue_.find({pod, false});
+    // What is written down may be of another pod that had the row.
+    enqueue(pod, item == nullptr || item->where == place::none || item->arrival != state_->pods.arrival[pod]);
+  }
+  epoch_ = state_->classes.epoch();
+}
+
+GANGSCHED_INLINE void core::absorb() {
+  // In the middle of somebody's trial the tables show what may never have been.
+  if (state_->undo.recording()) return;
+  const change_log& log = state_->log;
+  if (epoch_ != state_->classes.epoch()) rekey_parked();
+  while (cursor_.position < log.committed_end()) {
+    if (log.begin() > cursor_.position) return start_over();  // also when giving back columns below has moved it on
+    const std::uint64_t position = cursor_.position++;
+    const change record = log[position];
+    absorb(record, position);
+  }
+  hushed_.clear();
+}
+
+GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
+  if (pod < waits_.size()) waits_[pod] = 0;
+  if (uses_.empty()) return;
+  for (auto it = uses_.lower_bound({pod, 0}); it != uses_.end() && it->first.row == pod && it->first.generation <= generation;) {
+    give_back(pod, it->second);
+    it = uses_.erase(it);
+  }
+}
+
+GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position) {
+  const pod_table& pods = state_->pods;
+  const row_t row = record.row;
+  switch (record.kind) {
+    case change_kind::pod_added:
+      if (waits_.size() <= row) waits_.resize(std::max<std::size_t>(row + 1, waits_.size() * 2));
+      if (calls_.size() <= row) calls_.resize(waits_.size()), stood_in_.resize(waits_.size(), no_row);
+      queue_.take_out({row, false});
+      if (pods.alive(row)) enqueue(row, true);
+      break;
+    case change_kind::pod_updated:
+    case change_kind::pod_gated:
+      if (pods.alive(row) && pods.state[row] == pod_state::pending) {
+        const queue_item* item = queue_.find({row, false});
+        const entity e = entity_of(row);
+        if (!e.group && item != nullptr && item->where == place::active) queue_.take_out(e);  // its order may have changed
+        enqueue(row, false);
+      }
+      break;
+    case change_kind::pod_removed: {
+      leave(row);
+      const bool reused = pods.alive(row);
+      for (auto it = notes_.lower_bound({row, 0}); it != notes_.end() && it->first.row == row;) it = notes_.erase(it);
+      host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
+      if (const row_t group = std::exchange(stood_in_[row], no_row); group != no_row) member_left(group);
+      break;
+    }
+    case change_kind::pod_terminating:
+      if (pods.alive(row) && pods.state[row] == pod_state::pending) {
+        leave(row);
+        if (stood_in_[row] != no_row) member_left(stood_in_[row]);
+      }
+      break;
+    case change_kind::pod_assumed:
+    case change_kind::pod_bound:
+      if (pods.alive(row) && pods.state[row] != pod_state::pending) {
+        leave(row);
+        const row_t group = stood_in_[row];
+        if (group != no_row && state_->groups.members[group] == state_->groups.assumed[group] + state_->groups.bound[group]) {
+          member_left(group);
+        }
+      }
+      break;
+    case change_kind::pod_released:
+      // The engine's own releases have given everything back and queued the pod already.
+      if (!pods.alive(row)) break;
+      if (uses_.contains({row, pods.rows.generation(row)}) || pods.state[row] != pod_state::pending) {
+        host_released(row, pods.rows.generation(row));
+      }
+      if (pods.state[row] == pod_state::pending && queue_.item(entity_of(row)).where == place::none) {
+        host_released(row, pods.rows.generation(row));
+        enqueue(row, false);
+      }
+      break;
+    case change_kind::group_added: {
+      queue_.take_out({row, true});
+      queue_item& item = queue_.item({row, true});
+      const std::uint32_t ticket = item.ticket;
+      item = {};
+      item.ticket = ticket + 1;
+      break;
+    }
+    case change_kind::group_removed: queue_.take_out({row, true}); break;
+    case change_kind::group_updated: {
+      if (!state_->groups.alive(row)) break;
+      if (cycles_as_group(row)) set_priority({row, true}, group_priority(row));
+      for (row_t pod = state_->groups.first[row]; pod != no_row; pod = pods.next_in_group[pod]) {
+        if (pods.state[pod] != pod_state::pending) continue;
+        const queue_item* item = queue_.find(entity_of(pod));
+        const bool gated = item != nullptr && item->where == place::gated;
+        if (gated || record.after < record.before) enqueue(pod, false);
+        if (cycles_as_group(row)) break;
+      }
+      break;
+    }
+    default: break;
+  }
+  // Siblings wait for a quorum: a member that came may have completed it.
+  const bool member_came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
+  if (member_came && pods.alive(row) && pods.group[row] != no_row && !cycles_as_group(pods.group[row])) {
+    const queue_item* own = queue_.find({row, false});
+    if (own == nullptr || own->where != place::gated || !pods.record[row]->gates.empty()) {
+      const row_t group = pods.group[row];
+      for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
+        const queue_item* item = queue_.find({pod, false});
+        if (pod != row && item != nullptr && item->where == place::gated) enqueue(pod, false);
+      }
+    }
+  }
+  const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
+  if (std::none_of(hushed_.begin(), hushed_.end(), covers)) wake_by(record, position);
+}
+
+GANGSCHED_INLINE std::optional<instant> core::next_time(bool catch_up) {
+  if (catch_up) absorb();
+  std::optional<instant> next = queue_.next_time();
+  for (const waiting& one : room_) {
+    if (one.plugins == 0 || !stands(one)) continue;
+    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
+      if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
+    }
+  }
+  return next;
+}
+
+GANGSCHED_INLINE queue_counts core::counts(bool catch_up) {
+  if (catch_up) absorb();
+  queue_counts all = queue_.counts();
+  for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
+  return all;
+}
+
+GANGSCHED_INLINE explanation core::explain(row_t pod) {
+  for (const std::uint16_t index : table_.at(point::pre_enqueue)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    if (state_->pods.state[pod] != pod_state::pending) break;
+    static_cast<void>(state_->class_of(pod));
+    const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
+    if (said.ok()) continue;
+    explanation why;
+    why.rejected_by = plugin.name;
+    why.code = said.code;
+    why.summary = std::string{said.reason != nullptr ? said.reason : "gated"} += state_->names.text(said.detail);
+    return why;
+  }
+  explanation why = picker_.explain(pod);
+  const row_t group = state_->pods.group[pod];
+  for (const parked_group& one : parked_groups_) {
+    if (one.group == group && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
+  }
+  if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
+    (why.summary += " Last failure: ") += found->second;
+  }
+  return why;
+}
+
+GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
+  absorb();
+  const entity e = entity_of(pod);
+  queue_item& item = queue_.item(e);
+  item.failures = failures;
+  item.since = since;
+  if (item.where == place::gated || item.where == place::none) return;
+  queue_.take_out(e);
+  if (failures == 0 || options_.max_backoff.count() <= 0) {
+    queue_.activate(e);
+    return;
+  }
+  --item.failures;  // retry_later counts this one
+  queue_.retry_later(e, since, 1, false);
+}
+
+GANGSCHED_INLINE std::optional<std::string> core::difference() { return picker_.difference(); }
+
+GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
+  decision& made = sink_->emplace_back();
+  made.kind = kind;
+  made.pod = {pod, state_->pods.rows.generation(pod)};
+  made.pod_cookie = state_->pods.record[pod]->cookie;
+  if (const row_t node = state_->pods.node[pod]; node != no_row) {
+    made.node = {node, state_->nodes.rows.generation(node)};
+    made.node_cookie = state_->nodes.record[node]->cookie;
+  }
+  if (const row_t group = state_->pods.group[pod]; group != no_row) {
+    made.group = {group, state_->groups.rows.generation(group)};
+  }
+  return made;
+}
+
+GANGSCHED_INLINE bool core::schedule(instant now) {
+  now_ = now;
+  decisions_.clear();
+  failures_.clear();
+  sink_ = &decisions_;
+  broken_ = nullptr;
+  absorb();
+  expire_waits();
+  decisions_.swap(later_);
+  absorb();
+  queue_.advance(now);
+  while (const std::optional<entity> next = queue_.pop()) {
+    if (run(*next)) {
+      ++statistics_.cycles;
+      return true;
+    }
+  }
+  return !decisions_.empty();
+}
+
+}  // namespace gangsched::engine

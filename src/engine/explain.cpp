@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "gangsched/engine/picker.hpp"
+
+// Why and why not, from nothing: no index, every filter asked in profile order. For people, not for the hot path.
+namespace gangsched::engine {
+namespace detail {
+
+GANGSCHED_INLINE std::string reason_text(const cluster_state& state, const status& said) {
+  std::string text = said.reason != nullptr ? said.reason : "";
+  return text += state.names.text(said.detail);
+}
+
+/// The first rejecting filter's word on one node, with all its reasons. True if some filter rejects.
+GANGSCHED_INLINE bool reject(const cluster_state& state, const planned& hook, const hook_context& context, row_t row,
+                             const status& said, node_verdict& out) {
+  if (said.ok()) return false;
+  out.code = said.code;
+  out.plugin = hook.plugin->name;
+  std::vector<status> all;
+  if (hook.plugin->filter.reasons != nullptr) hook.plugin->filter.reasons(hook.plugin->self.get(), context, row, all);
+  else all.push_back(said);
+  for (const status& one : all) out.reasons.push_back(reason_text(state, one));
+  std::sort(out.reasons.begin(), out.reasons.end());
+  return true;
+}
+
+/// kube-framework 1.5: "0/N nodes are available: " and the reasons, each with its count, sorted as strings.
+GANGSCHED_INLINE std::string summary_line(const explanation& why) {
+  std::map<std::string, std::size_t> counts;
+  std::size_t feasible = 0;
+  for (const node_verdict& node : why.nodes) {
+    if (node.code == code::success) ++feasible;
+    for (const std::string& reason : node.reasons) ++counts[reason];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
+  std::sort(parts.begin(), parts.end());
+  if (why.nodes.empty()) return "no nodes available to schedule pods";
+  std::string text = fmt::format("{}/{} nodes are available", feasible, why.nodes.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) (text += i == 0 ? ": " : ", ") += parts[i];
+  return text += ".";
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE explanation picker::explain(row_t pod) {
+  explanation why;
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  status said = plan.rejected;
+  std::string by = plan.rejected_by;
+  if (said.ok() && !plan.cycle_hooks.empty()) said = begin_cycle(plan, pod, &by);
+  std::vector<row_t> rows;
+  for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
+    if (!state_->nodes.alive(row)) continue;
+    rows.push_back(row);
+    node_verdict& node = why.nodes.emplace_back();
+    node.node = {row, state_->nodes.rows.generation(row)};
+    node.name = state_->nodes.record[row]->name_text;
+  }
+  if (!said.ok()) {
+    why.rejected_by = by;
+    why.code = said.code;
+    why.summary = fmt::format("0/{} nodes are available: {}.", rows.size(), detail::reason_text(*state_, said));
+    for (node_verdict& node : why.nodes) {
+      node.code = said.code;
+      node.plugin = by;
+      node.reasons = {detail::reason_text(*state_, said)};
+    }
+    return why;
+  }
+
+  // Keyed filters need to know what the others leave.
+  const auto judge = [&](const planned& hook, const std::vector<std::size_t>& among, const auto& each) {
+    std::vector<filtered_group> groups;
+    std::vector<std::size_t> slots;
+    const hook_context context = plan.context(*state_, hook, pod);
+    for (const std::size_t i : among) {
+      const std::int64_t key = hook.plugin->filter.key(hook.plugin->self.get(), context, rows[i]);
+      auto found = std::find_if(groups.begin(), groups.end(), [&](const filtered_group& g) { return g.key == key; });
+      if (found == groups.end()) found = groups.insert(groups.end(), {key, 0, {}});
+      ++found->population;
+      slots.push_back(static_cast<std::size_t>(found - groups.begin()));
+    }
+    if (!groups.empty()) hook.plugin->filter.finish(hook.plugin->self.get(), context, groups);
+    for (std::size_t j = 0; j < among.size(); ++j) each(among[j], groups[slots[j]].verdict);
+  };
+  std::vector<std::size_t> left;
+  std::vector<std::size_t> unnarrowed;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[rows[i]]->name)) {
+      why.nodes[i].code = code::unresolvable;
+      why.nodes[i].reasons = {fmt::format("node(s) didn't satisfy plugin(s) [{}]", plan.narrowed_by)};
+      continue;
+    }
+    unnarrowed.push_back(i);
+    bool passed = true;
+    for (const planned& hook : plan.filters) {
+      if (hook.plugin->filter.shape == shape::keyed || skipped(hook)) continue;
+      passed = passed && hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, pod), rows[i]).ok();
+    }
+    if (passed) left.push_back(i);
+  }
+  std::map<std::pair<const plugin_entry*, std::size_t>, status> keyed;  // verdicts of keyed filters by node
+  for (const planned& hook : plan.filters) {
+    if (hook.plugin->filter.shape != shape::keyed || skipped(hook)) continue;
+    judge(hook, left, [&](std::size_t i, const status& s) { keyed[{hook.plugin, i}] = s; });
+    std::vector<std::size_t> others;
+    std::set_difference(unnarrowed.begin(), unnarrowed.end(), left.begin(), left.end(), std::back_inserter(others));
+    // A node that another filter rejects is judged by itself: only its verdict is wanted, if this filter comes first.
+    for (const std::size_t i : others) judge(hook, {i}, [&](std::size_t n, const status& s) { keyed[{hook.plugin, n}] = s; });
+  }
+  std::vector<std::size_t> feasible;
+  for (const std::size_t i : unnarrowed) {
+    bool rejected = false;
+    for (const planned& hook : plan.filters) {
+      if (skipped(hook)) continue;
+      const hook_context context = plan.context(*state_, hook, pod);
+      const status one = hook.plugin->filter.shape == shape::keyed
+                             ? keyed[{hook.plugin, i}]
+                             : hook.plugin->filter.one(hook.plugin->self.get(), context, rows[i]);
+      if ((rejected = detail::reject(*state_, hook, context, rows[i], one, why.nodes[i]))) break;
+    }
+    if (!rejected) feasible.push_back(i);
+  }
+  for (const planned& hook : plan.scores) {
+    const hook_context context = plan.context(*state_, hook, pod);
+    std::vector<scored_group> groups;
+    std::vector<std::int64_t> raws;
+    std::vector<std::size_t> slots;
+    for (const std::size_t i : feasible) {
+      raws.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, rows[i]));
+      const auto first = std::find(raws.begin(), raws.end(), raws.back());
+      const auto at = static_cast<std::size_t>(first - raws.begin());
+      if (at + 1 == raws.size()) slots.push_back(groups.size()), groups.push_back({raws.back(), 0});
+      else slots.push_back(slots[at]);
+      ++groups[slots.back()].population;
+    }
+    if (hook.plugin->score.finish != nullptr && !groups.empty()) hook.plugin->score.finish(hook.plugin->self.get(), context, groups);
+    for (std::size_t j = 0; j < feasible.size(); ++j) {
+      node_verdict& node = why.nodes[feasible[j]];
+      node.scores.push_back({hook.plugin->name, raws[j], groups[slots[j]].score, hook.plugin->weight});
+      node.total += node.scores.back().weighted();
+    }
+  }
+  why.summary = detail::summary_line(why);
+  return why;
+}
+
+}  // namespace gangsched::engine

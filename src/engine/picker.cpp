@@ -1,0 +1,310 @@
+#include "gangsched/engine/picker.hpp"
+
+#include <algorithm>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE picker::picker(cluster_state& state, const kernel_table& table, const scheduler_options& options,
+                                engine_statistics& statistics)
+    : state_(&state), table_(&table), options_(options), statistics_(&statistics), order_(state) {}
+
+GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
+  if (plans_.size() <= cls) plans_.resize(state_->classes.size());
+  auto& plan = plans_[cls];
+  if (plan == nullptr || plan->generation != state_->classes.generation(cls)) plan = make_plan(*table_, *state_, cls);
+  return plan;
+}
+
+GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
+  ++clock_;
+  std::size_t oldest = 0;
+  for (std::size_t i = 0; i < indexes_.size(); ++i) {
+    if (indexes_[i].cls == cls && indexes_[i].index->plan().generation == state_->classes.generation(cls)) {
+      indexes_[i].used = clock_;
+      return *indexes_[i].index;
+    }
+    if (indexes_[i].used < indexes_[oldest].used) oldest = i;
+  }
+  auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_);
+  if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes)) {
+    indexes_.push_back({cls, clock_, std::move(made)});
+    return *indexes_.back().index;
+  }
+  indexes_[oldest] = {cls, clock_, std::move(made)};
+  return *indexes_[oldest].index;
+}
+
+GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
+  return std::find(skipped_.begin(), skipped_.end(), hook.plugin) != skipped_.end();
+}
+
+GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod, std::string* by) {
+  skipped_.clear();
+  for (const planned& hook : plan.cycle_hooks) {
+    hook.plugin->reset_data(hook.data);
+    node_names unused;
+    ++statistics_->opaque_evaluations;
+    const status said = hook.plugin->pre_filter(hook.plugin->self.get(), plan.context(*state_, hook, pod), unused);
+    if (said.code == code::skip) skipped_.push_back(hook.plugin);
+    if (said.ok() || said.code == code::skip) continue;
+    if (by != nullptr) *by = hook.plugin->name;
+    return said.code == code::error ? broken(*hook.plugin, said.reason) : said;
+  }
+  return {};
+}
+
+/// The text of an error that a hook caused: whose, and where. Lives until the next one.
+GANGSCHED_INLINE status picker::broken(const plugin_entry& plugin, const char* what, row_t node) {
+  broken_ = "plugin " + plugin.name;
+  if (node != no_row) broken_ += ", node " + state_->nodes.record[node]->name_text;
+  (broken_ += ": ") += what != nullptr ? what : "failed with an error";
+  return status::error(broken_.c_str());
+}
+
+/// The kernels only say that something is wrong: looks again for where.
+GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores& rows) {
+  const plugin_entry& plugin = *rows.broken_by;
+  const auto mine = [&](const planned& hook) { return hook.plugin == &plugin; };
+  const auto filter = std::find_if(plan.local_filters.begin(), plan.local_filters.end(), mine);
+  const auto score = std::find_if(plan.local_scores.begin(), plan.local_scores.end(), mine);
+  for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
+    if (!state_->nodes.alive(row)) continue;
+    if (filter != plan.local_filters.end()) {
+      const status said = plugin.filter.one(plugin.self.get(), plan.context(*state_, *filter, no_row), row);
+      if (!said.ok() && !said.rejected()) return broken(plugin, said.reason, row);
+    }
+    if (score != plan.local_scores.end()) {
+      const std::int64_t value = plugin.score.one(plugin.self.get(), plan.context(*state_, *score, no_row), row);
+      if (value < 0 || value > max_node_score) return broken(plugin, rows.broken, row);
+    }
+  }
+  return broken(plugin, rows.broken);
+}
+
+GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
+  const class_id cls = state_->class_of(pod);
+  const class_plan& plan = plan_of(cls);
+  picked result;
+  if (options_.check_hooks) {
+    if (const auto wrong = plan_difference(plan, *make_plan(*table_, *state_, cls))) {
+      broken_ = "a hook read more than its signature says: " + *wrong;
+      std::erase_if(indexes_, [&](const cached& one) { return one.cls == cls; });
+      plans_[cls] = nullptr;
+      result.said = status::error(broken_.c_str());
+      return result;
+    }
+  }
+  if (!plan.rejected.ok()) {
+    ++statistics_->decisions;
+    result.said = plan.rejected;
+    return result;
+  }
+  if (!plan.cycle_hooks.empty()) {
+    if (const status said = begin_cycle(plan, pod); !said.ok()) {
+      ++statistics_->decisions;
+      result.said = said;
+      return result;
+    }
+  }
+  if (plan.narrowed) return narrowed(plan, pod, within);
+  class_index& index = index_of(cls);
+  index.sync();
+  if (options_.check_hooks) {
+    if (const auto wrong = index.difference(make_plan(*table_, *state_, cls))) {
+      broken_ = "a hook read more than its signature says: " + *wrong;
+      index.forget();
+      result.said = status::error(broken_.c_str());
+      return result;
+    }
+  }
+  if (index.rows().broken != nullptr) {
+    result.said = broken(plan, index.rows());
+    index.forget();  // it may be better next time
+    return result;
+  }
+  if (within == nullptr && !plan.opaque && index.bucketed() && options_.ties != tie_rule::kube_heap) {
+    return from_index(index, pod);
+  }
+  const row_scores& rows = index.rows();
+  candidates_.clear();
+  if (within != nullptr) {
+    for (const row_t row : *within) {
+      const std::uint8_t verdict = row < index.row_count() ? rows.verdict[row] : no_node;
+      if (verdict == passes) candidates_.push_back(row);
+      else if (verdict != no_node) result.rejectors |= rejector(verdict);
+    }
+  } else {
+    for (row_t row = 0; row < index.row_count(); ++row) {
+      if (rows.verdict[row] == passes) candidates_.push_back(row);
+    }
+    for (const planned& hook : plan.local_filters) {
+      if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
+    }
+  }
+  return scan(plan, rows, pod, result);
+}
+
+GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod) {
+  const class_plan& plan = index.plan();
+  const row_scores& rows = index.rows();
+  const std::span<const buckets> groups = index.groups();
+  picked result;
+  for (const planned& hook : plan.local_filters) {
+    if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
+  }
+  const std::uint64_t decision = statistics_->decisions++;
+  population_.clear();
+  for (const buckets& group : groups) population_.push_back(group.population());
+  judge_groups(plan, rows, pod, result);
+  if (result.said.code == code::error) return result;
+
+  std::int64_t best = -1;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (open_[g] != 0) best = std::max(best, offset_[g] + static_cast<std::int64_t>(groups[g].best()));
+  }
+  if (best < 0) return result;
+  best_of_group_.assign(groups.size(), -1);
+  std::uint64_t count = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (open_[g] == 0) continue;
+    const std::size_t score = groups[g].best();
+    if (offset_[g] + static_cast<std::int64_t>(score) != best) continue;
+    best_of_group_[g] = static_cast<std::int64_t>(score);
+    count += groups[g].size(score);
+  }
+  const auto each = [&](auto&& visit) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (best_of_group_[g] < 0) continue;
+      row_t row = groups[g].head(static_cast<std::size_t>(best_of_group_[g]));
+      for (; row != no_row; row = index.links().next[row]) visit(row);
+    }
+  };
+  result.score = best;
+  if (options_.ties == tie_rule::lowest_row) {
+    each([&](row_t row) { result.node = std::min(result.node, row); });
+  } else {
+    result.node = break_tie(
+        options_.seed, decision, count, state_->nodes.rows.count(),
+        [&](row_t row) { return rows.verdict[row] == passes && rows.score[row] == best_of_group_[rows.group[row]]; }, each);
+  }
+  return result;
+}
+
+GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result) {
+  for (const scored_group& group : groups) {
+    if (group.score < 0 || group.score > max_node_score) result.said = broken(plugin, "a score is outside 0 to 100");
+  }
+}
+
+/// Few distinct keys: found by scanning what was found so far.
+GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
+  const std::size_t count = population_.size();
+  open_.assign(count, 0);
+  offset_.assign(count, 0);
+  slot_.assign(count, 0);
+  for (std::size_t g = 0; g < count; ++g) open_[g] = population_[g] != 0;
+
+  const auto distinct_keys = [&](std::size_t which, const std::vector<std::uint8_t>& among) {
+    distinct_.clear();
+    for (std::uint16_t g = 0; g < count; ++g) {
+      if (among[g] == 0) continue;
+      const std::int64_t key = rows.groups.key(g, which);
+      const auto found = std::find(distinct_.begin(), distinct_.end(), key);
+      slot_[g] = static_cast<std::uint16_t>(found - distinct_.begin());
+      if (found == distinct_.end()) distinct_.push_back(key);
+    }
+  };
+  std::size_t which = 0;
+  populated_ = open_;
+  for (const planned& hook : plan.cached_filter_keys) {
+    const std::size_t key = which++;
+    if (skipped(hook)) continue;
+    distinct_keys(key, populated_);
+    if (distinct_.empty()) continue;
+    filtered_.clear();
+    for (const std::int64_t value : distinct_) filtered_.push_back({value, 0, {}});
+    for (std::size_t g = 0; g < count; ++g) {
+      if (populated_[g] != 0) filtered_[slot_[g]].population += population_[g];
+    }
+    hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), filtered_);
+    for (std::size_t g = 0; g < count; ++g) {
+      if (populated_[g] == 0 || filtered_[slot_[g]].verdict.ok()) continue;
+      open_[g] = 0;
+      result.rejectors |= rejector(hook.mark);
+      if (filtered_[slot_[g]].verdict.code == code::error) result.said = broken(*hook.plugin, filtered_[slot_[g]].verdict.reason);
+    }
+  }
+  for (const planned& hook : plan.cached_score_keys) {
+    distinct_keys(which++, open_);
+    if (distinct_.empty()) continue;
+    scored_.clear();
+    for (const std::int64_t value : distinct_) scored_.push_back({value, 0});
+    for (std::size_t g = 0; g < count; ++g) {
+      if (open_[g] != 0) scored_[slot_[g]].population += population_[g];
+    }
+    hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_);
+    check_range(*hook.plugin, scored_, result);
+    for (std::size_t g = 0; g < count; ++g) {
+      if (open_[g] != 0) offset_[g] += hook.plugin->weight * scored_[slot_[g]].score;
+    }
+  }
+}
+
+GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
+  const class_plan& plan = plan_of(cls);
+  if (!plan.rejected.ok() || !state_->nodes.alive(node)) return false;
+  if (plan.narrowed &&
+      !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
+    return false;
+  }
+  for (const planned& hook : plan.local_filters) {
+    if (!hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, no_row), node).ok()) return false;
+  }
+  return true;
+}
+
+GANGSCHED_INLINE status picker::filter(row_t pod, row_t node) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  if (!plan.rejected.ok()) return plan.rejected;
+  if (plan.narrowed &&
+      !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
+    return status::unresolvable("node(s) didn't satisfy plugin(s)");
+  }
+  for (const planned& hook : plan.filters) {
+    if (skipped(hook)) continue;
+    const filter_kernel& kernel = hook.plugin->filter;
+    const hook_context context = plan.context(*state_, hook, pod);
+    status said;
+    if (kernel.shape == shape::keyed) {
+      filtered_group group{kernel.key(hook.plugin->self.get(), context, node), 1, {}};
+      kernel.finish(hook.plugin->self.get(), context, {&group, 1});
+      said = group.verdict;
+    } else {
+      said = kernel.one(hook.plugin->self.get(), context, node);
+    }
+    if (!said.ok()) return said;
+  }
+  return {};
+}
+
+GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool added) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  for (const planned& hook : plan.incremental) {
+    const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
+    static_cast<void>(run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
+                          node_info{*state_, node}));
+  }
+}
+
+GANGSCHED_INLINE std::optional<std::string> picker::difference() {
+  for (const cached& one : indexes_) {
+    if (one.index->plan().generation != state_->classes.generation(one.cls)) continue;
+    one.index->sync();
+    const std::shared_ptr<const class_plan> fresh = make_plan(*table_, *state_, one.cls);
+    if (const auto wrong = plan_difference(one.index->plan(), *fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
+    if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched::engine

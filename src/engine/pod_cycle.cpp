@@ -1,0 +1,292 @@
+#include <algorithm>
+
+#include "gangsched/engine/core.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+
+namespace gangsched::engine {
+
+/// What post-filter hooks try things with: a transaction around the whole search.
+class trial_of final : public trial {
+ public:
+  explicit trial_of(core& engine) : core_(&engine), transaction_(*engine.state_) {}
+
+  [[nodiscard]] cluster_view cluster() const override { return cluster_view{*core_->state_}; }
+  /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
+  [[nodiscard]] status filter(pod_id pod, node_id node) override {
+    if (pod.row != begun_ || !said_.ok()) {
+      begun_ = pod.row;
+      said_ = core_->picker_.begin_cycle(core_->picker_.plan_of(core_->state_->class_of(pod.row)), pod.row);
+    }
+    return said_.ok() ? core_->picker_.filter(pod.row, node.row) : said_;
+  }
+  void remove(pod_id victim) override {
+    cluster_state& state = *core_->state_;
+    const row_t node = state.pods.node[victim.row];
+    if (node == no_row) return;
+    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, false);
+    homes_.push_back({victim, node});
+    state.take_off_node(victim.row);
+    state.changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
+                   .row = victim.row, .before = node});
+  }
+  void restore(pod_id victim) override {
+    cluster_state& state = *core_->state_;
+    const auto home = std::find_if(homes_.begin(), homes_.end(), [&](const auto& h) { return h.first == victim; });
+    if (home == homes_.end()) return;
+    const row_t node = home->second;
+    homes_.erase(home);
+    state.put_on_node(victim.row, node);
+    state.changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
+                   .row = victim.row, .after = node});
+    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
+  }
+
+ private:
+  core* core_;
+  row_t begun_ = no_row;
+  status said_;
+  transaction transaction_;
+  std::vector<std::pair<pod_id, row_t>> homes_;
+};
+
+GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial() {
+  return std::make_unique<trial_of>(*this);
+}
+
+GANGSCHED_INLINE bool core::run(entity e) {
+  if (e.group) {
+    if (!state_->groups.alive(e.row)) return false;
+    run_group(e.row);
+    return !decisions_.empty() || broken_ != nullptr;
+  }
+  const pod_table& pods = state_->pods;
+  if (!pods.alive(e.row) || pods.state[e.row] != pod_state::pending || pods.terminating[e.row]) return false;
+  run_pod(e.row);
+  return true;
+}
+
+GANGSCHED_INLINE void core::run_pod(row_t pod) {
+  picked found;
+  if (const row_t nominated = state_->pods.nominated[pod]; nominated != no_row && state_->nodes.alive(nominated)) {
+    const std::vector<row_t> only{nominated};
+    found = picker_.pick(pod, &only);
+  }
+  if (found.node == no_row) found = picker_.pick(pod);
+  if (found.node != no_row) {
+    place(pod, found);
+    return;
+  }
+  const bool error = found.said.code == code::error;
+  if (!error && take_back_holdings(pod)) return;
+  if (error || !make_room(pod)) reject_pod(pod, found);
+  // Every pod of the class would have been told the same, except by hooks that ask the pod itself.
+  const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
+  const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
+    return hook.plugin->filter.opaque;
+  });
+  if (error || personal) pass_on(pod);
+  else calls_[pod] = {};
+}
+
+/// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
+GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
+  picked refused;
+  if (!state_->fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) {
+    refused.said = status::error("the node's usage would not fit into 64 bits");
+    reject_pod(pod, refused);
+    return pass_on(pod);
+  }
+  std::vector<column_use> uses;
+  if (table_.at(point::reserve).empty()) {
+    state_->assume(pod, where.node);
+  } else {
+    transaction attempt{*state_};
+    state_->assume(pod, where.node);
+    if (!reserve(pod, where.node, uses, refused.said)) {
+      attempt.roll_back();
+      reject_pod(pod, refused);
+      return pass_on(pod);
+    }
+    attempt.commit();
+    if (!uses.empty()) uses_[{pod, state_->pods.rows.generation(pod)}] = std::move(uses);
+  }
+  ask_permit(pod, where.score);
+  pass_on(pod);
+}
+
+/// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached.
+GANGSCHED_INLINE bool core::reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said) {
+  for (const std::uint16_t index : table_.at(point::reserve)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    said = plugin.reserve(plugin.self.get(), reservation{*state_, pod, node, now_, &uses});
+    if (said.ok()) continue;
+    unreserve(pod, node);
+    return false;
+  }
+  return true;
+}
+
+GANGSCHED_INLINE void core::unreserve(row_t pod, row_t node) {
+  const std::span<const std::uint16_t> order = table_.at(point::reserve);
+  for (auto index = order.rbegin(); index != order.rend(); ++index) {
+    const plugin_entry& plugin = table_.plugins[*index];
+    plugin.unreserve(plugin.self.get(), reservation{*state_, pod, node, now_});
+  }
+}
+
+GANGSCHED_INLINE void core::give_back(row_t, std::span<const column_use> uses) {
+  for (const column_use& use : uses) {
+    const row_t node = use.node.row;
+    if (state_->nodes.alive(node) && state_->nodes.rows.generation(node) == use.node.generation) {
+      state_->add_own(use.column.index, node, -use.amount);
+    }
+  }
+}
+
+/// Takes back everything an assumed pod holds.
+GANGSCHED_INLINE void core::release(row_t pod) {
+  unreserve(pod, state_->pods.node[pod]);
+  if (!uses_.empty()) {
+    const auto held = uses_.find({pod, state_->pods.rows.generation(pod)});
+    if (held != uses_.end()) {
+      give_back(pod, held->second);
+      uses_.erase(held);
+    }
+  }
+  waits_[pod] = 0;
+  state_->release(pod);
+}
+
+GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
+  const bool error = why.said.code == code::error;
+  if (error) {
+    broken_ = why.said.reason != nullptr ? why.said.reason : "a hook failed with an error";
+    broken_object_ = gangsched::detail::pod_text(*state_, pod);
+  }
+  decision& said = decide(decision_kind::reject, pod);
+  said.code = why.said.ok() ? code::unschedulable : why.said.code;
+  said.reason = why.said.reason;
+  const entity e = entity_of(pod);
+  if (e.group) return;  // a member: its group decides when it comes back
+  if (error) queue_.retry_later(e, now_, 1, true);
+  else park(pod, why.rejectors);
+}
+
+/// Post-filter hooks in order (kube-framework 1.3): success and unresolvable stop, unschedulable goes on. The result only nominates.
+GANGSCHED_INLINE bool core::make_room(row_t pod) {
+  if (table_.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
+  victim_plan plan;
+  for (const std::uint16_t index : table_.at(point::post_filter)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    const std::unique_ptr<trial> attempt = start_trial();
+    plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
+    if (plan.verdict.code != code::unschedulable) break;
+  }
+  const bool helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
+  state_->nominate(pod, helped ? plan.nominated.row : no_row);
+  if (!helped) return false;
+  decision& nominated = decide(decision_kind::nominate, pod);
+  nominated.node = plan.nominated;
+  nominated.node_cookie = state_->nodes.record[plan.nominated.row]->cookie;
+  park(pod, ~std::uint64_t{0});  // before its victims leave, so that it hears of them
+  for (const pod_id victim : plan.victims) evict(victim);
+  return true;
+}
+
+/// A running victim is the host's to evict; one that is only assumed is taken back here and now.
+GANGSCHED_INLINE void core::evict(pod_id victim) {
+  if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
+  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row);
+  else if (state_->pods.state[victim.row] == pod_state::assumed) send_back(victim.row, "preempted before it ran", false);
+}
+
+/// Order among gangs that hold nodes while incomplete: higher priority first, then the older. Lower is first.
+GANGSCHED_INLINE std::int64_t core::holder_rank(row_t group) const {
+  // 2^31 priorities above 2^32 arrivals: total, and stable while the group lives.
+  const std::int64_t priority = group_priority(group);
+  return -priority * (std::int64_t{1} << 32) + static_cast<std::int64_t>(state_->groups.arrival[group] & 0xffffffffu);
+}
+
+/// A member of an incomplete gang in permit mode finds no node: a younger incomplete gang gives its waiting members' nodes back if
+/// that makes room. First each younger gang alone, youngest first; then all of them together, youngest first, until it fits.
+GANGSCHED_INLINE bool core::take_back_holdings(row_t pod) {
+  const row_t own = state_->pods.group[pod];
+  if (options_.holds == hold_rule::timers_only || own == no_row || cycles_as_group(own) || room_.empty()) return false;
+  const group_table& groups = state_->groups;
+  if (groups.assumed[own] + groups.bound[own] >= groups.min_count(own)) return false;
+  std::vector<std::pair<std::int64_t, row_t>> younger;
+  for (const waiting& one : room_) {
+    if (!stands(one)) continue;
+    const row_t group = state_->pods.group[one.pod.row];
+    if (group == no_row || group == own || cycles_as_group(group)) continue;
+    if (groups.assumed[group] + groups.bound[group] >= groups.min_count(group)) continue;
+    const std::pair<std::int64_t, row_t> candidate{holder_rank(group), group};
+    if (candidate.first > holder_rank(own) && std::find(younger.begin(), younger.end(), candidate) == younger.end()) {
+      younger.push_back(candidate);
+    }
+  }
+  std::sort(younger.rbegin(), younger.rend());
+  const auto holders = [&](row_t group) {
+    std::vector<row_t> held;
+    for (const waiting& one : room_) {
+      if (stands(one) && state_->pods.group[one.pod.row] == group) held.push_back(one.pod.row);
+    }
+    return held;
+  };
+  const auto would_fit = [&](std::span<const row_t> gangs) {
+    transaction trial{*state_};
+    for (const row_t group : gangs) {
+      for (const row_t held : holders(group)) state_->release(held);
+    }
+    return picker_.pick(pod).node != no_row;
+  };
+  std::vector<row_t> giving;
+  for (const auto& [rank, group] : younger) {
+    if (would_fit({&group, 1})) {
+      giving = {group};
+      break;
+    }
+  }
+  if (giving.empty()) {
+    for (const auto& [rank, group] : younger) {
+      giving.push_back(group);
+      if (giving.size() > 1 && would_fit(giving)) break;
+      if (giving.size() == younger.size()) return false;
+    }
+  }
+  if (giving.empty()) return false;
+  for (const row_t group : giving) {
+    for (const row_t held : holders(group)) send_back(held, "its node was taken back for an older gang", false);
+  }
+  const picked found = picker_.pick(pod);
+  if (found.node == no_row) return false;
+  place(pod, found);
+  return true;
+}
+
+/// An incomplete gang has taken room: one rejected member of every older incomplete one may take it back (it would not hear of the
+/// room otherwise, because reservations wake nobody).
+GANGSCHED_INLINE void core::call_older_holders(row_t own) {
+  if (options_.holds == hold_rule::timers_only || own == no_row || cycles_as_group(own)) return;
+  const group_table& groups = state_->groups;
+  if (groups.assumed[own] + groups.bound[own] >= groups.min_count(own)) return;
+  std::vector<row_t> called, members;
+  for (auto& [cls, line] : parked_) {
+    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+      if (!stands(line.pods[i])) continue;
+      const row_t pod = line.pods[i].pod;
+      const row_t group = state_->pods.group[pod];
+      if (group == no_row || group == own || cycles_as_group(group)) continue;
+      if (groups.assumed[group] + groups.bound[group] >= groups.min_count(group)) continue;
+      if (holder_rank(group) >= holder_rank(own) || std::find(called.begin(), called.end(), group) != called.end()) continue;
+      called.push_back(group);
+      members.push_back(pod);
+    }
+  }
+  for (const row_t pod : members) {
+    ++statistics_.wake_ups;
+    queue_.wake({pod, false}, now_);
+  }
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,245 @@
+#include "gangsched/engine/queue.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options)
+    : state_(&state), sort_(&sort), options_(options) {}
+
+GANGSCHED_INLINE queue_item& queue::item(entity e) {
+  std::vector<queue_item>& items = e.group ? groups_ : pods_;
+  if (items.size() <= e.row) items.resize(std::max<std::size_t>(e.row + 1, items.size() * 2));
+  return items[e.row];
+}
+
+GANGSCHED_INLINE const queue_item* queue::find(entity e) const noexcept {
+  const std::vector<queue_item>& items = e.group ? groups_ : pods_;
+  return e.row < items.size() ? &items[e.row] : nullptr;
+}
+
+GANGSCHED_INLINE bool queue::current(entity e, std::uint32_t ticket, place where) const noexcept {
+  const queue_item* it = find(e);
+  return it != nullptr && it->ticket == ticket && it->where == where;
+}
+
+GANGSCHED_INLINE void queue::move(entity, queue_item& it, place to) {
+  --counts_[static_cast<std::size_t>(it.where)];
+  ++counts_[static_cast<std::size_t>(to)];
+  it.where = to;
+  ++it.ticket;
+}
+
+GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
+  queued q;
+  q.priority = it.priority;
+  q.since = it.since;
+  q.arrival = it.arrival;
+  if (e.group) {
+    q.group = {e.row, state_->groups.rows.generation(e.row)};
+    row_t pod = state_->groups.first[e.row];
+    while (pod != no_row && state_->pods.state[pod] != pod_state::pending) pod = state_->pods.next_in_group[pod];
+    if (pod != no_row) q.pod = {pod, state_->pods.rows.generation(pod)};
+  } else {
+    q.pod = {e.row, state_->pods.rows.generation(e.row)};
+  }
+  return q;
+}
+
+GANGSCHED_INLINE void queue::activate(entity e) {
+  queue_item& it = item(e);
+  if (it.where == place::active) return;
+  move(e, it, place::active);
+  const queued q = describe(e, it);
+  if (sort_->sort_by_key == nullptr) {
+    compared_.push_back({q, {0, it.arrival, e, it.ticket}});
+    std::push_heap(compared_.begin(), compared_.end(), [&](const auto& a, const auto& b) {
+      if (sort_->sort_less(sort_->self.get(), b.first, a.first)) return true;
+      return !sort_->sort_less(sort_->self.get(), a.first, b.first) && b.second.arrival < a.second.arrival;
+    });
+    return;
+  }
+  const sort_key key = sort_->sort_by_key(sort_->self.get(), q);
+  band& in = bands_[key.band];
+  const entry made{key.order, it.arrival, e, it.ticket};
+  if (in.in_order.empty() || !made.before(in.in_order.entries.back())) {
+    in.in_order.entries.push_back(made);
+  } else {
+    in.returned.push_back(made);
+    std::push_heap(in.returned.begin(), in.returned.end(), [](const entry& a, const entry& b) { return b.before(a); });
+  }
+}
+
+GANGSCHED_INLINE void queue::gate(entity e) {
+  queue_item& it = item(e);
+  if (it.where != place::gated) move(e, it, place::gated);
+}
+
+GANGSCHED_INLINE instant queue::backoff(std::uint32_t count, std::size_t members) const noexcept {
+  // kube-framework 10.2 and, for groups, kube-workloads 5: min(initial · 2^(n−1), max · √members).
+  if (count == 0 || options_.max_backoff.count() <= 0) return instant{0};
+  double most = static_cast<double>(options_.max_backoff.count());
+  if (members > 1) most *= std::sqrt(static_cast<double>(members));
+  const double doubled = static_cast<double>(options_.initial_backoff.count()) * std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
+  return instant{static_cast<std::int64_t>(std::min(doubled, most))};
+}
+
+GANGSCHED_INLINE void queue::park(entity e, instant now) {
+  queue_item& it = item(e);
+  ++it.failures;
+  it.errors = 0;
+  it.since = now;
+  it.ready = now + backoff(it.failures, 1);
+  move(e, it, place::unschedulable);
+  parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
+}
+
+GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t members, bool error) {
+  queue_item& it = item(e);
+  if (error) ++it.errors;
+  else ++it.failures, it.errors = 0;
+  it.since = now;
+  it.ready = now + backoff(error ? it.errors : it.failures, members);
+  if (it.ready <= now) {  // no backoff configured: not again at the same time, or the host's loop would never end
+    move(e, it, place::unschedulable);
+    parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
+    return;
+  }
+  move(e, it, place::timed);
+  arm(timed_, it.ready, e, it.ticket);
+}
+
+GANGSCHED_INLINE void queue::wake(entity e, instant now) {
+  queue_item& it = item(e);
+  if (it.where != place::unschedulable && it.where != place::timed) return;
+  if (it.ready <= now) {
+    activate(e);
+    return;
+  }
+  move(e, it, place::backoff);
+  arm(backoff_, it.ready, e, it.ticket);
+}
+
+GANGSCHED_INLINE void queue::take_out(entity e) {
+  queue_item& it = item(e);
+  if (it.where != place::none) move(e, it, place::none);
+}
+
+GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, instant when, entity e, std::uint32_t ticket) {
+  heap.push_back({when, e, ticket});
+  std::push_heap(heap.begin(), heap.end(), later);
+}
+
+GANGSCHED_INLINE void queue::clean(std::vector<timer>& heap, place where) {
+  while (!heap.empty() && !current(heap.front().who, heap.front().ticket, where)) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    heap.pop_back();
+  }
+}
+
+GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, instant now) {
+  for (clean(heap, where); !heap.empty() && heap.front().when <= now; clean(heap, where)) {
+    const entity e = heap.front().who;
+    activate(e);
+  }
+}
+
+GANGSCHED_INLINE std::optional<entity> queue::pop_band(band& from) {
+  const auto after = [](const entry& a, const entry& b) { return b.before(a); };
+  for (;;) {
+    while (!from.in_order.empty()) {
+      const entry& first = from.in_order.entries[from.in_order.front];
+      if (current(first.who, first.ticket, place::active)) break;
+      from.in_order.pop();
+    }
+    while (!from.returned.empty() && !current(from.returned.front().who, from.returned.front().ticket, place::active)) {
+      std::pop_heap(from.returned.begin(), from.returned.end(), after);
+      from.returned.pop_back();
+    }
+    if (from.in_order.empty() && from.returned.empty()) return std::nullopt;
+    const bool ordered = !from.in_order.empty();
+    if (ordered && (from.returned.empty() || from.in_order.entries[from.in_order.front].before(from.returned.front()))) {
+      const entity e = from.in_order.entries[from.in_order.front].who;
+      from.in_order.pop();
+      return e;
+    }
+    const entity e = from.returned.front().who;
+    std::pop_heap(from.returned.begin(), from.returned.end(), after);
+    from.returned.pop_back();
+    return e;
+  }
+}
+
+GANGSCHED_INLINE std::optional<entity> queue::pop_compared() {
+  const auto after = [&](const auto& a, const auto& b) {
+    if (sort_->sort_less(sort_->self.get(), b.first, a.first)) return true;
+    return !sort_->sort_less(sort_->self.get(), a.first, b.first) && b.second.arrival < a.second.arrival;
+  };
+  while (!compared_.empty()) {
+    const entry first = compared_.front().second;
+    std::pop_heap(compared_.begin(), compared_.end(), after);
+    compared_.pop_back();
+    if (current(first.who, first.ticket, place::active)) return first.who;
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::optional<entity> queue::pop() {
+  std::optional<entity> next;
+  if (sort_->sort_by_key == nullptr) {
+    next = pop_compared();
+  } else {
+    for (auto it = bands_.begin(); it != bands_.end() && !next;) {
+      next = pop_band(it->second);
+      // Empty bands stay while they are few: a steady state allocates nothing.
+      if (!next && bands_.size() > 64) it = bands_.erase(it);
+      else ++it;
+    }
+  }
+  if (!next) {
+    clean(backoff_, place::backoff);
+    if (backoff_.empty()) return std::nullopt;
+    next = backoff_.front().who;
+  }
+  move(*next, item(*next), place::none);
+  return next;
+}
+
+GANGSCHED_INLINE void queue::advance(instant now) {
+  expire(backoff_, place::backoff, now);
+  expire(timed_, place::timed, now);
+  while (!parked_.empty()) {
+    const entry first = parked_.entries[parked_.front];
+    const bool waits = current(first.who, first.ticket, place::unschedulable);
+    if (waits && now.count() - first.order <= options_.unschedulable_timeout.count()) break;
+    parked_.pop();
+    if (waits) activate(first.who);
+  }
+}
+
+GANGSCHED_INLINE std::optional<instant> queue::next_time() {
+  clean(backoff_, place::backoff);
+  clean(timed_, place::timed);
+  while (!parked_.empty()) {
+    const entry& first = parked_.entries[parked_.front];
+    if (current(first.who, first.ticket, place::unschedulable)) break;
+    parked_.pop();
+  }
+  std::optional<instant> next;
+  const auto offer = [&](instant when) { next = next ? std::min(*next, when) : when; };
+  if (!backoff_.empty()) offer(backoff_.front().when);
+  if (!timed_.empty()) offer(timed_.front().when);
+  if (!parked_.empty()) {
+    // Strictly more than the timeout, as in kube-scheduler.
+    offer(instant{parked_.entries[parked_.front].order} + options_.unschedulable_timeout + instant{1});
+  }
+  return next;
+}
+
+GANGSCHED_INLINE queue_counts queue::counts() const noexcept {
+  const auto count = [&](place p) { return counts_[static_cast<std::size_t>(p)]; };
+  return {count(place::active), count(place::backoff) + count(place::timed), count(place::unschedulable), count(place::gated), 0};
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,219 @@
+#include <algorithm>
+
+#include "gangsched/engine/core.hpp"
+
+namespace gangsched::engine {
+
+/// The permit room as one plugin sees it.
+class room_for_plugin final : public permit_room {
+ public:
+  room_for_plugin(core& engine, std::size_t index) : core_(&engine), bit_(std::uint64_t{1} << index) {}
+
+  [[nodiscard]] std::span<const pod_id> waiting() const override {
+    pods_.clear();
+    for (const core::waiting& one : core_->room_) {
+      if ((one.plugins & bit_) != 0 && core_->stands(one)) pods_.push_back(one.pod);
+    }
+    return pods_;
+  }
+  void allow(pod_id pod) override {
+    if (core::waiting* one = core_->find_waiting(pod.row); one != nullptr && one->pod == pod) one->plugins &= ~bit_;
+  }
+  [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{*core_->state_, pod.row}; }
+
+ private:
+  core* core_;
+  std::uint64_t bit_;
+  mutable std::vector<pod_id> pods_;
+};
+
+GANGSCHED_INLINE bool core::waits(row_t pod) const noexcept {
+  return pod < waits_.size() && waits_[pod] != 0 && state_->pods.state[pod] == pod_state::assumed &&
+         room_[waits_[pod] - 1].pod.generation == state_->pods.rows.generation(pod);
+}
+
+GANGSCHED_INLINE core::waiting* core::find_waiting(row_t pod) noexcept {
+  return waits(pod) ? &room_[waits_[pod] - 1] : nullptr;
+}
+
+GANGSCHED_INLINE bool core::stands(const waiting& entry) const noexcept {
+  const auto place = static_cast<std::size_t>(&entry - room_.data());
+  return waits(entry.pod.row) && waits_[entry.pod.row] == place + 1;
+}
+
+/// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
+GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
+  constexpr instant longest = std::chrono::minutes{15};
+  waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, {}, score, nullptr};
+  const std::span<const std::uint16_t> order = table_.at(point::permit);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const plugin_entry& plugin = table_.plugins[order[i]];
+    room_for_plugin room{*this, i};
+    const permit_verdict said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
+    if (said.verdict.code == code::wait) {
+      entry.plugins |= std::uint64_t{1} << i;
+      entry.deadline.resize(i + 1);
+      entry.deadline[i] = now_ + std::min(said.timeout, longest);
+    } else if (!said.verdict.ok()) {
+      const std::uint64_t from = state_->log.end();
+      release(pod);
+      hush(from);
+      decision& rejected = decide(decision_kind::reject, pod);
+      rejected.code = said.verdict.code;
+      rejected.reason = said.verdict.reason;
+      const entity e = entity_of(pod);
+      if (said.verdict.code == code::error) requeue(pod, true);
+      else if (e.group) park_group(e.row, ~std::uint64_t{0});
+      else park(pod, ~std::uint64_t{0});
+      return;
+    }
+  }
+  if (entry.plugins == 0) {
+    finish_bind(pod, score, false);
+    return;
+  }
+  room_.push_back(std::move(entry));
+  waits_[pod] = static_cast<std::uint32_t>(room_.size());
+  decide(decision_kind::wait, pod).score = score;
+  call_older_holders(state_->pods.group[pod]);
+}
+
+/// Pre-bind and bind hooks fill in the decision; one that rejects takes the pod back: a revocation if the host knew of its wait.
+GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool waited) {
+  waits_[pod] = 0;
+  const std::size_t at = sink_->size();
+  decide(decision_kind::bind, pod).score = score;
+  status said;
+  const reservation held{*state_, pod, state_->pods.node[pod], now_};
+  for (const std::uint16_t index : table_.at(point::pre_bind)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    said = plugin.pre_bind(plugin.self.get(), held, (*sink_)[at]);
+    if (said.code == code::skip) said = {};
+    if (!said.ok()) break;
+  }
+  if (said.ok()) {
+    for (const std::uint16_t index : table_.at(point::bind)) {
+      const plugin_entry& plugin = table_.plugins[index];
+      said = plugin.bind(plugin.self.get(), held, (*sink_)[at]);
+      if (said.code != code::skip) break;
+      said = {};
+    }
+  }
+  if (said.ok()) return;
+  sink_->resize(at);
+  const std::uint64_t from = state_->log.end();
+  send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
+  if (waited) return;
+  hush(from);
+  (*sink_)[at].kind = decision_kind::reject;  // the host has not heard of it
+  (*sink_)[at].code = said.code;
+}
+
+/// A reservation is taken back and the host told; the pod is queued again as after a failure.
+GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error) {
+  decide(decision_kind::revoke, pod).reason = reason;
+  release(pod);
+  requeue(pod, error);
+}
+
+GANGSCHED_INLINE void core::expire_waits() {
+  if (room_.empty()) return;
+  sink_ = &later_;
+  for (waiting& one : room_) {
+    const row_t pod = one.pod.row;
+    if (!stands(one) || one.plugins == 0) continue;
+    if (one.rejected != nullptr) {
+      send_back(pod, one.rejected, false);
+      continue;
+    }
+    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
+      if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_) {
+        send_back(pod, "timed out waiting in the permit room", false);
+        break;
+      }
+    }
+  }
+  sink_ = &decisions_;
+}
+
+GANGSCHED_INLINE void core::permit(instant now) {
+  now_ = now;
+  failures_.clear();
+  absorb();
+  expire_waits();
+  queue_.advance(now);
+  decisions_.clear();
+  decisions_.swap(later_);
+  sink_ = &decisions_;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < room_.size(); ++i) {
+    const row_t pod = room_[i].pod.row;
+    if (!stands(room_[i])) continue;
+    if (room_[i].plugins == 0) {
+      finish_bind(pod, room_[i].score, true);
+      continue;
+    }
+    decide(decision_kind::wait, pod).score = room_[i].score;
+    if (kept != i) room_[kept] = std::move(room_[i]);
+    waits_[pod] = static_cast<std::uint32_t>(++kept);
+  }
+  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
+  absorb();
+}
+
+GANGSCHED_INLINE void core::allow(row_t pod) {
+  if (waiting* one = find_waiting(pod)) one->plugins = 0;
+}
+
+GANGSCHED_INLINE void core::reject(row_t pod) {
+  if (waiting* one = find_waiting(pod)) {
+    one->rejected = "rejected by the host";
+    if (one->plugins == 0) one->plugins = 1, one->deadline.assign(1, now_);
+  }
+}
+
+GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
+  const pod_id id{pod, state_->pods.rows.generation(pod)};
+  if (text.empty()) notes_.erase(id);
+  else notes_[id] = std::string{text};
+}
+
+GANGSCHED_INLINE void core::confirm(row_t pod) {
+  if (!notes_.empty()) note(pod, {});
+  state_->bind(pod);
+  if (const entity e = entity_of(pod); e.group) {
+    queue_item& item = queue_.item(e);
+    if (item.where == place::none) item.failures = item.errors = 0;
+  }
+  if (table_.at(point::post_bind).empty()) return;
+  const reservation held{*state_, pod, state_->pods.node[pod], now_};
+  for (const std::uint16_t index : table_.at(point::post_bind)) {
+    const plugin_entry& plugin = table_.plugins[index];
+    plugin.post_bind(plugin.self.get(), held);
+  }
+}
+
+GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
+  absorb();
+  failures_.emplace_back();
+  sink_ = &failures_.back();
+  const row_t group = state_->pods.group[pod];
+  release(pod);
+  const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if (policy != nullptr && policy->atomic) {
+    for (row_t other = state_->groups.first[group]; other != no_row; other = state_->pods.next_in_group[other]) {
+      if (state_->pods.state[other] == pod_state::assumed) {
+        decide(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
+        release(other);
+        requeue(other, true);
+      } else if (state_->pods.state[other] == pod_state::bound && !state_->pods.terminating[other]) {
+        decide(decision_kind::evict, other).reason = "a member of its atomic gang failed";
+      }
+    }
+  }
+  requeue(pod, true);
+  sink_ = &decisions_;
+  return failures_.back();
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <limits>
+
+#include "gangsched/engine/picker.hpp"
+
+// The pick that looks at every candidate.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within) {
+  std::vector<row_t> rows;
+  for (const symbol name : plan.only) {
+    const row_t row = state_->nodes.by_name.find({}, state_->names.text(name));
+    if (row == no_row) continue;
+    if (within == nullptr || std::binary_search(within->begin(), within->end(), row)) rows.push_back(row);
+  }
+  std::sort(rows.begin(), rows.end());
+  scratch_.grow(state_->nodes.rows.count());
+  scratch_.groups.reset(plan.key_count());
+  scratch_.broken = nullptr;
+  scratch_.run_filters(*state_, plan, rows);
+  statistics_->rows_evaluated += rows.size();
+  picked result;
+  candidates_.clear();
+  for (const row_t row : rows) {
+    if (scratch_.verdict[row] == passes) candidates_.push_back(row);
+    else result.rejectors |= rejector(scratch_.verdict[row]);
+  }
+  scratch_.run_scores(*state_, plan, candidates_);
+  for (const row_t row : candidates_) scratch_.run_keys(*state_, plan, row);
+  if (scratch_.broken != nullptr) {
+    result.said = broken(plan, scratch_);
+    return result;
+  }
+  return scan(plan, scratch_, pod, result);
+}
+
+GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, picked& result) {
+  for (const planned& hook : plan.opaque_filters) {
+    if (skipped(hook)) continue;
+    const hook_context context = plan.context(*state_, hook, pod);
+    statistics_->opaque_evaluations += candidates_.size();
+    std::erase_if(candidates_, [&](row_t row) {
+      const status said = hook.plugin->filter.one(hook.plugin->self.get(), context, row);
+      if (said.ok()) return false;
+      result.rejectors |= rejector(hook.mark);
+      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, row);
+      return true;
+    });
+  }
+}
+
+GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t pod, picked& result) {
+  for (const planned& hook : plan.keyed_filters) {
+    if (!hook.plugin->filter.opaque || skipped(hook) || candidates_.empty()) continue;
+    const hook_context context = plan.context(*state_, hook, pod);
+    statistics_->opaque_evaluations += candidates_.size();
+    filtered_.clear();
+    slot_.clear();
+    for (const row_t row : candidates_) {
+      const std::int64_t key = hook.plugin->filter.key(hook.plugin->self.get(), context, row);
+      auto found = std::find_if(filtered_.begin(), filtered_.end(), [&](const filtered_group& g) { return g.key == key; });
+      if (found == filtered_.end()) found = filtered_.insert(filtered_.end(), {key, 0, {}});
+      ++found->population;
+      slot_.push_back(static_cast<std::uint16_t>(found - filtered_.begin()));
+    }
+    hook.plugin->filter.finish(hook.plugin->self.get(), context, filtered_);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const status& said = filtered_[slot_[i]].verdict;
+      if (said.ok()) {
+        candidates_[kept++] = candidates_[i];
+        continue;
+      }
+      result.rejectors |= rejector(hook.mark);
+      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, candidates_[i]);
+    }
+    candidates_.resize(kept);
+  }
+}
+
+GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, picked& result) {
+  for (const planned& hook : plan.opaque_scores) {
+    const hook_context context = plan.context(*state_, hook, pod);
+    statistics_->opaque_evaluations += candidates_.size();
+    if (!hook.plugin->score.rows(hook.plugin->self.get(), context, candidates_, hook.plugin->weight, total_.data())) {
+      result.said = broken(*hook.plugin, "a score is outside 0 to 100");
+    }
+  }
+  for (const planned& hook : plan.keyed_scores) {
+    if (!hook.plugin->score.opaque) continue;
+    const hook_context context = plan.context(*state_, hook, pod);
+    statistics_->opaque_evaluations += candidates_.size();
+    scored_.clear();
+    distinct_.clear();
+    slot_.clear();
+    for (const row_t row : candidates_) {
+      const std::int64_t raw = hook.plugin->score.one(hook.plugin->self.get(), context, row);
+      const auto found = std::find(distinct_.begin(), distinct_.end(), raw);
+      slot_.push_back(static_cast<std::uint16_t>(found - distinct_.begin()));
+      if (found == distinct_.end()) distinct_.push_back(raw), scored_.push_back({raw, 0});
+      ++scored_[slot_.back()].population;
+    }
+    hook.plugin->score.finish(hook.plugin->self.get(), context, scored_);
+    check_range(*hook.plugin, scored_, result);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      total_[candidates_[i]] += hook.plugin->weight * scored_[slot_[i]].score;
+    }
+  }
+}
+
+/// kube-scheduler 1.36 without extenders (peer-workloads, last section): heapify over the feasible nodes in snapshot order, bottom-up;
+/// a child moves up only if strictly greater, the left one unless the right is strictly greater; the root wins.
+GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t decision) {
+  if (options_.ties == tie_rule::kube_heap) {
+    heap_rows_.clear();
+    for (const row_t row : order_.rows()) {
+      if (row < total_.size() && total_[row] >= 0) heap_rows_.push_back(row);
+    }
+    const std::size_t size = heap_rows_.size();
+    for (std::size_t start = size / 2; start-- > 0;) {
+      for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
+        if (child + 1 < size && total_[heap_rows_[child + 1]] > total_[heap_rows_[child]]) ++child;
+        if (total_[heap_rows_[child]] <= total_[heap_rows_[i]]) break;
+        std::swap(heap_rows_[i], heap_rows_[child]);
+        i = child;
+      }
+    }
+    return heap_rows_.front();
+  }
+  std::uint64_t count = 0;
+  row_t lowest = no_row;
+  for (const row_t row : candidates_) {
+    if (total_[row] == best) ++count, lowest = std::min(lowest, row);
+  }
+  if (options_.ties == tie_rule::lowest_row) return lowest;
+  const auto each = [&](auto&& visit) {
+    for (const row_t row : candidates_) {
+      if (total_[row] == best) visit(row);
+    }
+  };
+  return break_tie(options_.seed, decision, count, static_cast<row_t>(total_.size()),
+                   [&](row_t row) { return total_[row] == best; }, each);
+}
+
+GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result) {
+  ++statistics_->scans;
+  const std::uint64_t decision = statistics_->decisions++;
+  opaque_filters(plan, pod, result);
+  opaque_key_filters(plan, pod, result);
+
+  population_.assign(rows.groups.size(), 0);
+  for (const row_t row : candidates_) ++population_[rows.group[row]];
+  judge_groups(plan, rows, pod, result);
+  std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
+  if (result.said.code == code::error || candidates_.empty()) return result;
+
+  total_.assign(state_->nodes.rows.count(), -1);
+  for (const row_t row : candidates_) total_[row] = rows.score[row] + offset_[rows.group[row]];
+  opaque_totals(plan, pod, result);
+  if (result.said.code == code::error) return result;
+  for (const row_t row : candidates_) result.score = std::max(result.score, total_[row]);
+  result.node = break_scan_tie(result.score, decision);
+  return result;
+}
+
+}  // namespace gangsched::engine

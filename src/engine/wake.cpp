@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/engine/core.hpp"
+
+// Who can be helped by a change. Local rejections are asked again on the one node that changed: exact, so nobody is woken in vain
+// by a change elsewhere. Keyed and opaque rejections are about more than one node: any change of what they read can help.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE bool core::stands(const parked_class::entry& one) const noexcept {
+  const queue_item* item = queue_.find({one.pod, false});
+  return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
+}
+
+GANGSCHED_INLINE void core::line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since) {
+  const class_id cls = state_->class_of(pod);
+  parked_class& line = parked_[cls];
+  if (line.generation != state_->classes.generation(cls)) line = {};  // of a class that had this id before
+  line.generation = state_->classes.generation(cls);
+  line.rejectors |= rejectors;
+  if (line.pods.size() >= line.compact_at) {
+    // Those that left by another way (timeout, update, removal) are still in the line.
+    line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
+    line.front = 0;
+    std::erase_if(line.pods, [&](const parked_class::entry& one) { return !stands(one); });
+    line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
+  }
+  line.pods.push_back({pod, queue_.find({pod, false})->ticket, since});
+}
+
+GANGSCHED_INLINE void core::park(row_t pod, std::uint64_t rejectors) {
+  queue_.park({pod, false}, now_);
+  line_up(pod, rejectors, state_->log.end());
+}
+
+/// What @p from and later records did was undone by the end of the same cycle, or left less room than before: it helps nobody.
+GANGSCHED_INLINE void core::hush(std::uint64_t from) {
+  const std::uint64_t end = state_->log.end();
+  if (!hushed_.empty() && hushed_.back().second == from) hushed_.back().second = end;
+  else if (from != end) hushed_.emplace_back(from, end);
+}
+
+/// Back into the queue after a reservation was taken back: waits for its time only.
+GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
+  if (state_->pods.terminating[pod]) return;
+  const entity e = entity_of(pod);
+  if (e.group) retry_group(e.row, error);
+  else queue_.retry_later(e, now_, 1, error);
+}
+
+GANGSCHED_INLINE void core::retry_group(row_t group, bool error) {
+  const entity e{group, true};
+  std::size_t pending = 0;
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    pending += state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] ? 1 : 0;
+  }
+  if (pending == 0) return queue_.take_out(e);
+  queue_item& item = queue_.item(e);
+  item.priority = group_priority(group);
+  // Members that fail together are one failure.
+  const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == now_;
+  if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
+  queue_.retry_later(e, now_, pending, error);
+}
+
+GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
+  of.classes.clear();
+  if (!state_->groups.alive(of.group)) return;
+  for (row_t pod = state_->groups.first[of.group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    if (state_->pods.state[pod] != pod_state::pending) continue;
+    const class_id cls = state_->class_of(pod);
+    const std::pair one{cls, state_->classes.generation(cls)};
+    if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
+  }
+}
+
+/// After its time, or earlier when a change can help one of its members.
+GANGSCHED_INLINE void core::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
+  retry_group(group, false);
+  std::erase_if(parked_groups_, [&](const parked_group& p) { return p.group == group; });
+  parked_group entry{group, {}, rejectors, state_->log.end(), reason};
+  collect_classes(entry);
+  parked_groups_.push_back(std::move(entry));
+}
+
+/// The first of the class's line that failed before the change.
+GANGSCHED_INLINE void core::wake_next(const wake_call& why) {
+  if (parked_.empty()) return;
+  const auto found = parked_.find(why.cls);
+  if (found == parked_.end()) return;
+  parked_class& line = found->second;
+  for (; line.front < line.pods.size(); ++line.front) {
+    const parked_class::entry next = line.pods[line.front];
+    if (!stands(next)) continue;
+    if (next.since > why.position) return;
+    ++line.front;
+    ++statistics_.wake_ups;
+    calls_[next.pod] = why;
+    queue_.wake({next.pod, false}, now_);
+    return;
+  }
+  parked_.erase(found);
+}
+
+/// The pod needs no more of what it was woken for than it got, or could not use it: the next of the class may.
+GANGSCHED_INLINE void core::pass_on(row_t pod) {
+  if (calls_[pod].cls != no_class) wake_next(std::exchange(calls_[pod], {}));
+}
+
+GANGSCHED_INLINE void core::rekey_parked() {
+  epoch_ = state_->classes.epoch();
+  struct parked_pod {
+    row_t pod;
+    class_id before;
+    std::uint64_t rejectors, since;
+  };
+  std::map<class_id, parked_class> lines;
+  lines.swap(parked_);
+  std::vector<parked_pod> pods;
+  for (auto& [cls, line] : lines) {
+    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+      const parked_class::entry& one = line.pods[i];
+      if (stands(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, line.rejectors, one.since});
+    }
+  }
+  // In order of failure, as they stood.
+  std::stable_sort(pods.begin(), pods.end(), [](const parked_pod& a, const parked_pod& b) { return a.since < b.since; });
+  for (const parked_pod& one : pods) line_up(one.pod, one.rejectors, one.since);
+  // Who was woken for a class that has fallen apart was woken for one of the parts only.
+  std::vector<wake_call> open;
+  for (row_t pod = 0; pod < calls_.size(); ++pod) {
+    if (calls_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
+    open.push_back(calls_[pod]);
+    calls_[pod].cls = state_->class_of(pod);
+  }
+  for (const wake_call& one : open) {
+    std::vector<class_id> parts;
+    for (const parked_pod& parked : pods) {
+      if (parked.before == one.cls) parts.push_back(state_->pods.cls[parked.pod]);
+    }
+    std::sort(parts.begin(), parts.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    for (const class_id part : parts) wake_next({part, one.position});
+  }
+  for (parked_group& one : parked_groups_) collect_classes(one);
+}
+
+GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) {
+  const class_plan& plan = picker_.plan_of(cls);
+  if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
+  // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
+  reads touched = record.facets;
+  if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
+  bool local = rejectors == 0;
+  bool beyond = !plan.cycle_hooks.empty();
+  for (const planned& hook : plan.filters) {
+    if ((rejectors & rejector(hook.mark)) == 0) continue;
+    const filter_kernel& kernel = hook.plugin->filter;
+    if (hook.plugin->requeue != nullptr) {
+      if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
+      continue;
+    }
+    if (kernel.shape == shape::local) local = true;
+    else beyond = true;
+  }
+  if (beyond) return any(touched);
+  return local && what.node && any(record.facets & plan.filter_facets) && picker_.passes_locally(cls, record.node());
+}
+
+GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position) {
+  // Assumptions, nominations and pending pods help nobody.
+  switch (record.kind) {
+    case change_kind::pod_assumed:
+    case change_kind::pod_nominated:
+    case change_kind::pod_gated:
+    case change_kind::group_added:
+    case change_kind::group_updated:
+    case change_kind::group_removed: return;
+    default: break;
+  }
+  if (parked_.empty() && parked_groups_.empty()) return;
+  const row_t node = record.node();
+  if (node == no_row && record.kind != change_kind::namespace_changed) return;
+  event what{record.kind, record.facets, std::nullopt, std::nullopt};
+  if (node != no_row && state_->nodes.alive(node)) what.node.emplace(*state_, node);
+  const bool about_pod = record.kind != change_kind::node_added && record.kind != change_kind::node_updated &&
+                         record.kind != change_kind::node_removed && record.kind != change_kind::namespace_changed;
+  if (about_pod && state_->pods.alive(record.row)) what.pod.emplace(*state_, record.row);
+
+  std::erase_if(parked_, [&](const auto& entry) {  // nobody stands there any more
+    return entry.second.generation != state_->classes.generation(entry.first);
+  });
+  std::vector<class_id> helped;
+  for (const auto& [cls, line] : parked_) {
+    if (helps(cls, line.rejectors, record, what)) helped.push_back(cls);
+  }
+  for (const class_id cls : helped) {
+    std::uint64_t before = 0;
+    do before = statistics_.wake_ups, wake_next({cls, position});
+    while (options_.wake == wake_rule::all && statistics_.wake_ups != before);
+  }
+  std::vector<row_t> groups;
+  std::erase_if(parked_groups_, [&](const parked_group& one) {
+    const queue_item* item = queue_.find({one.group, true});
+    const bool waits = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
+    if (!waits || !state_->groups.alive(one.group)) return true;
+    if (one.since > position) return false;
+    const bool can = std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
+      return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
+    });
+    if (can) groups.push_back(one.group);
+    return can;
+  });
+  for (const row_t group : groups) {
+    ++statistics_.wake_ups;
+    queue_.wake({group, true}, now_);
+  }
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,168 @@
+#include "gangsched/model/cluster.hpp"
+
+#include <algorithm>
+
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/make_class.hpp"
+#include "gangsched/model/requests.hpp"
+#include "gangsched/model/validate.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
+    : state_(std::make_unique<cluster_state>(options.log_bound)) {}
+GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
+GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
+GANGSCHED_INLINE cluster::~cluster() = default;
+
+namespace detail {
+
+GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_state& state, const node_spec& spec,
+                                                                     const integer_resources& allocatable) {
+  auto made = std::make_unique<node_record>();
+  made->name_text = spec.name;
+  made->name = state.names.intern(spec.name);
+  made->labels = to_symbols(state.names, spec.labels);
+  for (const taint& one : spec.taints) {
+    made->taints.push_back({state.names.intern(one.key), state.names.intern(one.value), one.effect});
+  }
+  for (const node_image& image : spec.images) {
+    for (const std::string& name : image.names) {
+      made->images.push_back({state.names.intern(normalised_image(name)), image.size_bytes});
+    }
+  }
+  made->allocatable = to_amounts(state, allocatable);
+  made->unschedulable = spec.unschedulable;
+  made->cookie = spec.cookie;
+  return made;
+}
+
+GANGSCHED_INLINE void set_allocatable(cluster_state& state, row_t row, const std::vector<amount>& amounts) {
+  for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+    const auto found = std::find_if(amounts.begin(), amounts.end(), [&](const amount& a) { return a.kind == kind; });
+    const std::int64_t value = found == amounts.end() ? 0 : found->value;
+    if (state.nodes.allocatable.at(row, kind) != value) state.nodes.allocatable.set(row, kind, value);
+  }
+}
+
+GANGSCHED_INLINE reads difference(const node_record& before, const node_record& after) {
+  reads changed = reads::nothing;
+  if (before.labels != after.labels) changed |= reads::labels;
+  if (before.taints != after.taints) changed |= reads::taints;
+  if (before.unschedulable != after.unschedulable) changed |= reads::schedulable;
+  if (before.allocatable != after.allocatable) changed |= reads::allocatable;
+  if (before.images != after.images) changed |= reads::images;
+  return changed;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const std::string object = detail::object_name("node", "", spec.name);
+  if (state.nodes.by_name.find({}, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  auto allocatable = to_integers(spec.allocatable, object, "allocatable");
+  if (!allocatable) return std::move(allocatable).error();
+  auto record = detail::make_node_record(state, spec, *allocatable);
+
+  node_table& nodes = state.nodes;
+  const row_t row = nodes.rows.take();
+  nodes.record.grow(row + 1);
+  nodes.first_pod.grow(row + 1);
+  nodes.arrival.grow(row + 1);
+  nodes.ports.grow(row + 1);
+  nodes.allocatable.grow(row + 1, state.kind_count());
+  nodes.used.grow(row + 1, state.kind_count());
+  for (const auto& own : state.plugin_columns) own->grow(row + 1);
+  nodes.arrival.set(row, state.next_arrival());
+  detail::set_allocatable(state, row, record->allocatable);
+  nodes.by_name.insert({}, spec.name, row);
+  nodes.record.set(row, std::move(record));
+  state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
+  return node_id{row, nodes.rows.generation(row)};
+}
+
+GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec& spec) {
+  cluster_state& state = *state_;
+  const std::string object = detail::object_name("node", "", spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (!contains(node)) return detail::unknown_id("node");
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  if (state.nodes.record[node.row]->name_text != spec.name) {
+    return error{errc::wrong_state, object, "name", "a node cannot be renamed"};
+  }
+  auto allocatable = to_integers(spec.allocatable, object, "allocatable");
+  if (!allocatable) return std::move(allocatable).error();
+  auto record = detail::make_node_record(state, spec, *allocatable);
+  const reads facets = detail::difference(*state.nodes.record[node.row], *record);
+  detail::set_allocatable(state, node.row, record->allocatable);
+  state.nodes.record.set(node.row, std::move(record));
+  if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
+  return {};
+}
+
+GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  if (!contains(node)) return detail::unknown_id("node");
+  std::vector<pod_id> gone;
+  std::vector<row_t> held;
+  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+    if (state.pods.state[pod] == pod_state::bound) gone.push_back({pod, state.pods.rows.generation(pod)});
+    else held.push_back(pod);
+  }
+  std::sort(gone.begin(), gone.end());
+  std::sort(held.begin(), held.end());
+  for (const row_t pod : held) state.release(pod);
+  for (const pod_id pod : gone) static_cast<void>(remove_pod(pod));
+  for (row_t pod = 0; pod < state.pods.rows.count(); ++pod) {  // nominations to a node that is gone mean nothing
+    if (state.pods.alive(pod) && state.pods.nominated[pod] == node.row) state.nominate(pod, no_row);
+  }
+  detail::set_allocatable(state, node.row, {});
+  for (const auto& own : state.plugin_columns) own->set(node.row, 0);
+  state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
+  state.nodes.record.set(node.row, nullptr);
+  state.nodes.rows.give_back(node.row);
+  state.changed({.kind = change_kind::node_removed, .facets = reads::everything, .row = node.row});
+  return gone;
+}
+
+GANGSCHED_INLINE std::optional<node_id> cluster::find_node(std::string_view name) const {
+  const row_t row = state_->nodes.by_name.find({}, name);
+  if (row == no_row) return std::nullopt;
+  return node_id{row, state_->nodes.rows.generation(row)};
+}
+
+GANGSCHED_INLINE bool cluster::contains(node_id node) const noexcept { return detail::names_node(*state_, node); }
+
+GANGSCHED_INLINE std::string_view cluster::name_of(node_id node) const {
+  return contains(node) ? std::string_view{state_->nodes.record[node.row]->name_text} : std::string_view{};
+}
+
+GANGSCHED_INLINE std::uint64_t cluster::cookie_of(node_id node) const {
+  return contains(node) ? state_->nodes.record[node.row]->cookie : 0;
+}
+
+GANGSCHED_INLINE std::int64_t cluster::allocatable(node_id node, std::string_view resource) const {
+  const auto kind = state_->find_kind(resource);
+  return kind && contains(node) ? state_->nodes.allocatable.at(node.row, *kind) : 0;
+}
+
+GANGSCHED_INLINE std::int64_t cluster::requested(node_id node, std::string_view resource) const {
+  const auto kind = state_->find_kind(resource);
+  return kind && contains(node) ? state_->nodes.used.at(node.row, *kind) : 0;
+}
+
+GANGSCHED_INLINE std::vector<node_id> cluster::nodes() const {
+  std::vector<node_id> all;
+  for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
+    if (state_->nodes.alive(row)) all.push_back({row, state_->nodes.rows.generation(row)});
+  }
+  return all;
+}
+
+GANGSCHED_INLINE std::uint64_t cluster::digest() const { return state_->digest(); }
+
+}  // namespace gangsched

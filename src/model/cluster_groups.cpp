@@ -1,0 +1,139 @@
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/validate.hpp"
+
+namespace gangsched {
+namespace detail {
+
+/// Adds or replaces the record of a name; returns its row.
+template <class Record, class Spec>
+row_t set_named(named_table<Record>& table, const Spec& spec) {
+  row_t row = table.by_name.find({}, spec.name);
+  if (row == no_row) {
+    row = table.rows.take();
+    table.record.grow(row + 1);
+    table.by_name.insert({}, spec.name, row);
+  }
+  table.record.set(row, std::make_unique<Record>(Record{spec}));
+  return row;
+}
+
+/// False if nothing has the name.
+template <class Record>
+bool remove_named(named_table<Record>& table, std::string_view name) {
+  const row_t row = table.by_name.find({}, name);
+  if (row == no_row) return false;
+  table.by_name.erase({}, name);
+  table.record.set(row, nullptr);
+  table.rows.give_back(row);
+  return true;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
+  cluster_state& state = *state_;
+  group_table& groups = state.groups;
+  const std::string object = detail::object_name("group", spec.ns, spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const symbol ns = state.names.intern(spec.ns);
+  if (groups.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  const row_t row = groups.rows.take();
+  groups.record.grow(row + 1), groups.first.grow(row + 1), groups.last.grow(row + 1);
+  groups.members.grow(row + 1), groups.assumed.grow(row + 1), groups.bound.grow(row + 1), groups.arrival.grow(row + 1);
+  groups.arrival.set(row, state.next_arrival());
+  groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
+  groups.by_name.insert(ns, spec.name, row);
+  state.changed({.kind = change_kind::group_added, .row = row});
+  return group_id{row, groups.rows.generation(row)};
+}
+
+GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_spec& spec) {
+  cluster_state& state = *state_;
+  const std::string object = detail::object_name("group", spec.ns, spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (!contains(group)) return detail::unknown_id("group");
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const group_record& record = *state.groups.record[group.row];
+  const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
+  if (record.spec.name != spec.name) return cannot("name", "a group cannot be renamed");
+  if (record.spec.ns != spec.ns) return cannot("ns", "a group cannot change its namespace");
+  if (record.spec.policy.index() != spec.policy.index()) return cannot("policy", "the kind of policy cannot change");
+  const gang* before = std::get_if<gang>(&record.spec.policy);
+  const gang* after = std::get_if<gang>(&spec.policy);
+  if (before != nullptr && before->mode != after->mode) return cannot("policy.mode", "the mode cannot change");
+  const std::uint32_t old_minimum = state.groups.min_count(group.row);
+  state.groups.record.set(group.row, std::make_unique<group_record>(group_record{spec, record.ns}));
+  state.changed({.kind = change_kind::group_updated,
+                 .row = group.row,
+                 .before = old_minimum,
+                 .after = state.groups.min_count(group.row)});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
+  cluster_state& state = *state_;
+  group_table& groups = state.groups;
+  GANGSCHED_REFUSE_IN_HOOK(state, "group");
+  if (!contains(group)) return detail::unknown_id("group");
+  const group_record& record = *groups.record[group.row];
+  if (groups.members[group.row] != 0) {
+    return error{errc::wrong_state, detail::object_name("group", record.spec.ns, record.spec.name), "members",
+                 "still has members; remove its pods first"};
+  }
+  groups.by_name.erase(record.ns, record.spec.name);
+  groups.record.set(group.row, nullptr);
+  groups.rows.give_back(group.row);
+  state.changed({.kind = change_kind::group_removed, .row = group.row});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  detail::set_named(state.namespaces, spec);
+  state.changed({.kind = change_kind::namespace_changed, .row = state.names.intern(spec.name).value});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
+  cluster_state& state = *state_;
+  const std::string object = detail::object_name("namespace", "", name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (!detail::remove_named(state.namespaces, name)) return error{errc::unknown, object, "name", "no such namespace"};
+  state.changed({.kind = change_kind::namespace_changed, .row = state.names.intern(name).value});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_spec& spec) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("priority class", "", spec.name));
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  detail::set_named(state_->priority_classes, spec);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view name) {
+  const std::string object = detail::object_name("priority class", "", name);
+  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  if (!detail::remove_named(state_->priority_classes, name)) {
+    return error{errc::unknown, object, "name", "no such priority class"};
+  }
+  return {};
+}
+
+GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns, std::string_view name) const {
+  const auto symbol = state_->names.find(ns);
+  const row_t row = symbol ? state_->groups.by_name.find(*symbol, name) : no_row;
+  if (row == no_row) return std::nullopt;
+  return group_id{row, state_->groups.rows.generation(row)};
+}
+
+GANGSCHED_INLINE bool cluster::contains(group_id group) const noexcept { return detail::names_group(*state_, group); }
+
+GANGSCHED_INLINE std::string_view cluster::name_of(group_id group) const {
+  return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.name} : std::string_view{};
+}
+
+}  // namespace gangsched

@@ -1,0 +1,322 @@
+#include <algorithm>
+#include <tuple>
+
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/make_class.hpp"
+#include "gangsched/model/requests.hpp"
+#include "gangsched/model/validate.hpp"
+
+namespace gangsched {
+namespace detail {
+
+struct resolved_priority {
+  std::int32_t value = 0;
+  preemption_policy preemption = preemption_policy::preempt_lower_priority;
+};
+
+/// What the Priority admission of Kubernetes does: the named class, else the default class, else 0. A number beside a class must agree.
+GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state& state, const pod_spec& spec,
+                                                            const std::string& object) {
+  const auto& table = state.priority_classes;
+  const priority_class_spec* found = nullptr;
+  if (!spec.priority_class.empty()) {
+    const row_t row = table.by_name.find({}, spec.priority_class);
+    if (row == no_row) {
+      return error{errc::unknown, object, "priority_class", "no priority class \"" + spec.priority_class + "\""};
+    }
+    found = &table.record[row]->spec;
+    if (spec.priority && *spec.priority != found->value) {
+      return error{errc::malformed, object, "priority", "differs from the value of its priority class"};
+    }
+  } else if (!spec.priority) {
+    // Of several default classes the lowest counts, as in Kubernetes; the name decides between equals.
+    for (row_t row = 0; row < table.rows.count(); ++row) {
+      if (table.record[row] == nullptr || !table.record[row]->spec.global_default) continue;
+      const priority_class_spec& one = table.record[row]->spec;
+      if (found == nullptr || std::tie(one.value, one.name) < std::tie(found->value, found->name)) found = &one;
+    }
+  }
+  if (found != nullptr) return resolved_priority{found->value, found->preemption};
+  return resolved_priority{spec.priority.value_or(0), spec.preemption};
+}
+
+GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec) {
+  auto made = std::make_unique<pod_record>();
+  made->name = spec.name;
+  made->ns = state.names.intern(spec.ns);
+  made->labels = spec.labels;
+  made->gates = spec.scheduling_gates;
+  made->start_time = spec.start_time;
+  made->cookie = spec.cookie;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const pod_spec& spec,
+                                                       const std::string& object) {
+  if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};
+  if (spec.group && state.names.text(state.groups.record[spec.group.row]->ns) != spec.ns) {
+    return error{errc::malformed, object, "group", "is of another namespace"};
+  }
+  if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
+  if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
+    return error{errc::unknown, object, "nominated_node", "no such node"};
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE error usage_overflow(const std::string& object) {
+  return {errc::overflow, object, "node", "the node's usage would not fit into 64 bits"};
+}
+
+GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
+  group_table& groups = state.groups;
+  state.pods.group.set(pod, group);
+  const row_t last = groups.last[group];
+  state.pods.prev_in_group.set(pod, last);
+  state.pods.next_in_group.set(pod, no_row);
+  if (last != no_row) state.pods.next_in_group.set(last, pod);
+  else groups.first.set(group, pod);
+  groups.last.set(group, pod);
+  groups.members.set(group, groups.members[group] + 1);
+}
+
+GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
+  group_table& groups = state.groups;
+  const row_t group = state.pods.group[pod];
+  const row_t next = state.pods.next_in_group[pod];
+  const row_t prev = state.pods.prev_in_group[pod];
+  if (next != no_row) state.pods.prev_in_group.set(next, prev);
+  else groups.last.set(group, prev);
+  if (prev != no_row) state.pods.next_in_group.set(prev, next);
+  else groups.first.set(group, next);
+  groups.members.set(group, groups.members[group] - 1);
+  state.pods.group.set(pod, no_row);
+}
+
+GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
+  pod_table& pods = state.pods;
+  pods.record.grow(rows), pods.state.grow(rows), pods.terminating.grow(rows), pods.cls.grow(rows);
+  pods.cls_epoch.grow(rows), pods.node.grow(rows), pods.nominated.grow(rows), pods.group.grow(rows);
+  pods.next_on_node.grow(rows), pods.prev_on_node.grow(rows), pods.next_in_group.grow(rows);
+  pods.prev_in_group.grow(rows), pods.arrival.grow(rows);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const std::string object = detail::object_name("pod", spec.ns, spec.name);
+  if (pods.by_name.find(state.names.intern(spec.ns), spec.name) != no_row) {
+    return error{errc::duplicate, object, "name", "exists already"};
+  }
+  if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
+  auto priority = detail::resolve_priority(state, spec, object);
+  if (!priority) return std::move(priority).error();
+  auto requests = requests_of(spec);
+  if (!requests) return std::move(requests).error();
+  if (!state.undo.recording()) state.classes.sweep();
+  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
+  if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
+
+  const row_t row = pods.rows.take();
+  detail::grow_pods(state, row + 1);
+  pods.record.set(row, detail::make_pod_record(state, spec));
+  pods.by_name.insert(pods.record[row]->ns, spec.name, row);
+  pods.cls_epoch.set(row, state.classes.epoch());
+  state.classes.add_pod(cls);  // may move the epoch: this pod is re-keyed then like every other
+  pods.cls.set(row, cls);
+  pods.terminating.set(row, spec.terminating);
+  pods.node.set(row, no_row);
+  pods.nominated.set(row, spec.nominated_node && !spec.node ? spec.nominated_node.row : no_row);
+  pods.arrival.set(row, state.next_arrival());
+  if (spec.group) detail::join_group(state, row, spec.group.row);
+  else pods.group.set(row, no_row);
+  if (spec.node) state.put_on_node(row, spec.node.row);
+  state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
+  state.changed({.kind = change_kind::pod_added,
+                 .facets = spec.node ? cluster_state::facets_of(state.classes[cls]) : reads::nothing,
+                 .row = row,
+                 .after = spec.node ? spec.node.row : no_row});
+  return pod_id{row, pods.rows.generation(row)};
+}
+
+GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& spec) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  const std::string object = detail::object_name("pod", spec.ns, spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
+  const row_t row = pod.row;
+  const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
+  if (pods.record[row]->name != spec.name) return cannot("name", "a pod cannot be renamed");
+  if (state.names.text(pods.record[row]->ns) != spec.ns) return cannot("ns", "a pod cannot change its namespace");
+  if (pods.group[row] != spec.group.row) return cannot("group", "a pod cannot change its group");
+  const pod_state now = pods.state[row];
+  if (now == pod_state::bound && pods.node[row] != spec.node.row) return cannot("node", "a bound pod cannot move");
+  auto priority = detail::resolve_priority(state, spec, object);
+  if (!priority) return std::move(priority).error();
+  auto requests = requests_of(spec);
+  if (!requests) return std::move(requests).error();
+  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
+  const row_t node = spec.node ? spec.node.row : pods.node[row];
+  const pod_class* replaced = node == pods.node[row] && node != no_row ? &state.classes[pods.cls[row]] : nullptr;
+  if (node != no_row && !state.fits_in_words(node, state.classes[cls], replaced)) return detail::usage_overflow(object);
+
+  if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.release(row);
+  const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
+  const row_t held = pods.node[row];
+  const reads before = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
+  if (held != no_row) state.take_off_node(row);
+  pods.record.set(row, detail::make_pod_record(state, spec));
+  pods.cls_epoch.set(row, state.classes.epoch());
+  state.classes.add_pod(cls);
+  state.classes.remove_pod(pods.cls[row]);
+  pods.cls.set(row, cls);
+  if (held != no_row) state.put_on_node(row, held);
+  const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
+  state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
+  if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
+  if (!spec.node && held == no_row) state.nominate(row, spec.nominated_node ? spec.nominated_node.row : no_row);
+  if (spec.terminating) static_cast<void>(set_terminating(pod));
+  if (spec.node && pods.state[row] != pod_state::bound) {
+    if (pods.state[row] == pod_state::pending) state.assume(row, spec.node.row);
+    state.bind(row);
+  }
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  const row_t row = pod.row;
+  const row_t node = pods.node[row];
+  const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
+  if (node != no_row) state.take_off_node(row);
+  state.set_pod_state(row, pod_state::none);
+  if (pods.group[row] != no_row) detail::leave_group(state, row);
+  state.classes.remove_pod(pods.cls[row]);
+  pods.cls.set(row, no_class);
+  pods.nominated.set(row, no_row);
+  pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
+  pods.record.set(row, nullptr);
+  pods.rows.give_back(row);
+  state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (state.pods.terminating[pod.row]) return {};
+  state.pods.terminating.set(pod.row, true);
+  const row_t node = state.pods.node[pod.row];
+  state.changed({.kind = change_kind::pod_terminating,
+                 .facets = node == no_row ? reads::nothing : reads::pods,
+                 .row = pod.row,
+                 .after = node});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (!contains(node)) return detail::unknown_id("node");
+  const std::string object = detail::pod_text(state, pod.row);
+  if (state.pods.state[pod.row] != pod_state::pending) return error{errc::wrong_state, object, "state", "is not pending"};
+  if (state.pods.terminating[pod.row]) return error{errc::wrong_state, object, "terminating", "is being deleted"};
+  if (!state.pods.record[pod.row]->gates.empty()) return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
+  if (!state.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]])) return detail::usage_overflow(object);
+  state.assume(pod.row, node.row);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (state.pods.state[pod.row] != pod_state::assumed) {
+    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
+  }
+  state.bind(pod.row);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (state.pods.state[pod.row] != pod_state::assumed) {
+    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
+  }
+  state.release(pod.row);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  if (node && !contains(node)) return detail::unknown_id("node");
+  if (state.pods.state[pod.row] != pod_state::pending) {
+    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not pending"};
+  }
+  state.nominate(pod.row, node ? node.row : no_row);
+  return {};
+}
+
+GANGSCHED_INLINE std::optional<pod_id> cluster::find_pod(std::string_view ns, std::string_view name) const {
+  const auto symbol = state_->names.find(ns);
+  const row_t row = symbol ? state_->pods.by_name.find(*symbol, name) : no_row;
+  if (row == no_row) return std::nullopt;
+  return pod_id{row, state_->pods.rows.generation(row)};
+}
+
+GANGSCHED_INLINE bool cluster::contains(pod_id pod) const noexcept { return detail::names_pod(*state_, pod); }
+
+GANGSCHED_INLINE pod_state cluster::state_of(pod_id pod) const noexcept {
+  return contains(pod) ? state_->pods.state[pod.row] : pod_state::none;
+}
+
+GANGSCHED_INLINE node_id cluster::node_of(pod_id pod) const noexcept {
+  const row_t row = contains(pod) ? state_->pods.node[pod.row] : no_row;
+  return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
+}
+
+GANGSCHED_INLINE node_id cluster::nominated_node_of(pod_id pod) const noexcept {
+  const row_t row = contains(pod) ? state_->pods.nominated[pod.row] : no_row;
+  return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
+}
+
+GANGSCHED_INLINE std::string_view cluster::name_of(pod_id pod) const {
+  return contains(pod) ? std::string_view{state_->pods.record[pod.row]->name} : std::string_view{};
+}
+
+GANGSCHED_INLINE std::uint64_t cluster::cookie_of(pod_id pod) const {
+  return contains(pod) ? state_->pods.record[pod.row]->cookie : 0;
+}
+
+GANGSCHED_INLINE std::vector<pod_id> cluster::assumed() const {
+  std::vector<pod_id> all = pods();
+  std::erase_if(all, [&](pod_id pod) { return state_->pods.state[pod.row] != pod_state::assumed; });
+  return all;
+}
+
+GANGSCHED_INLINE std::vector<pod_id> cluster::pods() const {
+  std::vector<pod_id> all;
+  for (row_t row = 0; row < state_->pods.rows.count(); ++row) {
+    if (state_->pods.alive(row)) all.push_back({row, state_->pods.rows.generation(row)});
+  }
+  return all;
+}
+
+}  // namespace gangsched

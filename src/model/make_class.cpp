@@ -1,0 +1,144 @@
+#include "gangsched/model/make_class.hpp"
+
+#include <algorithm>
+
+#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/node_selector.hpp"
+
+namespace gangsched {
+namespace detail {
+
+GANGSCHED_INLINE node_requirement to_requirement(interner& names, const selector_requirement& from) {
+  node_requirement made{names.intern(from.key), from.op, {}, std::nullopt};
+  for (const std::string& value : from.values) made.values.push_back(names.intern(value));
+  if (from.op == selector_operator::gt || from.op == selector_operator::lt) made.bound = selector_number(from.values.front());
+  return made;
+}
+
+GANGSCHED_INLINE void add_ports(interner& names, const container& from, std::vector<host_port>& out) {
+  for (const container_port& port : from.ports) {
+    if (port.host_port == 0) continue;
+    const bool wildcard = port.host_ip.empty() || port.host_ip == "0.0.0.0";
+    out.push_back({port.protocol, static_cast<std::uint16_t>(port.host_port),
+                   wildcard ? symbol{} : names.intern(port.host_ip)});
+  }
+}
+
+GANGSCHED_INLINE void add_selector(class_table& classes, const std::optional<label_selector>& selector,
+                                   std::vector<std::uint32_t>& out) {
+  if (selector) out.push_back(classes.selector_number(*selector));
+}
+
+/// match_label_keys come down to requirements of the selector with the pod's own values (kube-framework 7.1).
+GANGSCHED_INLINE std::vector<topology_spread> resolved_spread(const pod_spec& spec) {
+  std::vector<topology_spread> made = spec.topology_spread_constraints;
+  for (topology_spread& one : made) {
+    for (const std::string& key : one.match_label_keys) {
+      const auto label = spec.labels.find(key);
+      if (label == spec.labels.end() || !one.selector) continue;
+      one.selector->match_expressions.push_back({key, selector_operator::in, {label->second}});
+    }
+    one.match_label_keys.clear();
+  }
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<std::uint32_t> selectors_of(class_table& classes, const pod_class& made) {
+  std::vector<std::uint32_t> numbers;
+  for (const pod_affinity* side : {&made.affinity_to_pods, &made.anti_affinity_to_pods}) {
+    for (const pod_affinity_term& term : side->required) add_selector(classes, term.selector, numbers);
+    for (const preferred_pod_term& one : side->preferred) add_selector(classes, one.term.selector, numbers);
+  }
+  for (const topology_spread& one : made.spread) add_selector(classes, one.selector, numbers);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const label_map& labels) {
+  std::vector<label_symbols> made;
+  made.reserve(labels.size());
+  for (const auto& [key, value] : labels) made.push_back({names.intern(key), names.intern(value)});
+  std::sort(made.begin(), made.end(), [](const label_symbols& a, const label_symbols& b) { return a.key < b.key; });
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<amount> to_amounts(cluster_state& state, const integer_resources& resources) {
+  std::vector<amount> made;
+  made.reserve(resources.size());
+  for (const auto& [name, value] : resources) {
+    if (value != 0) made.push_back({state.kind_of(name), value});
+  }
+  std::sort(made.begin(), made.end(), [](const amount& a, const amount& b) { return a.kind < b.kind; });
+  return made;
+}
+
+GANGSCHED_INLINE node_term to_term(interner& names, const node_selector_term& term) {
+  node_term made;
+  for (const selector_requirement& one : term.match_expressions) {
+    made.expressions.push_back(detail::to_requirement(names, one));
+    made.broken |= !parses(one);
+  }
+  for (const selector_requirement& one : term.match_fields) made.fields.push_back(detail::to_requirement(names, one));
+  return made;
+}
+
+GANGSCHED_INLINE std::string normalised_image(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  const std::size_t slash = name.rfind('/');
+  const bool tagged = colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
+  return tagged ? std::string{name} : std::string{name} + ":latest";
+}
+
+GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec, const pod_requests& requests,
+                                     std::int32_t priority, preemption_policy preemption) {
+  interner& names = state.names;
+  pod_class made;
+  made.ns = names.intern(spec.ns);
+  made.scheduler_name = names.intern(spec.scheduler_name);
+  made.required_node = names.intern(spec.required_node);
+  made.priority = priority;
+  made.preemption = preemption;
+  made.requests = to_amounts(state, requests.requests);
+  made.score_requests = to_amounts(state, requests.for_scoring);
+  made.scored_cpu = requests.scored_cpu;
+  made.scored_memory = requests.scored_memory;
+  for (const toleration& from : spec.tolerations) {
+    made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});
+  }
+  made.node_selector = to_symbols(names, spec.node_selector);
+  if (spec.affinity.required) {
+    made.required_nodes.emplace();
+    for (const node_selector_term& term : *spec.affinity.required) made.required_nodes->push_back(to_term(names, term));
+  }
+  for (const preferred_node_term& from : spec.affinity.preferred) {
+    made.preferred_nodes.push_back({from.weight, to_term(names, from.term)});
+  }
+  const auto add_image = [&](const std::string& image) {
+    if (!image.empty()) made.images.push_back(names.intern(normalised_image(image)));
+  };
+  for (const container& one : spec.init_containers) {
+    if (one.sidecar) detail::add_ports(names, one, made.ports);
+    add_image(one.image);
+  }
+  for (const container& one : spec.containers) {
+    detail::add_ports(names, one, made.ports);
+    add_image(one.image);
+  }
+  for (const std::string& image : spec.image_volumes) add_image(image);
+  made.image_containers = static_cast<std::uint32_t>(spec.init_containers.size() + spec.containers.size());
+  made.affinity_to_pods = spec.affinity_to_pods;
+  made.anti_affinity_to_pods = spec.anti_affinity_to_pods;
+  made.spread = detail::resolved_spread(spec);
+  made.key.reserve(512);
+  canonical::put(made.key, made);
+  made.key_prefix = made.key.size();
+  made.matched_selectors = state.classes.matching(spec.labels);
+  canonical::put(made.key, made.matched_selectors);
+  made.selectors = detail::selectors_of(state.classes, made);
+  return state.classes.intern(std::move(made));
+}
+
+}  // namespace gangsched

@@ -1,0 +1,163 @@
+#include "gangsched/model/requests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "gangsched/model/name_rules.hpp"
+
+namespace gangsched {
+
+namespace detail {
+
+// Exact sums by name; a pod seldom asks for more than a few. The views are into the spec, or literals.
+using request_sums = boost::container::small_flat_map<std::string_view, quantity, 6>;
+
+// Which of the two resources a container gets the default of when it does not name it.
+struct request_defaults {
+  bool cpu = false;
+  bool memory = false;
+};
+
+inline constexpr quantity default_cpu_request = quantity::from_milli(100);
+inline constexpr quantity default_memory_request{200 * 1024 * 1024};
+
+GANGSCHED_INLINE void add_list_to_sums(request_sums& sums, const resource_list& list) {
+  for (const auto& [name, amount] : list) sums[name] += amount;
+}
+
+GANGSCHED_INLINE void add_container_to_sums(request_sums& sums, const container& from, request_defaults defaults) {
+  add_list_to_sums(sums, from.requests);
+  if (defaults.cpu && !from.requests.contains("cpu")) sums["cpu"] += default_cpu_request;
+  if (defaults.memory && !from.requests.contains("memory")) sums["memory"] += default_memory_request;
+}
+
+GANGSCHED_INLINE void raise_sums(request_sums& sums, const request_sums& to) {
+  for (const auto& [name, amount] : to) {
+    quantity& sum = sums[name];
+    sum = std::max(sum, amount);
+  }
+}
+
+// What the containers need at once, at most: all that run together, or an init container and the sidecars before it.
+GANGSCHED_INLINE request_sums container_sums(const pod_spec& spec, request_defaults defaults) {
+  request_sums sums;
+  for (const container& each : spec.containers) add_container_to_sums(sums, each, defaults);
+  if (spec.init_containers.empty()) return sums;
+  request_sums sidecars;
+  request_sums peak;
+  for (const container& each : spec.init_containers) {
+    if (each.sidecar) {
+      add_container_to_sums(sums, each, defaults);
+      add_container_to_sums(sidecars, each, defaults);
+      raise_sums(peak, sidecars);
+    } else {
+      request_sums use = sidecars;
+      add_container_to_sums(use, each, defaults);
+      raise_sums(peak, use);
+    }
+  }
+  raise_sums(sums, peak);
+  return sums;
+}
+
+GANGSCHED_INLINE bool is_pod_level_resource(std::string_view name) noexcept {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
+
+// @return whether there was any.
+GANGSCHED_INLINE bool apply_pod_level(request_sums& sums, const pod_spec& spec) {
+  bool any = false;
+  if (!spec.resources) return any;
+  for (const auto& [name, amount] : *spec.resources) {
+    if (!is_pod_level_resource(name)) continue;
+    sums[name] = amount;
+    any = true;
+  }
+  return any;
+}
+
+// cpu in milli, everything else in units, rounded up; false if it does not fit.
+GANGSCHED_INLINE bool resource_to_integer(std::string_view name, const quantity& amount, std::int64_t& out) noexcept {
+  return name == "cpu" ? amount.milli_value(out) : amount.value(out);
+}
+
+GANGSCHED_INLINE error request_overflow(const pod_spec& spec, std::string_view name) {
+  return error{errc::overflow, fmt::format("pod {}/{}", spec.ns, spec.name), "containers",
+               fmt::format("the sum of the {} requests does not fit into 64 bits", name)};
+}
+
+// @return the name of the first resource that does not fit, or an empty one.
+GANGSCHED_INLINE std::string_view sums_to_integers(const request_sums& sums, integer_resources& out) {
+  out.reserve(sums.size());
+  for (const auto& [name, sum] : sums) {
+    if (sum == quantity{} || !is_counted_resource(name)) continue;
+    std::int64_t amount = 0;
+    if (!resource_to_integer(name, sum, amount)) return name;
+    out.emplace_hint(out.end(), std::string{name}, amount);
+  }
+  return {};
+}
+
+// 0 if there is none of it.
+GANGSCHED_INLINE std::int64_t amount_of(const integer_resources& amounts, std::string_view name) {
+  const auto found =
+      std::find_if(amounts.begin(), amounts.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == amounts.end() ? 0 : found->second;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool is_counted_resource(std::string_view name) noexcept {
+  if (name == "cpu" || name == "memory" || name == "ephemeral-storage" || name == "pods") return true;
+  if (name.starts_with("hugepages-") || name.starts_with("attachable-volumes-")) return true;
+  if (name.find("kubernetes.io/") != std::string_view::npos) return true;
+  // Extended: its quota name, with "requests." before it, has to be a qualified name too.
+  constexpr std::string_view quota_prefix = "requests.";
+  const std::size_t slash = name.find('/');
+  return slash != std::string_view::npos && slash + quota_prefix.size() <= 253 && !name.starts_with(quota_prefix) &&
+         detail::is_qualified_name(name);
+}
+
+GANGSCHED_INLINE result<integer_resources> to_integers(const resource_list& list, std::string_view object,
+                                                       std::string_view field) {
+  integer_resources amounts;
+  for (const auto& [name, amount] : list) {
+    std::int64_t integer = 0;
+    const bool fits = detail::resource_to_integer(name, amount, integer);
+    if (amount.negative() || !fits)
+      return error{amount.negative() ? errc::out_of_range : errc::overflow, std::string{object},
+                   fmt::format("{}[\"{}\"]", field, name),
+                   amount.negative() ? "is negative" : "does not fit into 64 bits"};
+    if (is_counted_resource(name)) amounts.emplace_hint(amounts.end(), name, integer);
+  }
+  return amounts;
+}
+
+GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec) {
+  pod_requests made;
+  detail::request_sums sums = detail::container_sums(spec, {});
+  const bool pod_level = detail::apply_pod_level(sums, spec);
+  detail::add_list_to_sums(sums, spec.overhead);
+  if (const std::string_view name = detail::sums_to_integers(sums, made.requests); !name.empty())
+    return detail::request_overflow(spec, name);
+
+  detail::request_sums scoring = detail::container_sums(spec, {.cpu = true, .memory = true});
+  detail::add_list_to_sums(scoring, spec.overhead);
+  if (const std::string_view name = detail::sums_to_integers(scoring, made.for_scoring); !name.empty())
+    return detail::request_overflow(spec, name);
+
+  // With pod-level requests a default is only for what nobody names, overhead included (kube-scheduler 1.36,
+  // getNonMissingContainerRequests), and then every container gets it, as for scoring.
+  const auto placed = [&](std::string_view name) {
+    return detail::amount_of(pod_level && sums.contains(name) ? made.requests : made.for_scoring, name);
+  };
+  made.scored_cpu = placed("cpu");
+  made.scored_memory = placed("memory");
+  return made;
+}
+
+}  // namespace gangsched

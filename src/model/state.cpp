@@ -1,0 +1,282 @@
+#include "gangsched/model/state.hpp"
+
+#include <algorithm>
+
+#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/requests.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noexcept {
+  const auto found = std::lower_bound(labels.begin(), labels.end(), key,
+                                      [](const label_symbols& label, symbol wanted) { return label.key < wanted; });
+  if (found == labels.end() || found->key != key) return std::nullopt;
+  return found->value;
+}
+
+GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, name_text);
+  canonical::put(bytes, labels);
+  canonical::put(bytes, taints);
+  canonical::put(bytes, allocatable);
+  for (const image_symbols& image : images) canonical::put(bytes, image.name), canonical::put(bytes, image.size_bytes);
+  canonical::put(bytes, unschedulable);
+  canonical::put(bytes, cookie);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, name);
+  canonical::put(bytes, ns);
+  canonical::put(bytes, labels);
+  canonical::put(bytes, gates);
+  canonical::put(bytes, start_time.has_value());
+  canonical::put(bytes, start_time.value_or(instant::zero()).count());
+  canonical::put(bytes, cookie);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void group_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, ns);
+  canonical::put(bytes, spec.policy.index());
+  if (const gang* policy = std::get_if<gang>(&spec.policy)) {
+    canonical::put(bytes, policy->min_count);
+    canonical::put(bytes, policy->mode);
+    canonical::put(bytes, policy->timeout.count());
+    canonical::put(bytes, policy->atomic);
+  }
+  canonical::put(bytes, spec.priority);
+  canonical::put(bytes, spec.topology_key);
+  canonical::put(bytes, spec.cookie);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, spec.labels);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, spec.value);
+  canonical::put(bytes, spec.global_default);
+  canonical::put(bytes, spec.preemption);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE node_table::node_table(undo_log& undo)
+    : rows(undo), record(undo), allocatable(undo), used(undo), first_pod(undo, no_row), arrival(undo), ports(undo), by_name(undo) {}
+
+GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
+    : rows(undo),
+      record(undo),
+      state(undo, pod_state::none),
+      terminating(undo),
+      cls(undo, no_class),
+      cls_epoch(undo),
+      node(undo, no_row),
+      nominated(undo, no_row),
+      group(undo, no_row),
+      next_on_node(undo, no_row),
+      prev_on_node(undo, no_row),
+      next_in_group(undo, no_row),
+      prev_in_group(undo, no_row),
+      arrival(undo),
+      by_name(undo) {}
+
+GANGSCHED_INLINE group_table::group_table(undo_log& undo)
+    : rows(undo),
+      record(undo),
+      first(undo, no_row),
+      last(undo, no_row),
+      members(undo),
+      assumed(undo),
+      bound(undo),
+      arrival(undo),
+      by_name(undo) {}
+
+GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
+    : log(log_bound),
+      nodes(undo),
+      pods(undo),
+      groups(undo),
+      classes(undo),
+      namespaces(undo),
+      priority_classes(undo),
+      arrivals(undo) {
+  for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
+    kind_names.push_back(names.intern(name));
+  }
+  arrivals.grow(1);
+}
+
+GANGSCHED_INLINE std::optional<resource_kind> cluster_state::find_kind(std::string_view name) const {
+  const std::optional<symbol> wanted = names.find(name);
+  if (!wanted) return std::nullopt;
+  const auto found = std::find(kind_names.begin(), kind_names.end(), *wanted);
+  if (found == kind_names.end()) return std::nullopt;
+  return static_cast<resource_kind>(found - kind_names.begin());
+}
+
+GANGSCHED_INLINE resource_kind cluster_state::kind_of(std::string_view name) {
+  if (const std::optional<resource_kind> known = find_kind(name)) return *known;
+  kind_names.push_back(names.intern(name));
+  nodes.allocatable.grow(nodes.rows.count(), kind_count());
+  nodes.used.grow(nodes.rows.count(), kind_count());
+  return kind_count() - 1;
+}
+
+GANGSCHED_INLINE class_id cluster_state::class_of(row_t pod) {
+  if (pods.cls_epoch[pod] == classes.epoch()) return pods.cls[pod];
+  const class_id old = pods.cls[pod];
+  pods.cls_epoch.set(pod, classes.epoch());
+  std::vector<std::uint32_t> matched = classes.matching(pods.record[pod]->labels);
+  if (matched == classes[old].matched_selectors) return old;
+  pod_class changed = classes[old];
+  changed.matched_selectors = std::move(matched);
+  changed.key.resize(changed.key_prefix);
+  canonical::put(changed.key, changed.matched_selectors);
+  const class_id now = classes.intern(std::move(changed));
+  // Same selectors named by both, so this order keeps them alive and the epoch still.
+  classes.add_pod(now);
+  classes.remove_pod(old);
+  pods.cls.set(pod, now);
+  return now;
+}
+
+GANGSCHED_INLINE bool cluster_state::fits_in_words(row_t node, const pod_class& cls,
+                                                   const pod_class* replaced) const noexcept {
+  const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
+    std::int64_t sum = 0;
+    return !__builtin_add_overflow(nodes.used.at(node, kind) - less, more, &sum);
+  };
+  for (const amount& a : cls.requests) {
+    if (!fits(a.kind, a.value, replaced != nullptr ? replaced->request(a.kind) : 0)) return false;
+  }
+  return fits(kinds::scored_cpu, cls.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
+         fits(kinds::scored_memory, cls.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
+}
+
+GANGSCHED_INLINE void cluster_state::count_usage(row_t node, const pod_class& cls, std::int64_t sign) {
+  matrix_column& used = nodes.used;
+  for (const amount& a : cls.requests) used.set(node, a.kind, used.at(node, a.kind) + sign * a.value);
+  used.set(node, kinds::pods, used.at(node, kinds::pods) + sign);
+  used.set(node, kinds::scored_cpu, used.at(node, kinds::scored_cpu) + sign * cls.scored_cpu);
+  used.set(node, kinds::scored_memory, used.at(node, kinds::scored_memory) + sign * cls.scored_memory);
+  for (const host_port& port : cls.ports) {
+    if (sign > 0) nodes.ports.add(node, port);
+    else nodes.ports.remove(node, port);
+  }
+}
+
+GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
+  return cls.ports.empty() ? reads::usage | reads::pods : reads::usage | reads::pods | reads::ports;
+}
+
+GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node) {
+  count_usage(node, classes[pods.cls[pod]], +1);
+  const row_t next = nodes.first_pod[node];
+  pods.next_on_node.set(pod, next);
+  pods.prev_on_node.set(pod, no_row);
+  if (next != no_row) pods.prev_on_node.set(next, pod);
+  nodes.first_pod.set(node, pod);
+  pods.node.set(pod, node);
+}
+
+GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod) {
+  const row_t node = pods.node[pod];
+  count_usage(node, classes[pods.cls[pod]], -1);
+  const row_t next = pods.next_on_node[pod];
+  const row_t prev = pods.prev_on_node[pod];
+  if (next != no_row) pods.prev_on_node.set(next, prev);
+  if (prev != no_row) pods.next_on_node.set(prev, next);
+  else nodes.first_pod.set(node, next);
+  pods.next_on_node.set(pod, no_row);
+  pods.prev_on_node.set(pod, no_row);
+  pods.node.set(pod, no_row);
+}
+
+GANGSCHED_INLINE void cluster_state::set_pod_state(row_t pod, pod_state to) {
+  const pod_state from = pods.state[pod];
+  pods.state.set(pod, to);
+  const row_t group = pods.group[pod];
+  if (group == no_row) return;
+  const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {
+    if (from == counted) counter.set(group, counter[group] - 1);
+    if (to == counted) counter.set(group, counter[group] + 1);
+  };
+  count(groups.assumed, pod_state::assumed);
+  count(groups.bound, pod_state::bound);
+}
+
+GANGSCHED_INLINE void cluster_state::assume(row_t pod, row_t node) {
+  put_on_node(pod, node);
+  set_pod_state(pod, pod_state::assumed);
+  if (pods.nominated[pod] != no_row) pods.nominated.set(pod, no_row);
+  changed({.kind = change_kind::pod_assumed, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .after = node});
+}
+
+GANGSCHED_INLINE void cluster_state::bind(row_t pod) {
+  set_pod_state(pod, pod_state::bound);
+  changed({.kind = change_kind::pod_bound, .facets = reads::pods, .row = pod, .after = pods.node[pod]});
+}
+
+GANGSCHED_INLINE void cluster_state::release(row_t pod) {
+  const row_t node = pods.node[pod];
+  take_off_node(pod);
+  set_pod_state(pod, pod_state::pending);
+  changed({.kind = change_kind::pod_released, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .before = node});
+}
+
+GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
+  const row_t before = pods.nominated[pod];
+  if (before == node) return;
+  pods.nominated.set(pod, node);
+  changed({.kind = change_kind::pod_nominated, .row = pod, .before = before, .after = node});
+}
+
+GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
+  gangsched::digest out;
+  nodes.rows.digest_into(out);
+  const row_t node_rows = nodes.rows.count();
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
+    one->digest_into(out, node_rows);
+  }
+  for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
+  pods.rows.digest_into(out);
+  const row_t pod_rows = pods.rows.count();
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &pods.record, &pods.state, &pods.terminating, &pods.cls, &pods.cls_epoch, &pods.node, &pods.nominated,
+           &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_in_group, &pods.prev_in_group, &pods.arrival,
+           &pods.by_name}) {
+    one->digest_into(out, pod_rows);
+  }
+  groups.rows.digest_into(out);
+  const row_t group_rows = groups.rows.count();
+  for (const column_base* one :
+       std::initializer_list<const column_base*>{&groups.record, &groups.first, &groups.last, &groups.members,
+                                                 &groups.assumed, &groups.bound, &groups.arrival, &groups.by_name}) {
+    one->digest_into(out, group_rows);
+  }
+  const auto named = [&out](const auto& table) {
+    table.rows.digest_into(out);
+    table.record.digest_into(out, table.rows.count());
+    table.by_name.digest_into(out, 0);
+  };
+  named(namespaces);
+  named(priority_classes);
+  arrivals.digest_into(out, 1);
+  classes.digest_into(out);
+  out.add(log.end());
+  return out.value();
+}
+
+}  // namespace gangsched

@@ -1,0 +1,112 @@
+#include "gangsched/plugins/node_resources_fit.hpp"
+
+#include <fmt/format.h>
+
+#include "gangsched/framework/argument_reader.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {
+  const auto wrong = [](errc code, std::string field, std::string reason) {
+    return error{code, "plugin NodeResourcesFit", std::move(field), std::move(reason)};
+  };
+  const auto outside = [](std::int64_t value, std::int64_t least, std::int64_t most) {
+    return value < least || value > most;
+  };
+  for (std::size_t i = 0; i < chosen.resources.size(); ++i) {
+    if (outside(chosen.resources[i].weight, 1, 100))
+      return wrong(errc::out_of_range, fmt::format("resources[{}].weight", i), "is not in 1 to 100");
+  }
+  if (chosen.strategy == strategy::requested_to_capacity_ratio && chosen.shape.empty())
+    return wrong(errc::malformed, "shape", "needs at least one point");
+  for (std::size_t i = 0; i < chosen.shape.size(); ++i) {
+    const shape_point& corner = chosen.shape[i];
+    if (outside(corner.utilization, 0, 100))
+      return wrong(errc::out_of_range, fmt::format("shape[{}].utilization", i), "is not in 0 to 100");
+    if (outside(corner.score, 0, 10))
+      return wrong(errc::out_of_range, fmt::format("shape[{}].score", i), "is not in 0 to 10");
+    if (i > 0 && corner.utilization <= chosen.shape[i - 1].utilization)
+      return wrong(errc::malformed, fmt::format("shape[{}].utilization", i),
+                   "has to be more than that of the point before");
+  }
+  for (std::size_t i = 0; i < chosen.ignored_groups.size(); ++i) {
+    if (chosen.ignored_groups[i].find('/') != std::string::npos)
+      return wrong(errc::malformed, fmt::format("ignored_groups[{}]", i),
+                   "is what stands before the '/' of a resource name");
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+GANGSCHED_INLINE bool read_fit_strategy(argument_reader& read, const argument& value, const std::string& path,
+                                        node_resources_fit::strategy& out) {
+  using strategy = node_resources_fit::strategy;
+  constexpr std::pair<std::string_view, strategy> words[] = {
+      {"LeastAllocated", strategy::least_allocated},
+      {"MostAllocated", strategy::most_allocated},
+      {"RequestedToCapacityRatio", strategy::requested_to_capacity_ratio}};
+  std::string text;
+  if (!read.text(value, path, text)) return false;
+  for (const auto& [word, how] : words) {
+    if (word != text) continue;
+    out = how;
+    return true;
+  }
+  return read.fail(errc::unknown, path,
+                   fmt::format("\"{}\" is not LeastAllocated, MostAllocated or RequestedToCapacityRatio", text));
+}
+
+/// Absent weights are 1, as upstream defaults them; an empty list is the default one.
+GANGSCHED_INLINE bool read_fit_resources(argument_reader& read, const argument& value, const std::string& path,
+                                         std::vector<node_resources_fit::weighted_resource>& out) {
+  std::vector<node_resources_fit::weighted_resource> made;
+  const bool fine = read.items(value, path, [&](const argument& item, const std::string& at) {
+    auto& one = made.emplace_back();
+    return read.fields(item, at, [&](std::string_view field, const argument& v, const std::string& where) {
+      if (field == "name") return read.text(v, where, one.name);
+      if (field == "weight") return read.number(v, where, 1, 100, one.weight);
+      return read.unknown(where);
+    });
+  });
+  if (!made.empty()) out = std::move(made);
+  return fine;
+}
+
+GANGSCHED_INLINE bool read_fit_shape(argument_reader& read, const argument& value, const std::string& path,
+                                     std::vector<node_resources_fit::shape_point>& out) {
+  return read.fields(value, path, [&](std::string_view name, const argument& points, const std::string& at) {
+    if (name != "shape") return read.unknown(at);
+    return read.items(points, at, [&](const argument& item, const std::string& where) {
+      auto& one = out.emplace_back();
+      return read.fields(item, where, [&](std::string_view field, const argument& v, const std::string& here) {
+        if (field == "utilization") return read.number(v, here, 0, 100, one.utilization);
+        if (field == "score") return read.number(v, here, 0, 10, one.score);
+        return read.unknown(here);
+      });
+    });
+  });
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<node_resources_fit> node_resources_fit::from(const argument& args) {
+  options made;
+  argument_reader read{name};
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "ignoredResources") return read.texts(value, path, made.ignored_resources);
+    if (key == "ignoredResourceGroups") return read.texts(value, path, made.ignored_groups);
+    if (key != "scoringStrategy") return read.unknown(path);
+    return read.fields(value, path, [&](std::string_view field, const argument& v, const std::string& at) {
+      if (field == "type") return detail::read_fit_strategy(read, v, at, made.strategy);
+      if (field == "resources") return detail::read_fit_resources(read, v, at, made.resources);
+      if (field == "requestedToCapacityRatio") return detail::read_fit_shape(read, v, at, made.shape);
+      return read.unknown(at);
+    });
+  });
+  if (!fine) return std::move(read).failure();
+  if (auto wrong = check(made)) return std::move(*wrong);
+  return node_resources_fit{std::move(made)};
+}
+
+}  // namespace gangsched

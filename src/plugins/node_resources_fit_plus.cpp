@@ -1,0 +1,30 @@
+#include "gangsched/plugins/node_resources_fit_plus.hpp"
+
+#include "gangsched/framework/argument_reader.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE result<node_resources_fit_plus> node_resources_fit_plus::from(const argument& args) {
+  std::vector<resource> made;
+  argument_reader read{name};
+  const auto read_resource = [&](std::string_view resource_name, const argument& value, const std::string& path) {
+    resource& one = made.emplace_back();
+    one.name = resource_name;
+    return read.fields(value, path, [&](std::string_view field, const argument& v, const std::string& at) {
+      if (field == "weight") return read.number(v, at, 1, 1'000'000, one.weight);
+      if (field != "type") return read.unknown(at);
+      std::string text;
+      if (!read.text(v, at, text)) return false;
+      one.strategy = text == "MostAllocated" ? strategy::most_allocated : strategy::least_allocated;
+      return text == "MostAllocated" || text == "LeastAllocated" ||
+             read.fail(errc::unknown, at, '"' + text + "\" is not LeastAllocated or MostAllocated");
+    });
+  };
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    return key == "resources" ? read.fields(value, path, read_resource) : read.unknown(path);
+  });
+  if (!fine) return std::move(read).failure();
+  return node_resources_fit_plus{std::move(made)};
+}
+
+}  // namespace gangsched

@@ -1,0 +1,38 @@
+#include "gangsched/profiles.hpp"
+
+namespace gangsched {
+
+namespace detail {
+
+template <class... Plugins>
+plugin_registry registry_of() {
+  plugin_registry all;
+  (static_cast<void>(all.add<Plugins>()), ...);  // no two have one name
+  return all;
+}
+
+GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
+  return profile{scheduling_gates{},   priority_sort{},
+                 node_unschedulable{}, node_name{},
+                 taint_toleration{},   node_affinity_plugin{},
+                 node_ports{},         std::move(fit),
+                 gang_scheduling{},    node_resources_balanced_allocation{}}
+      .table();
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE plugin_registry builtin_plugins() {
+  return detail::registry_of<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration,
+                             node_affinity_plugin, node_ports, node_resources_fit, gang_scheduling,
+                             node_resources_balanced_allocation, node_resources_fit_plus, scarce_resource_avoidance>();
+}
+
+GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }
+
+GANGSCHED_INLINE kernel_table profiles::bin_packing(std::string_view resource) {
+  return detail::kube_like(node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated,
+                                               .resources = {{"cpu", 1}, {"memory", 1}, {std::string{resource}, 5}}}});
+}
+
+}  // namespace gangsched

@@ -1,0 +1,141 @@
+#include "gangsched/scheduler.hpp"
+
+#include <utility>
+
+#include "gangsched/engine/core.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+
+namespace gangsched {
+namespace detail {
+
+/// While it lives, calls from inside a hook are refused.
+class hook_guard {
+ public:
+  explicit hook_guard(cluster_state& state) noexcept : state_(&state), before_(std::exchange(state.in_hook, true)) {}
+  hook_guard(const hook_guard&) = delete;
+  hook_guard& operator=(const hook_guard&) = delete;
+  ~hook_guard() { state_->in_hook = before_; }
+
+ private:
+  cluster_state* state_;
+  bool before_;
+};
+
+GANGSCHED_INLINE std::optional<error> refuse_busy(const cluster_state& state) {
+  if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, const cluster_state& state, instant now) {
+  if (auto busy = refuse_busy(state)) return busy;
+  if (now < core.now()) return error{errc::time_went_back, "scheduler", "now", "is earlier than in the call before"};
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod_id pod, pod_state wanted, const char* why) {
+  if (auto busy = refuse_busy(state)) return busy;
+  if (!names_pod(state, pod)) return unknown_id("pod");
+  if (state.pods.state[pod.row] != wanted) return error{errc::wrong_state, pod_text(state, pod.row), "state", why};
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
+    : core_(std::make_unique<engine::core>(on, std::move(profile), options)) {}
+GANGSCHED_INLINE scheduler::scheduler(scheduler&&) noexcept = default;
+GANGSCHED_INLINE scheduler& scheduler::operator=(scheduler&&) noexcept = default;
+GANGSCHED_INLINE scheduler::~scheduler() = default;
+
+GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  const bool worked = core_->schedule(now);
+  cycle done{worked, core_->decisions()};
+  if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
+  return done;
+}
+
+GANGSCHED_INLINE cycle scheduler::permit(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->permit(now);
+  return {!core_->decisions().empty(), core_->decisions()};
+}
+
+GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
+  const cluster_state& state = core_->state();
+  if (auto refused = detail::refuse_pod(state, pod, pod_state::assumed, "is not assumed")) return std::move(*refused);
+  if (core_->waits(pod.row)) {
+    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "still waits in the permit room"};
+  }
+  const detail::hook_guard guard{core_->state()};
+  core_->confirm(pod.row);
+  return {};
+}
+
+GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
+  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "nothing is reserved for it")) {
+    return std::move(*refused);
+  }
+  const detail::hook_guard guard{core_->state()};
+  core_->note(pod.row, reason);
+  return {true, core_->fail(pod.row)};
+}
+
+GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod) {
+  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "does not wait")) return std::move(*refused);
+  if (!core_->waits(pod.row)) {
+    return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "state", "does not wait"};
+  }
+  core_->allow(pod.row);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view reason) {
+  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "does not wait")) return std::move(*refused);
+  if (!core_->waits(pod.row)) {
+    return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "state", "does not wait"};
+  }
+  core_->note(pod.row, reason);
+  core_->reject(pod.row);
+  return {};
+}
+
+GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const {
+  const bool in_hook = core_->state().in_hook;
+  const detail::hook_guard guard{core_->state()};
+  return core_->next_time(!in_hook);
+}
+
+GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_position& position) {
+  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending")) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->restore(pod.row, position.failures, position.since);
+  return {};
+}
+
+GANGSCHED_INLINE result<explanation> scheduler::explain(pod_id pod) {
+  if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
+  const detail::hook_guard guard{core_->state()};
+  return core_->explain(pod.row);
+}
+
+GANGSCHED_INLINE queue_counts scheduler::counts() const {
+  const bool in_hook = core_->state().in_hook;
+  const detail::hook_guard guard{core_->state()};
+  return core_->counts(!in_hook);
+}
+
+GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }
+
+GANGSCHED_INLINE result<void> scheduler::verify() {
+  if (core_->state().in_hook) return *detail::refuse_busy(core_->state());
+  const detail::hook_guard guard{core_->state()};
+  if (const auto wrong = core_->difference()) return error{errc::contract, "class index", "rows", *wrong};
+  return {};
+}
+
+}  // namespace gangsched

@@ -1,0 +1,14 @@
+// expect: gangsched: the hook for point::reserve has the wrong type; expected: status reserve\b
+#include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
+
+using namespace gangsched;
+
+struct mine {
+  static constexpr std::string_view name = "Mine";
+  using points = implements<point::reserve>;
+  status reserve(const reservation&) { return {}; }
+  void unreserve(const reservation&) {}  // not noexcept
+};
+
+profile made{priority_sort{}, mine{}};

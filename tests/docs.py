@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Holds README.md and docs/ to what they show.
+
+usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the built examples, or - to skip what they print
+
+- Every block fenced ```cpp is a source file of its own: it must compile as it stands, without a warning, and a profile must
+  take every plugin in it.
+- `<!-- file: PATH -->` before a block: the block is that file, word for word.
+- `<!-- output: NAME -->` before a block: the block is what the example NAME prints.
+- docs/extension-points/ has one page for each extension point; its examples have at most 20 lines.
+- A link to a file leads to one, and to a heading if it says so.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MAX_EXAMPLE_LINES = 20
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+BLOCK = re.compile(r"^(?:<!-- (?P<kind>file|output): (?P<name>\S+) -->\n+)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$",
+                   re.MULTILINE | re.DOTALL)
+PLUGIN = re.compile(r"^struct (\w+) {[^\n]*\n  static constexpr std::string_view name =", re.MULTILINE)
+
+
+def blocks(page):
+    """Yields (line, language, text, kind, name) for every fenced block."""
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        yield text.count("\n", 0, match.start("language")) + 1, match["language"], match["text"], match["kind"], match["name"]
+
+
+def anchors(page):
+    """The heading anchors of a page, as GitHub makes them."""
+    prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for heading in re.findall(r"^#+ (.*)$", prose, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def check_links(page):
+    prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists():
+            yield f"{page}: leads nowhere: {link}"
+        elif anchor and anchor not in anchors(target):
+            yield f"{page}: there is no such heading: {link}"
+
+
+def check_copies(page, root, examples):
+    for line, _, text, kind, name in blocks(page):
+        if kind == "file" and text != (root / name).read_text(encoding="utf-8"):
+            yield f"{page}:{line}: differs from {name}"
+        if kind == "output" and examples != "-":
+            run = subprocess.run([os.path.join(examples, "gangsched-" + name)], capture_output=True, text=True, check=True)
+            if text != run.stdout:
+                yield f"{page}:{line}: gangsched-{name} prints:\n{run.stdout}"
+
+
+def check_points(root):
+    """One page a point, and what is shown there fits."""
+    header = (root / "include/gangsched/framework/points.hpp").read_text(encoding="utf-8")
+    points = re.findall(r"\w+", re.search(r"enum class point[^{]*{(.*?)}", header, re.DOTALL)[1])
+    pages = {page.stem.replace("-", "_"): page for page in (root / "docs/extension-points").glob("*.md")}
+    for point in points:
+        if point not in pages:
+            yield f"docs/extension-points/: no page for point::{point}"
+    for name, page in pages.items():
+        if name not in points:
+            yield f"{page}: there is no point::{name}"
+        examples = [(line, text) for line, language, text, _, _ in blocks(page) if language == "cpp"]
+        if not any(f"point::{name}" in text for _, text in examples):
+            yield f"{page}: no example implements point::{name}"
+        for line, text in examples:
+            if text.count("\n") > MAX_EXAMPLE_LINES:
+                yield f"{page}:{line}: an example has at most {MAX_EXAMPLE_LINES} lines, this one {text.count(chr(10))}"
+
+
+def compiles(page, line, text, command):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "block.cpp"
+        checks = "".join(f"static_assert(gangsched::detail::keeps_contract<{plugin}>());\n" for plugin in PLUGIN.findall(text))
+        # With #line the compiler's messages name the page and its lines.
+        source.write_text(f'#line {line + 1} "{page}"\n{text}\n#include <gangsched/framework/contract.hpp>\n{checks}',
+                          encoding="utf-8")
+        run = subprocess.run([*command, "-fsyntax-only", str(source)], capture_output=True, text=True)
+        return None if run.returncode == 0 else run.stderr
+
+
+def main(root, examples, compiler, *flags):
+    root = pathlib.Path(root)
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    problems = list(check_points(root))
+    for page in pages:
+        problems += check_links(page)
+        problems += check_copies(page, root, examples)
+    sources = [(page, line, text) for page in pages for line, language, text, _, _ in blocks(page) if language == "cpp"]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        problems += filter(None, pool.map(lambda source: compiles(*source, [compiler, *flags, *WARNINGS]), sources))
+    for problem in problems:
+        print(problem)
+    print(f"{len(pages)} pages, {len(sources)} blocks compiled, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,370 @@
+#include "gangsched/framework/points.hpp"
+
+#include "gangsched/framework/kernel_table.hpp"
+#include "support/catch.hpp"
+
+// One plugin that is right for each extension point, and some that are not. What the compiler then says: tests/compile_fail.
+
+using namespace gangsched;
+
+namespace {
+
+template <point... Points>
+struct of {
+  static constexpr std::string_view name = "test";
+  using points = implements<Points...>;
+};
+
+using room = node_view<reads::allocatable | reads::usage>;
+
+}  // namespace
+
+// --- plugins at all
+
+namespace {
+struct nameless {
+  using points = implements<point::filter>;
+};
+struct pointless {
+  static constexpr std::string_view name = "test";
+};
+struct pinned : of<> {
+  pinned() = default;
+  pinned(pinned&&) = delete;
+};
+}  // namespace
+
+TEST_CASE("a plugin has a name, a list of points, and can be moved") {
+  STATIC_REQUIRE(plugin<of<>>);
+  STATIC_REQUIRE_FALSE(plugin<nameless>);
+  STATIC_REQUIRE_FALSE(plugin<pointless>);
+  STATIC_REQUIRE_FALSE(plugin<pinned>);
+  STATIC_REQUIRE(lists<of<point::bind>, point::bind>);
+  STATIC_REQUIRE_FALSE(lists<of<point::bind>, point::filter>);
+}
+
+TEST_CASE("a set of points") {
+  constexpr point_set some = implements<point::queue_sort, point::group_preempt>::set;
+  STATIC_REQUIRE(some.has(point::queue_sort));
+  STATIC_REQUIRE(some.has(point::group_preempt));
+  STATIC_REQUIRE_FALSE(some.has(point::filter));
+  point_set changed = some;
+  changed.add(point::filter);
+  changed.remove(point::queue_sort);
+  CHECK(changed.has(point::filter));
+  CHECK_FALSE(changed.has(point::queue_sort));
+  STATIC_REQUIRE(static_cast<std::size_t>(point::group_preempt) + 1 == point_count);
+}
+
+// --- queue
+
+namespace {
+struct by_key : of<point::queue_sort> {
+  sort_key key(const queued&) const noexcept { return {}; }
+};
+struct by_less : of<point::queue_sort> {
+  bool less(const queued&, const queued&) const noexcept { return false; }
+};
+struct may_throw : of<point::queue_sort> {
+  sort_key key(const queued&) const { return {}; }
+};
+struct plain_number : of<point::queue_sort> {
+  std::int64_t key(const queued&) const noexcept { return 0; }
+};
+struct unlisted_sort : of<point::filter> {
+  sort_key key(const queued&) const noexcept { return {}; }
+};
+struct admits : of<point::pre_enqueue> {
+  status pre_enqueue(const pod_info&) const { return {}; }
+};
+struct admits_bool : of<point::pre_enqueue> {
+  bool pre_enqueue(const pod_info&) const { return true; }
+};
+struct changes_itself : of<point::pre_enqueue> {
+  status pre_enqueue(const pod_info&) { return {}; }
+};
+struct hints : of<point::requeue> {
+  hint requeue(const event&, const pod_view&) const { return hint::skip; }
+};
+struct hints_bool : of<point::requeue> {
+  bool requeue(const event&, const pod_view&) const { return true; }
+};
+}  // namespace
+
+TEST_CASE("queue points") {
+  STATIC_REQUIRE(queue_sort_plugin<by_key>);
+  STATIC_REQUIRE(queue_sort_plugin<by_less>);
+  STATIC_REQUIRE_FALSE(queue_sort_plugin<may_throw>);
+  STATIC_REQUIRE_FALSE(queue_sort_plugin<plain_number>);
+  STATIC_REQUIRE_FALSE(queue_sort_plugin<unlisted_sort>);
+  STATIC_REQUIRE(pre_enqueue_plugin<admits>);
+  STATIC_REQUIRE_FALSE(pre_enqueue_plugin<admits_bool>);
+  STATIC_REQUIRE_FALSE(pre_enqueue_plugin<changes_itself>);
+  STATIC_REQUIRE(requeue_plugin<hints>);
+  STATIC_REQUIRE_FALSE(requeue_plugin<hints_bool>);
+}
+
+// --- pre-filter
+
+namespace {
+struct looks : of<point::pre_filter> {
+  status pre_filter(const pod_view&) const { return {}; }
+};
+struct fills : of<point::pre_filter> {
+  struct data {};
+  status pre_filter(const pod_view&, data&) const { return {}; }
+};
+struct narrows : of<point::pre_filter> {
+  status pre_filter(const pod_view&, node_names&) const { return {}; }
+};
+struct fills_and_narrows : of<point::pre_filter> {
+  struct data {};
+  status pre_filter(const pod_view&, data&, node_names&) const { return {}; }
+};
+struct follows : of<point::pre_filter> {
+  struct cycle_data {};
+  status pre_filter(const pod_info&, const cluster_view&, cycle_data&) const { return {}; }
+  status add_pod(const pod_info&, cycle_data&, const pod_info&, const node_info&) const { return {}; }
+  status remove_pod(const pod_info&, cycle_data&, const pod_info&, const node_info&) const { return {}; }
+};
+struct sees_the_pod : of<point::pre_filter> {  // once per class there is no pod to see
+  status pre_filter(const pod_info&) const { return {}; }
+};
+struct foreign_data : of<point::pre_filter> {
+  status pre_filter(const pod_view&, fills::data&) const { return {}; }
+};
+struct only_adds : follows {
+  status remove_pod(int) const;
+};
+struct follows_class_data : of<point::pre_filter> {
+  struct data {};
+  status pre_filter(const pod_view&, data&) const { return {}; }
+  status add_pod(const pod_info&, data&, const pod_info&, const node_info&) const { return {}; }
+  status remove_pod(const pod_info&, data&, const pod_info&, const node_info&) const { return {}; }
+};
+}  // namespace
+
+TEST_CASE("pre_filter") {
+  STATIC_REQUIRE(pre_filter_plugin<looks>);
+  STATIC_REQUIRE(pre_filter_plugin<fills>);
+  STATIC_REQUIRE(pre_filter_plugin<narrows>);
+  STATIC_REQUIRE(pre_filter_plugin<fills_and_narrows>);
+  STATIC_REQUIRE(pre_filter_plugin<follows>);
+  STATIC_REQUIRE_FALSE(pre_filter_plugin<sees_the_pod>);
+  STATIC_REQUIRE_FALSE(pre_filter_plugin<foreign_data>);
+  STATIC_REQUIRE_FALSE(pre_filter_plugin<only_adds>);
+  STATIC_REQUIRE_FALSE(pre_filter_plugin<follows_class_data>);
+}
+
+// --- filter
+
+namespace {
+struct local_filter : of<point::filter> {
+  status filter(const pod_view&, room) const { return {}; }
+};
+struct data_filter : of<point::filter> {
+  struct data {};
+  status filter(const pod_view&, const data&, room) const { return {}; }
+};
+struct opaque_filter : of<point::filter> {
+  status filter(const pod_info&, const node_info&) const { return {}; }
+};
+struct keyed_filter : of<point::filter> {
+  std::int64_t filter_key(const pod_view&, room) const { return 0; }
+  void finish_filter(const pod_view&, std::span<filtered_group>) const {}
+};
+struct cluster_keyed_filter : of<point::filter> {
+  std::int64_t filter_key(const pod_view&, room) const { return 0; }
+  void finish_filter(const pod_view&, const cluster_view&, std::span<filtered_group>) const {}
+};
+struct both_filters : keyed_filter {
+  status filter(const pod_view&, room) const { return {}; }
+};
+struct half_keyed_filter : of<point::filter> {
+  std::int64_t filter_key(const pod_view&, room) const { return 0; }
+};
+struct bool_filter : of<point::filter> {
+  bool filter(const pod_view&, room) const { return true; }
+};
+struct raw_state_filter : of<point::filter> {
+  status filter(const pod_view&, const cluster_state&) const { return {}; }
+};
+struct swapped_filter : of<point::filter> {
+  status filter(room, const pod_view&) const { return {}; }
+};
+struct template_filter : of<point::filter> {
+  template <class Node>
+  status filter(const pod_view&, Node) const {
+    return {};
+  }
+};
+struct overloaded_filter : of<point::filter> {
+  status filter(const pod_view&, room) const { return {}; }
+  status filter(const pod_view&, node_info) const { return {}; }
+};
+}  // namespace
+
+TEST_CASE("filter") {
+  STATIC_REQUIRE(filter_plugin<local_filter>);
+  STATIC_REQUIRE(filter_plugin<data_filter>);
+  STATIC_REQUIRE(filter_plugin<opaque_filter>);
+  STATIC_REQUIRE(filter_plugin<keyed_filter>);
+  STATIC_REQUIRE(filter_plugin<cluster_keyed_filter>);
+  STATIC_REQUIRE_FALSE(filter_plugin<both_filters>);
+  STATIC_REQUIRE_FALSE(filter_plugin<half_keyed_filter>);
+  STATIC_REQUIRE_FALSE(filter_plugin<bool_filter>);
+  STATIC_REQUIRE_FALSE(filter_plugin<raw_state_filter>);
+  STATIC_REQUIRE_FALSE(filter_plugin<swapped_filter>);
+  // Its type says what a hook reads, so it must have one.
+  STATIC_REQUIRE_FALSE(filter_plugin<template_filter>);
+  STATIC_REQUIRE_FALSE(filter_plugin<overloaded_filter>);
+}
+
+// --- score
+
+namespace {
+struct looks_before_scoring : of<point::pre_score> {
+  status pre_score(const pod_view&) const { return {}; }
+};
+struct fills_before_scoring : of<point::pre_score> {
+  struct data {};
+  status pre_score(const pod_view&, data&) const { return {}; }
+};
+struct void_pre_score : of<point::pre_score> {
+  void pre_score(const pod_view&) const {}
+};
+struct local_score : of<point::score> {
+  std::int64_t score(const pod_view&, room) const { return 0; }
+};
+struct normalized_score : of<point::score> {
+  std::int64_t score(const pod_view&, room) const { return 0; }
+  void normalize_score(const pod_view&, std::span<scored_group>) const {}
+};
+struct keyed_score : of<point::score> {
+  std::int64_t score_key(const pod_view&, room) const { return 0; }
+  void finish_score(const pod_view&, const cluster_view&, std::span<scored_group>) const {}
+};
+struct int_score : of<point::score> {
+  int score(const pod_view&, room) const { return 0; }
+};
+struct bad_normalize : of<point::score> {
+  std::int64_t score(const pod_view&, room) const { return 0; }
+  void normalize_score(std::span<scored_group>) const {}
+};
+struct only_normalize : of<point::score> {
+  void normalize_score(const pod_view&, std::span<scored_group>) const {}
+};
+}  // namespace
+
+TEST_CASE("pre_score and score") {
+  STATIC_REQUIRE(pre_score_plugin<looks_before_scoring>);
+  STATIC_REQUIRE(pre_score_plugin<fills_before_scoring>);
+  STATIC_REQUIRE_FALSE(pre_score_plugin<void_pre_score>);
+  STATIC_REQUIRE(score_plugin<local_score>);
+  STATIC_REQUIRE(score_plugin<normalized_score>);
+  STATIC_REQUIRE(score_plugin<keyed_score>);
+  STATIC_REQUIRE_FALSE(score_plugin<int_score>);
+  STATIC_REQUIRE_FALSE(score_plugin<bad_normalize>);
+  STATIC_REQUIRE_FALSE(score_plugin<only_normalize>);
+}
+
+// --- from reserve to post-bind
+
+namespace {
+struct reserves : of<point::reserve> {
+  status reserve(const reservation&) { return {}; }
+  void unreserve(const reservation&) noexcept {}
+};
+struct never_unreserves : of<point::reserve> {
+  status reserve(const reservation&) { return {}; }
+};
+struct throwing_unreserve : of<point::reserve> {
+  status reserve(const reservation&) { return {}; }
+  void unreserve(const reservation&) {}
+};
+struct permits : of<point::permit> {
+  permit_verdict permit(const reservation&, permit_room&) { return {}; }
+};
+struct permits_status : of<point::permit> {
+  status permit(const reservation&, permit_room&) { return {}; }
+};
+struct binds : of<point::pre_bind, point::bind, point::post_bind> {
+  status pre_bind(const reservation&, decision&) { return {}; }
+  status bind(const reservation&, decision&) { return {}; }
+  void post_bind(const reservation&) noexcept {}
+};
+struct binds_wrongly : of<point::pre_bind, point::bind, point::post_bind> {
+  bool pre_bind(const reservation&, decision&) { return true; }
+  status bind(const decision&) { return {}; }
+  void post_bind(const reservation&) {}
+};
+}  // namespace
+
+TEST_CASE("reserve, permit and bind") {
+  STATIC_REQUIRE(reserve_plugin<reserves>);
+  STATIC_REQUIRE_FALSE(reserve_plugin<never_unreserves>);
+  STATIC_REQUIRE_FALSE(reserve_plugin<throwing_unreserve>);
+  STATIC_REQUIRE(permit_plugin<permits>);
+  STATIC_REQUIRE_FALSE(permit_plugin<permits_status>);
+  STATIC_REQUIRE(pre_bind_plugin<binds>);
+  STATIC_REQUIRE(bind_plugin<binds>);
+  STATIC_REQUIRE(post_bind_plugin<binds>);
+  STATIC_REQUIRE_FALSE(pre_bind_plugin<binds_wrongly>);
+  STATIC_REQUIRE_FALSE(bind_plugin<binds_wrongly>);
+  STATIC_REQUIRE_FALSE(post_bind_plugin<binds_wrongly>);
+}
+
+// --- preemption and groups
+
+namespace {
+struct groups : of<point::post_filter, point::group_pre_filter, point::generate_placements, point::placement_feasible,
+                   point::score_placement, point::group_preempt> {
+  victim_plan post_filter(trial&, const pod_info&) const { return {}; }
+  status group_pre_filter(const group_view&) const { return {}; }
+  status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const { return {}; }
+  status placement_feasible(const group_view&, const group_progress&) const { return {}; }
+  std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
+  victim_plan group_preempt(trial&, const group_view&) const { return {}; }
+};
+struct wrong_groups : of<point::post_filter, point::group_pre_filter, point::generate_placements,
+                         point::placement_feasible, point::score_placement, point::group_preempt> {
+  status post_filter(trial&, const pod_info&) const { return {}; }
+  bool group_pre_filter(const group_view&) const { return true; }
+  status generate_placements(const group_view&, const placement_sink&) const { return {}; }
+  status placement_feasible(const group_view&) const { return {}; }
+  double score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
+  victim_plan group_preempt(const group_view&) const { return {}; }
+};
+}  // namespace
+
+TEST_CASE("preemption and group points") {
+  STATIC_REQUIRE(post_filter_plugin<groups>);
+  STATIC_REQUIRE(group_pre_filter_plugin<groups>);
+  STATIC_REQUIRE(generate_placements_plugin<groups>);
+  STATIC_REQUIRE(placement_feasible_plugin<groups>);
+  STATIC_REQUIRE(score_placement_plugin<groups>);
+  STATIC_REQUIRE(group_preempt_plugin<groups>);
+  STATIC_REQUIRE_FALSE(post_filter_plugin<wrong_groups>);
+  STATIC_REQUIRE_FALSE(group_pre_filter_plugin<wrong_groups>);
+  STATIC_REQUIRE_FALSE(generate_placements_plugin<wrong_groups>);
+  STATIC_REQUIRE_FALSE(placement_feasible_plugin<wrong_groups>);
+  STATIC_REQUIRE_FALSE(score_placement_plugin<wrong_groups>);
+  STATIC_REQUIRE_FALSE(group_preempt_plugin<wrong_groups>);
+}
+
+// --- a member counts as there whatever its shape
+
+namespace {
+struct hidden {
+ private:
+  [[maybe_unused]] status filter(const pod_view&, room) const { return {}; }
+};
+}  // namespace
+
+TEST_CASE("a hook is seen by name, even one that cannot be called") {
+  STATIC_REQUIRE(detail::names_filter<local_filter>);
+  STATIC_REQUIRE(detail::names_filter<template_filter>);
+  STATIC_REQUIRE(detail::names_filter<overloaded_filter>);
+  STATIC_REQUIRE(detail::names_filter<hidden>);
+  STATIC_REQUIRE_FALSE(detail::names_filter<local_score>);
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Reads the sources and fails on an include that the layers do not allow, and on a few words that have no place in a library.
+
+usage: layers.py ROOT | layers.py --self-test
+
+core <- model <- framework <- plugins <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
+engine knows no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. The
+components kube/, report/ and c/ stand on the public headers, and nothing else includes them.
+"""
+import pathlib
+import re
+import sys
+
+LAYERS = ["core", "model", "framework", "plugins", "engine", "facade"]
+COMPONENTS = ["kube", "report", "c"]
+MAX_LINES = 600
+MAX_PLUGIN_LINES = 200
+
+# What the library never does: I/O, time, threads, ending the process, hidden randomness.
+FORBIDDEN = [
+    (r"std::(cout|cerr|clog|cin)\b|\b(v?f?printf|puts|putchar)\s*\(|fmt::print\b|#\s*include\s*<(iostream|fstream|cstdio)>", "I/O"),
+    (r"\b(system|steady|high_resolution|utc)_clock\b|\b(clock_gettime|gettimeofday)\b|std::time\s*\(", "a clock"),
+    (r"std::(thread|jthread|async|mutex|shared_mutex)\b|\bthread_local\b", "threads"),
+    (r"(?<![.\w>])(std::)?(abort|exit|_Exit|quick_exit|terminate)\s*\(", "ending the process"),
+    (r"\brandom_device\b|\bs?rand\s*\(|\bgetenv\s*\(", "hidden input"),
+]
+
+
+def strip(text):
+    """The code without comments and without the contents of string literals, except in #include lines."""
+    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|#\s*include[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+
+    def replace(match):
+        token = match[0]
+        if token.startswith("#"):
+            return token
+        return "\n" * token.count("\n") + ("" if token.startswith("/") else '""')
+
+    return re.sub(pattern, replace, text, flags=re.DOTALL)
+
+
+def layer(path):
+    """core ... engine, facade, or a component, for a path below include/gangsched/ or src/."""
+    top = path.split("/")[0] if "/" in path else "facade"
+    return top if top in LAYERS + COMPONENTS else "facade"
+
+
+def check_include(own, target, exists):
+    """Why the file @p own (below include/gangsched/ or src/) may not include @p target ("gangsched/..."), or None."""
+    below = target.removeprefix("gangsched/")
+    is_body = below.startswith("src/")
+    below = below.removeprefix("src/")
+    if not exists(target):
+        return "there is no such file"
+    from_layer, to_layer = layer(own), layer(below)
+    if from_layer in COMPONENTS:
+        if is_body and to_layer != from_layer:
+            return f"{from_layer} may only include public headers"
+        return None
+    if to_layer in COMPONENTS:
+        return f"nothing includes the component {to_layer}"
+    if LAYERS.index(to_layer) > LAYERS.index(from_layer):
+        return f"{from_layer} may not include {to_layer}: arrows point to earlier layers only"
+    if from_layer == "engine" and to_layer == "plugins":
+        return "engine may not include a plugin"
+    if from_layer == to_layer == "plugins" and pathlib.PurePath(own).stem != pathlib.PurePath(below).stem:
+        return "a plugin may not include another plugin"
+    return None
+
+
+def check(files):
+    """All that is wrong with @p files, a mapping from path (include/..., src/..., tests/...) to text."""
+    problems = []
+    included = set()
+
+    def exists(target):
+        return f"include/{target}" in files or target.removeprefix("gangsched/") in files
+
+    for path, text in sorted(files.items()):
+        lines = text.count("\n")
+        if lines > MAX_LINES:
+            problems.append(f"{path}: {lines} lines, more than {MAX_LINES}")
+        if path.startswith("include/gangsched/plugins/") and lines > MAX_PLUGIN_LINES:
+            problems.append(f"{path}: {lines} lines, more than {MAX_PLUGIN_LINES} for a plugin")
+        if not path.startswith(("include/", "src/")):
+            continue
+
+        code = strip(text)
+        own = path.removeprefix("include/gangsched/").removeprefix("src/")
+        for number, line in enumerate(code.split("\n"), 1):
+            where = f"{path}:{number}"
+            include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if include:
+                quote, target = include.groups()
+                if target.startswith("gangsched/"):
+                    included.add(target)
+                    why = check_include(own, target, exists)
+                    if why:
+                        problems.append(f"{where}: {target}: {why}")
+                elif quote == '"':
+                    problems.append(f'{where}: {target}: write it as "gangsched/..."')
+            if path.startswith("include/") and re.search(r"<(absl|fmt)/|\b(absl|fmt)::", line):
+                problems.append(f"{where}: Abseil and fmt stay in src/")
+            if layer(own) not in COMPONENTS:
+                problems += [f"{where}: {what}" for pattern, what in FORBIDDEN if re.search(pattern, line)]
+
+    for path in sorted(files):
+        if path.startswith("src/") and path.endswith(".cpp") and f"gangsched/{path}" not in included:
+            problems.append(f"{path}: no header includes it, so it is missing from header-only builds")
+    return problems
+
+
+SELF_TEST = [  # files, and a part of the one problem they have (None: they are fine)
+    ({"include/gangsched/model/b.hpp": '#include "gangsched/core/a.hpp"\n'}, None),
+    ({"include/gangsched/core/a.hpp": '#include "gangsched/model/b.hpp"\n'}, "core may not include model"),
+    ({"src/model/b.cpp": '#include "gangsched/framework/f.hpp"\n',
+      "include/gangsched/model/b.hpp": '#include "gangsched/src/model/b.cpp"\n'}, "model may not include framework"),
+    ({"include/gangsched/framework/f.hpp": '#include "gangsched/engine/e.hpp"\n'}, "framework may not include engine"),
+    ({"include/gangsched/plugins/p.hpp": '#include "gangsched/engine/e.hpp"\n'}, "plugins may not include engine"),
+    ({"include/gangsched/engine/e.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "engine may not include a plugin"),
+    ({"include/gangsched/plugins/q.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "may not include another plugin"),
+    ({"include/gangsched/plugins/pq.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "may not include another plugin"),
+    ({"src/plugins/p.cpp": '#include "gangsched/plugins/p.hpp"\n',
+      "include/gangsched/plugins/p.hpp": '#include "gangsched/src/plugins/p.cpp"\n'}, None),
+    ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduler.hpp"\n'}, "engine may not include facade"),
+    ({"include/gangsched/profiles.hpp": '#include "gangsched/plugins/p.hpp"\n#include "gangsched/engine/e.hpp"\n'}, None),
+    ({"include/gangsched/scheduler.hpp": '#include "gangsched/kube/k.hpp"\n'}, "nothing includes the component kube"),
+    ({"include/gangsched/kube/k.hpp": '#include "gangsched/scheduler.hpp"\n'}, None),
+    ({"include/gangsched/report/r.hpp": '#include "gangsched/src/core/a.cpp"\n'}, "only include public headers"),
+    ({"include/gangsched/core/a.hpp": '#include "gangsched/core/nowhere.hpp"\n'}, "no such file"),
+    ({"include/gangsched/core/a.hpp": '#include "id.hpp"\n'}, 'write it as "gangsched/'),
+    ({"include/gangsched/core/a.hpp": "#include <absl/hash/hash.h>\n"}, "Abseil and fmt stay in src/"),
+    ({"include/gangsched/core/a.hpp": "inline fmt::memory_buffer b;\n"}, "Abseil and fmt stay in src/"),
+    ({"include/gangsched/core/a.hpp": "friend H AbslHashValue(H h);  // absl::Hash calls std::abort()\n"}, None),
+    ({"include/gangsched/core/a.hpp": 'auto s = "std::cout << printf(1)";\n/* std::thread\n */\n'}, None),
+    ({"include/gangsched/core/a.hpp": "void f() { std::cout << 1; }\n"}, "I/O"),
+    ({"include/gangsched/core/a.hpp": 'void f() { printf("x"); }\n'}, "I/O"),
+    ({"include/gangsched/core/a.hpp": "auto t = std::chrono::steady_clock::now();\n"}, "a clock"),
+    ({"include/gangsched/core/a.hpp": "std::thread t;\n"}, "threads"),
+    ({"include/gangsched/core/a.hpp": "void f() { std::abort(); }\n"}, "ending the process"),
+    ({"include/gangsched/core/a.hpp": "void f() { log.abort(); }\n"}, None),
+    ({"include/gangsched/plugins/p.hpp": "\n" * 201}, "more than 200 for a plugin"),
+    ({"include/gangsched/core/a.hpp": "\n" * 601}, "more than 600"),
+    ({"tests/core/t.cpp": "\n" * 601}, "more than 600"),
+    ({"src/core/lost.cpp": "\n"}, "missing from header-only builds"),
+]
+
+
+def self_test():
+    empty = {f"include/gangsched/{name}": "" for name in (
+        "core/a.hpp", "model/b.hpp", "framework/f.hpp", "plugins/p.hpp", "engine/e.hpp", "scheduler.hpp", "kube/k.hpp")}
+    body = {"src/core/a.cpp": "", "include/gangsched/core/uses_a.hpp": '#include "gangsched/src/core/a.cpp"\n'}
+    failures = 0
+    for files, expected in SELF_TEST:
+        found = check(empty | body | files)
+        if len(found) != (expected is not None) or (expected and expected not in found[0]):
+            failures += 1
+            print(f"{files}\n  expected: {expected}\n  found:    {found}")
+    print(f"{len(SELF_TEST) - failures} of {len(SELF_TEST)} cases behave")
+    return 1 if failures else 0
+
+
+def main(root):
+    root = pathlib.Path(root)
+    paths = [path for folder in ("include", "src", "tests", "bench", "examples")
+             for suffix in ("*.hpp", "*.cpp", "*.h") for path in (root / folder).rglob(suffix)]
+    files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    problems = check(files)
+    print("\n".join(problems) or f"{len(files)} files keep to the rules")
+    return 1 if problems else 0
+
+
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+sys.exit(self_test() if sys.argv[1] == "--self-test" else main(sys.argv[1]))

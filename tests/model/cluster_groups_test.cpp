@@ -1,0 +1,205 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+#include "support/refused.hpp"
+
+namespace {
+
+using namespace gangsched;
+using gangsched::testing::a_gang;
+using gangsched::testing::a_node;
+using gangsched::testing::a_pod;
+using gangsched::testing::check_refused;
+using gangsched::testing::events_since;
+using gangsched::testing::happened;
+
+group_spec a_basic_group(const char* name) { return {.name = name}; }
+
+// --- groups
+
+TEST_CASE("a group that was added is found by namespace and name", "[model][cluster][group]") {
+  cluster c;
+  const group_id g = c.add_group(a_gang("g", 4).permit().cookie(5)).value();
+  const group_id blue = c.add_group(a_gang("g").ns("blue")).value();
+  const group_id plain = c.add_group(a_basic_group("plain")).value();
+  CHECK(c.find_group("default", "g") == g);
+  CHECK(c.find_group("blue", "g") == blue);
+  CHECK(c.find_group("green", "g") == std::nullopt);
+  CHECK(c.find_group("default", "h") == std::nullopt);
+  CHECK(c.contains(g));
+  CHECK_FALSE(c.contains(group_id{}));
+  CHECK(c.name_of(g) == "g");
+  CHECK(c.name_of(group_id{}).empty());
+  CHECK(c.state().groups.min_count(g.row) == 4);
+  CHECK(c.state().groups.min_count(plain.row) == 1);
+  CHECK(events_since(c, 0) == std::vector<happened>{{change_kind::group_added, g.row},
+                                                    {change_kind::group_added, blue.row},
+                                                    {change_kind::group_added, plain.row}});
+}
+
+TEST_CASE("a group that is wrong is refused and changes nothing", "[model][cluster][group]") {
+  cluster c;
+  REQUIRE(c.add_group(a_gang("taken")));
+  const auto add = [&](errc code, const char* object, const char* field, const group_spec& spec) {
+    check_refused(c, code, object, field, [&] { return c.add_group(spec); });
+  };
+  add(errc::duplicate, "group default/taken", "name", a_gang("taken"));
+  add(errc::malformed, "group default/G", "name", a_gang("G"));
+  add(errc::out_of_range, "group default/g", "policy.min_count", a_gang("g", 0));
+  add(errc::out_of_range, "group default/g", "policy.timeout", a_gang("g").timeout(instant::zero()));
+  add(errc::malformed, "group default/g", "topology_key", a_gang("g").topology("?"));
+}
+
+TEST_CASE("a group's minimum, timeout, priority and the like may change at any time", "[model][cluster][group]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n")).value();
+  const group_id g = c.add_group(a_gang("g", 2)).value();
+  const pod_id p = c.add_pod(a_pod("p").in(g)).value();
+  REQUIRE(c.assume(p, n));
+  const std::uint64_t position = c.state().log.end();
+  REQUIRE(c.update_group(g, a_gang("g", 5).timeout(std::chrono::seconds{9}).priority(3).topology("zone").atomic()));
+  CHECK(c.state().groups.min_count(g.row) == 5);
+  const group_spec& now = c.state().groups.record[g.row]->spec;
+  CHECK(now.priority == 3);
+  CHECK(now.topology_key == "zone");
+  CHECK(std::get<gang>(now.policy).timeout == std::chrono::seconds{9});
+  CHECK(std::get<gang>(now.policy).atomic);
+  CHECK(c.state().groups.members[g.row] == 1);
+  CHECK(c.state().groups.assumed[g.row] == 1);
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::group_updated, g.row, 2, 5}});
+}
+
+TEST_CASE("every part of a group is part of the state", "[model][cluster][group]") {
+  cluster c;
+  const group_id g = c.add_group(a_gang("g", 2)).value();
+  const std::uint64_t before = c.digest();
+  for (const group_spec& other :
+       {a_gang("g", 3).spec, a_gang("g", 2).timeout(instant{1}).spec, a_gang("g", 2).atomic().spec,
+        a_gang("g", 2).priority(0).spec, a_gang("g", 2).topology("zone").spec, a_gang("g", 2).cookie(1).spec}) {
+    {
+      transaction trial{c.state()};
+      REQUIRE(c.update_group(g, other));
+      CHECK(c.digest() != before);
+    }
+    CHECK(c.digest() == before);
+  }
+}
+
+TEST_CASE("an update of a group that is wrong is refused and changes nothing", "[model][cluster][group]") {
+  cluster c;
+  const group_id g = c.add_group(a_gang("g", 2)).value(), plain = c.add_group(a_basic_group("plain")).value();
+  const group_id gone = c.add_group(a_gang("gone")).value();
+  REQUIRE(c.remove_group(gone));
+  const auto update = [&](errc code, const char* object, const char* field, group_id id, const group_spec& spec) {
+    check_refused(c, code, object, field, [&] { return c.update_group(id, spec); });
+  };
+  update(errc::wrong_state, "group default/h", "name", g, a_gang("h", 2));
+  update(errc::wrong_state, "group blue/g", "ns", g, a_gang("g", 2).ns("blue"));
+  update(errc::wrong_state, "group default/g", "policy", g, a_basic_group("g"));
+  update(errc::wrong_state, "group default/plain", "policy", plain, a_gang("plain"));
+  update(errc::wrong_state, "group default/g", "policy.mode", g, a_gang("g", 2).permit());
+  update(errc::out_of_range, "group default/g", "policy.min_count", g, a_gang("g", -1));
+  for (const group_id wrong : {gone, group_id{}, group_id{12345, 0}}) {
+    update(errc::unknown, "group", "id", wrong, a_gang("gone"));
+  }
+}
+
+TEST_CASE("a group is removed only when it has no members", "[model][cluster][group]") {
+  cluster c;
+  const group_id g = c.add_group(a_gang("g", 2)).value();
+  const pod_id p = c.add_pod(a_pod("p").in(g)).value();
+  check_refused(c, errc::wrong_state, "group default/g", "members", [&] { return c.remove_group(g); });
+  REQUIRE(c.remove_pod(p));
+  const std::uint64_t position = c.state().log.end();
+  REQUIRE(c.remove_group(g));
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::group_removed, g.row}});
+  CHECK(c.find_group("default", "g") == std::nullopt);
+  CHECK_FALSE(c.contains(g));
+
+  const group_id now = c.add_group(a_gang("g", 7)).value();
+  REQUIRE(now.row == g.row);
+  CHECK(c.find_group("default", "g") == now);
+  CHECK(c.name_of(g).empty());
+  CHECK(c.state().groups.first[now.row] == no_row);
+  for (const group_id wrong : {g, group_id{}, group_id{12345, 0}}) {
+    check_refused(c, errc::unknown, "group", "id", [&] { return c.remove_group(wrong); });
+    check_refused(c, errc::unknown, "pod default/q", "group", [&] {
+      return wrong ? c.add_pod(a_pod("q").in(wrong)) : c.add_pod(a_pod("q").in({99, 0}));
+    });
+  }
+}
+
+TEST_CASE("members are listed in order of arrival and counted by state", "[model][cluster][group]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n")).value();
+  const group_id g = c.add_group(a_gang("g", 2)).value();
+  const pod_id early = c.add_pod(a_pod("early")).value();
+  std::vector<row_t> order;
+  order.push_back(c.add_pod(a_pod("a").in(g)).value().row);
+  REQUIRE(c.remove_pod(early));
+  order.push_back(c.add_pod(a_pod("b").in(g)).value().row);  // takes the row of `early`, a lower one
+  order.push_back(c.add_pod(a_pod("c").in(g).on(n)).value().row);
+  REQUIRE(order[1] < order[0]);
+  std::vector<row_t> rows, reversed;
+  const cluster_state& state = c.state();
+  for (row_t row = state.groups.first[g.row]; row != no_row; row = state.pods.next_in_group[row]) rows.push_back(row);
+  for (row_t row = state.groups.last[g.row]; row != no_row; row = state.pods.prev_in_group[row]) {
+    reversed.insert(reversed.begin(), row);
+  }
+  CHECK(rows == order);
+  CHECK(reversed == order);
+  CHECK(state.groups.members[g.row] == 3);
+  CHECK(state.groups.bound[g.row] == 1);
+}
+
+// --- namespaces and priority classes
+
+TEST_CASE("a namespace is added, relabelled and removed by name", "[model][cluster][namespace]") {
+  cluster c;
+  const std::uint64_t empty = c.digest();
+  REQUIRE(c.set_namespace({.name = "blue", .labels = {{"team", "a"}}}));
+  const std::uint64_t with_a = c.digest();
+  CHECK(with_a != empty);
+  REQUIRE(c.set_namespace({.name = "blue", .labels = {{"team", "b"}}}));
+  CHECK(c.digest() != with_a);
+  const auto& table = c.state().namespaces;
+  const row_t row = table.by_name.find({}, "blue");
+  REQUIRE(row != no_row);
+  CHECK(table.record[row]->spec.labels == label_map{{"team", "b"}});
+  REQUIRE(c.remove_namespace("blue"));
+  CHECK(table.by_name.find({}, "blue") == no_row);
+  const row_t symbol = c.state().names.find("blue")->value;
+  CHECK(events_since(c, 0) == std::vector<happened>(3, {change_kind::namespace_changed, symbol}));
+  REQUIRE(c.set_namespace({.name = "green"}));
+  CHECK(table.by_name.find({}, "green") == row);  // the row is reused
+
+  check_refused(c, errc::unknown, "namespace blue", "name", [&] { return c.remove_namespace("blue"); });
+  check_refused(c, errc::malformed, "namespace B", "name", [&] { return c.set_namespace({.name = "B"}); });
+  check_refused(c, errc::malformed, "namespace b", "labels[\"?\"]", [&] {
+    return c.set_namespace({.name = "b", .labels = {{"?", ""}}});
+  });
+}
+
+TEST_CASE("a priority class is added, changed and removed by name", "[model][cluster][priority]") {
+  cluster c;
+  REQUIRE(c.set_priority_class({.name = "high", .value = 5}));
+  const std::uint64_t five = c.digest();
+  REQUIRE(c.set_priority_class({.name = "high", .value = 6}));
+  CHECK(c.digest() != five);
+  REQUIRE(c.set_priority_class({.name = "high", .value = 5}));
+  CHECK(c.digest() == five);  // nothing reads the history of a class
+  REQUIRE(c.set_priority_class({.name = "high", .value = 5, .preemption = preemption_policy::never}));
+  CHECK(c.digest() != five);
+  REQUIRE(c.remove_priority_class("high"));
+  check_refused(c, errc::unknown, "priority class high", "name", [&] { return c.remove_priority_class("high"); });
+  check_refused(c, errc::malformed, "priority class ?", "name", [&] { return c.set_priority_class({.name = "?"}); });
+  check_refused(c, errc::out_of_range, "priority class p", "preemption",
+                [&] { return c.set_priority_class({.name = "p", .preemption = static_cast<preemption_policy>(2)}); });
+}
+
+}  // namespace

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "soak.hpp"
+
+/// The cluster against the plain model, from the outside (questions) and the inside (tables, lists, counters).
+namespace gangsched::testing {
+
+void soak::compare() {
+  ++counts_.compared;
+  const cluster_state& state = cluster_.state();
+  check(follower_.follow(state), "a node changed in a way that the log does not say");
+
+  std::vector<node_id> nodes;
+  for (const auto& [name, node] : model_.nodes) nodes.push_back(node.id), compare_node(node);
+  std::sort(nodes.begin(), nodes.end());
+  check(cluster_.nodes() == nodes, "nodes()");
+  check(state.nodes.by_name.size() == nodes.size(), "size of the index of nodes");
+
+  std::vector<pod_id> pods, assumed;
+  for (const auto& [name, pod] : model_.pods) {
+    pods.push_back(pod.id), compare_pod(pod);
+    if (pod.state == pod_state::assumed) assumed.push_back(pod.id);
+  }
+  std::sort(pods.begin(), pods.end());
+  std::sort(assumed.begin(), assumed.end());
+  check(cluster_.pods() == pods, "pods()");
+  check(cluster_.assumed() == assumed, "assumed()");
+  check(state.pods.by_name.size() == pods.size(), "size of the index of pods");
+
+  for (const auto& [name, group] : model_.groups) compare_group(group);
+  check(state.groups.by_name.size() == model_.groups.size(), "size of the index of groups");
+
+  check(state.namespaces.by_name.size() == model_.namespaces.size(), "number of namespaces");
+  for (const auto& [name, spec] : model_.namespaces) {
+    const row_t row = state.namespaces.by_name.find({}, name);
+    check(row != no_row && state.namespaces.record[row]->spec.labels == spec.labels, "namespace " + name);
+  }
+  check(state.priority_classes.by_name.size() == model_.priority_classes.size(), "number of priority classes");
+  for (const auto& [name, spec] : model_.priority_classes) {
+    const row_t row = state.priority_classes.by_name.find({}, name);
+    check(row != no_row && state.priority_classes.record[row]->spec.value == spec.value &&
+              state.priority_classes.record[row]->spec.global_default == spec.global_default,
+          "priority class " + name);
+  }
+}
+
+void soak::compare_node(const mini_node& node) {
+  const cluster_state& state = cluster_.state();
+  const std::string& name = node.spec->name;
+  const row_t row = node.id.row;
+  check(cluster_.find_node(name) == node.id, "find_node " + name);
+  check(cluster_.contains(node.id) && cluster_.name_of(node.id) == name, "name of " + name);
+  check(cluster_.cookie_of(node.id) == node.spec->cookie, "cookie of " + name);
+  check(state.nodes.record[row]->unschedulable == node.spec->unschedulable, "unschedulable of " + name);
+
+  mini_amounts used;
+  std::int64_t scored_cpu = 0, scored_memory = 0, count = 0;
+  std::multiset<mini_port> ports;
+  std::set<row_t> rows;
+  for (const mini_pod* pod : model_.on_node(name)) {
+    for (const auto& [resource, value] : pod->made->requests) used[resource] += value;
+    scored_cpu += pod->made->scored_cpu;
+    scored_memory += pod->made->scored_memory;
+    ports.insert(pod->made->ports.begin(), pod->made->ports.end());
+    rows.insert(pod->id.row);
+    ++count;
+  }
+  for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+    const std::string resource{state.kind_name(kind)};
+    const auto allocatable = node.spec->allocatable.find(resource);
+    const quantity amount = allocatable == node.spec->allocatable.end() ? quantity{} : allocatable->second;
+    const std::int64_t whole = kind == kinds::cpu ? amount.milli_value().value() : amount.value().value();
+    check(state.nodes.allocatable.at(row, kind) == whole, "allocatable " + resource + " of " + name);
+    const std::int64_t expected = kind == kinds::pods            ? count
+                                  : kind == kinds::scored_cpu    ? scored_cpu
+                                  : kind == kinds::scored_memory ? scored_memory
+                                  : used.contains(resource)      ? used[resource]
+                                                                 : 0;
+    check(state.nodes.used.at(row, kind) == expected, "used " + resource + " of " + name);
+    check(kind >= kinds::scored_cpu || cluster_.requested(node.id, resource) == expected, "requested() of " + name);
+  }
+  std::multiset<mini_port> held;
+  for (const host_port& port : state.nodes.ports[row]) {
+    held.emplace(port.protocol, port.port, std::string{state.names.text(port.address)});
+  }
+  check(held == ports, "ports of " + name);
+  check(std::is_sorted(state.nodes.ports[row].begin(), state.nodes.ports[row].end()), "order of ports of " + name);
+
+  row_t before = no_row;
+  std::size_t length = 0;
+  for (row_t pod = state.nodes.first_pod[row]; pod != no_row; before = pod, pod = state.pods.next_on_node[pod]) {
+    check(rows.contains(pod) && ++length <= rows.size(), "list of pods on " + name);
+    check(state.pods.prev_on_node[pod] == before, "links of the list on " + name);
+    check(state.pods.node[pod] == row, "node of a pod in the list on " + name);
+  }
+  check(length == rows.size(), "length of the list on " + name);
+  for (std::size_t i = 0; i < node.own.size(); ++i) {
+    check((*state.plugin_columns[i])[row] == node.own[i], "plugin column of " + name);
+  }
+}
+
+void soak::compare_pod(const mini_pod& pod) {
+  const cluster_state& state = cluster_.state();
+  const pod_spec& spec = pod.spec();
+  const row_t row = pod.id.row;
+  const std::string name = spec.ns + "/" + spec.name;
+  check(cluster_.find_pod(spec.ns, spec.name) == pod.id, "find_pod " + name);
+  check(cluster_.contains(pod.id) && cluster_.name_of(pod.id) == spec.name, "name of " + name);
+  check(cluster_.state_of(pod.id) == pod.state, "state of " + name);
+  const auto id_of = [&](const std::string& node) { return node.empty() ? node_id{} : model_.nodes.at(node).id; };
+  check(cluster_.node_of(pod.id) == id_of(pod.node), "node of " + name);
+  check(cluster_.nominated_node_of(pod.id) == id_of(pod.nominated), "nominated node of " + name);
+  check(state.pods.terminating[row] == pod.terminating, "terminating of " + name);
+  check(cluster_.cookie_of(pod.id) == spec.cookie, "cookie of " + name);
+  check(state.pods.record[row]->labels == spec.labels, "labels of " + name);
+  check(state.pods.record[row]->gates == spec.scheduling_gates, "gates of " + name);
+  check(state.pods.arrival[row] == pod.arrival, "arrival of " + name);
+  const row_t group = pod.group.empty() ? no_row : model_.groups.at({spec.ns, pod.group}).id.row;
+  check(state.pods.group[row] == group, "group of " + name);
+  const pod_class& cls = state.classes[state.pods.cls[row]];
+  check(cls.priority == pod.priority, "priority of " + name);
+  mini_amounts requests;
+  for (const amount& one : cls.requests) requests[std::string{state.kind_name(one.kind)}] = one.value;
+  check(requests == pod.made->requests, "requests of " + name);
+}
+
+void soak::compare_group(const mini_group& group) {
+  const cluster_state& state = cluster_.state();
+  const group_table& groups = state.groups;
+  const group_spec& spec = *group.spec;
+  const row_t row = group.id.row;
+  check(cluster_.find_group(spec.ns, spec.name) == group.id, "find_group " + spec.name);
+  check(cluster_.contains(group.id) && cluster_.name_of(group.id) == spec.name, "name of " + spec.name);
+  const gang* policy = std::get_if<gang>(&spec.policy);
+  check(groups.min_count(row) == (policy == nullptr ? 1u : static_cast<std::uint32_t>(policy->min_count)),
+        "minimum of " + spec.name);
+  const std::vector<const mini_pod*> members = model_.members(spec);
+  std::uint32_t assumed = 0, bound = 0;
+  row_t at = groups.first[row], before = no_row;
+  for (const mini_pod* pod : members) {
+    check(at == pod->id.row, "list of members of " + spec.name);
+    check(state.pods.prev_in_group[at] == before, "links of the list of " + spec.name);
+    before = at;
+    at = state.pods.next_in_group[at];
+    assumed += pod->state == pod_state::assumed ? 1 : 0;
+    bound += pod->state == pod_state::bound ? 1 : 0;
+  }
+  check(at == no_row && groups.last[row] == before, "end of the list of " + spec.name);
+  check(groups.members[row] == members.size(), "members of " + spec.name);
+  check(groups.assumed[row] == assumed, "assumed of " + spec.name);
+  check(groups.bound[row] == bound, "bound of " + spec.name);
+}
+
+/// Pods are of one class iff they are alike in all but names and labels, and no pod's selector tells them apart.
+void soak::compare_classes() {
+  using look = std::tuple<std::string, std::int32_t, mini_amounts, std::int64_t, std::int64_t, std::vector<mini_port>,
+                          std::size_t, label_map, std::set<std::string>, std::vector<bool>>;
+  const auto wanted = [](const pod_spec& spec) {
+    std::set<std::string> values;
+    for (const pod_affinity_term& term : spec.anti_affinity_to_pods.required) {
+      values.insert(term.selector->match_labels.begin()->second);
+    }
+    return values;
+  };
+  std::set<std::string> live;
+  for (const auto& [name, pod] : model_.pods) live.merge(wanted(pod.spec()));
+  std::map<look, class_id> seen;
+  std::map<class_id, look> reverse;
+  for (const auto& [name, pod] : model_.pods) {
+    const pod_spec& spec = pod.spec();
+    std::vector<bool> matched;
+    for (const std::string& value : live) {
+      const auto label = spec.labels.find("app");
+      matched.push_back(label != spec.labels.end() && label->second == value);
+    }
+    const look key{
+        spec.ns,         pod.priority,           pod.made->requests, pod.made->scored_cpu, pod.made->scored_memory,
+        pod.made->ports, spec.containers.size(), spec.node_selector, wanted(spec),         matched};
+    const class_id cls = cluster_.state().class_of(pod.id.row);
+    check(seen.emplace(key, cls).first->second == cls, "like pods of different classes: " + name.second);
+    check(reverse.emplace(cls, key).first->second == key, "unlike pods of one class: " + name.second);
+  }
+}
+
+}  // namespace gangsched::testing
