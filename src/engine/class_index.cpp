@@ -50,6 +50,7 @@ GANGSCHED_INLINE void class_index::build() {
     if (rows_.groups.size() > max_groups) bucketed_ = false;
     link(row);
   }
+  live_groups_ = rows_.groups.size();
   statistics_->rows_evaluated += row_count_;
   cursor_ = state_->log.tip();
   // Inside a transaction everything since its beginning may be taken back: those rows are read again then.
@@ -104,7 +105,7 @@ GANGSCHED_INLINE void class_index::replay() {
     if (row < row_count_) refresh(row, facets);
   }
   stale_.clear();
-  if (rows_.groups.size() > max_groups) built_ = false;  // dead groups pile up: start over at the next pick
+  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) built_ = false;  // dead groups pile up: start over at the next pick
 }
 
 GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
@@ -129,7 +130,7 @@ GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
 GANGSCHED_INLINE void class_index::link(row_t row) {
   if (!bucketed_) return;
   if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->local_range)) rows_.score[row] = 0;
-  const std::uint16_t group = rows_.group[row];
+  const std::uint32_t group = rows_.group[row];
   while (groups_.size() <= group) groups_.emplace_back(static_cast<std::size_t>(plan_->local_range) + 1);
   groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
 }
@@ -167,7 +168,7 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
   if (counts_ != fresh.counts_ && row_count_ == fresh.row_count_) return "the counts of verdicts";
   if (!bucketed_ || !fresh.bucketed_) return std::nullopt;
   std::size_t linked = 0;
-  for (std::uint16_t group = 0; group < groups_.size(); ++group) {
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
     linked += groups_[group].population();
     for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->local_range); ++score) {
       std::uint32_t size = 0;

@@ -166,10 +166,12 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   }
   if (where.size() == 1) best = 0;
   if (best < where.size()) {
+    const std::uint64_t from = state_->log.end();
     transaction commitment{*state_};
     outcome = attempt(where[best]);
     if (outcome.verdict.ok()) {
       commitment.commit();
+      hush(from);
     } else {
       discard_members();
     }

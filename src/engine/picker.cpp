@@ -196,22 +196,34 @@ GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<
   }
 }
 
-/// Few distinct keys: found by scanning what was found so far.
+/// Numbers equal keys, ascending.
+GANGSCHED_INLINE void picker::number_keys() {
+  distinct_.assign(keys_.begin(), keys_.end());
+  std::sort(distinct_.begin(), distinct_.end());
+  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+  slot_.clear();
+  for (const std::int64_t key : keys_) {
+    slot_.push_back(static_cast<std::uint32_t>(std::lower_bound(distinct_.begin(), distinct_.end(), key) - distinct_.begin()));
+  }
+}
+
 GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  const std::size_t count = population_.size();
+  const auto count = static_cast<std::uint32_t>(population_.size());
   open_.assign(count, 0);
   offset_.assign(count, 0);
-  slot_.assign(count, 0);
-  for (std::size_t g = 0; g < count; ++g) open_[g] = population_[g] != 0;
+  for (std::uint32_t g = 0; g < count; ++g) open_[g] = population_[g] != 0;
 
-  const auto distinct_keys = [&](std::size_t which, const std::vector<std::uint8_t>& among) {
-    distinct_.clear();
-    for (std::uint16_t g = 0; g < count; ++g) {
-      if (among[g] == 0) continue;
-      const std::int64_t key = rows.groups.key(g, which);
-      const auto found = std::find(distinct_.begin(), distinct_.end(), key);
-      slot_[g] = static_cast<std::uint16_t>(found - distinct_.begin());
-      if (found == distinct_.end()) distinct_.push_back(key);
+  const auto number = [&](std::size_t which, const std::vector<std::uint8_t>& among) {
+    keys_.clear();
+    for (std::uint32_t g = 0; g < count; ++g) {
+      if (among[g] != 0) keys_.push_back(rows.groups.key(g, which));
+    }
+    number_keys();
+  };
+  const auto each = [&](const std::vector<std::uint8_t>& among, auto&& visit) {
+    std::size_t i = 0;
+    for (std::uint32_t g = 0; g < count; ++g) {
+      if (among[g] != 0) visit(g, slot_[i++]);
     }
   };
   std::size_t which = 0;
@@ -219,34 +231,29 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
   for (const planned& hook : plan.cached_filter_keys) {
     const std::size_t key = which++;
     if (skipped(hook)) continue;
-    distinct_keys(key, populated_);
+    number(key, populated_);
     if (distinct_.empty()) continue;
     filtered_.clear();
     for (const std::int64_t value : distinct_) filtered_.push_back({value, 0, {}});
-    for (std::size_t g = 0; g < count; ++g) {
-      if (populated_[g] != 0) filtered_[slot_[g]].population += population_[g];
-    }
+    each(populated_, [&](std::uint32_t g, std::uint32_t slot) { filtered_[slot].population += population_[g]; });
     hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), filtered_);
-    for (std::size_t g = 0; g < count; ++g) {
-      if (populated_[g] == 0 || filtered_[slot_[g]].verdict.ok()) continue;
+    each(populated_, [&](std::uint32_t g, std::uint32_t slot) {
+      const status& said = filtered_[slot].verdict;
+      if (said.ok()) return;
       open_[g] = 0;
       result.rejectors |= rejector(hook.mark);
-      if (filtered_[slot_[g]].verdict.code == code::error) result.said = broken(*hook.plugin, filtered_[slot_[g]].verdict.reason);
-    }
+      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
+    });
   }
   for (const planned& hook : plan.cached_score_keys) {
-    distinct_keys(which++, open_);
+    number(which++, open_);
     if (distinct_.empty()) continue;
     scored_.clear();
     for (const std::int64_t value : distinct_) scored_.push_back({value, 0});
-    for (std::size_t g = 0; g < count; ++g) {
-      if (open_[g] != 0) scored_[slot_[g]].population += population_[g];
-    }
+    each(open_, [&](std::uint32_t g, std::uint32_t slot) { scored_[slot].population += population_[g]; });
     hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_);
     check_range(*hook.plugin, scored_, result);
-    for (std::size_t g = 0; g < count; ++g) {
-      if (open_[g] != 0) offset_[g] += hook.plugin->weight * scored_[slot_[g]].score;
-    }
+    each(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
   }
 }
 
@@ -290,6 +297,7 @@ GANGSCHED_INLINE status picker::filter(row_t pod, row_t node) {
 GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool added) {
   const class_plan& plan = plan_of(state_->class_of(pod));
   for (const planned& hook : plan.incremental) {
+    if (skipped(hook)) continue;
     const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
     static_cast<void>(run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
                           node_info{*state_, node}));

@@ -100,6 +100,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   if (table_.at(point::reserve).empty()) {
     state_->assume(pod, where.node);
   } else {
+    const std::uint64_t from = state_->log.end();
     transaction attempt{*state_};
     state_->assume(pod, where.node);
     if (!reserve(pod, where.node, uses, refused.said)) {
@@ -108,6 +109,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
       return pass_on(pod);
     }
     attempt.commit();
+    hush(from);  // columns that reserve hooks count up help nobody
     if (!uses.empty()) uses_[{pod, state_->pods.rows.generation(pod)}] = std::move(uses);
   }
   ask_permit(pod, where.score);

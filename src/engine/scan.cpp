@@ -54,15 +54,12 @@ GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t p
     if (!hook.plugin->filter.opaque || skipped(hook) || candidates_.empty()) continue;
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += candidates_.size();
+    keys_.clear();
+    for (const row_t row : candidates_) keys_.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
+    number_keys();
     filtered_.clear();
-    slot_.clear();
-    for (const row_t row : candidates_) {
-      const std::int64_t key = hook.plugin->filter.key(hook.plugin->self.get(), context, row);
-      auto found = std::find_if(filtered_.begin(), filtered_.end(), [&](const filtered_group& g) { return g.key == key; });
-      if (found == filtered_.end()) found = filtered_.insert(filtered_.end(), {key, 0, {}});
-      ++found->population;
-      slot_.push_back(static_cast<std::uint16_t>(found - filtered_.begin()));
-    }
+    for (const std::int64_t key : distinct_) filtered_.push_back({key, 0, {}});
+    for (const std::uint32_t slot : slot_) ++filtered_[slot].population;
     hook.plugin->filter.finish(hook.plugin->self.get(), context, filtered_);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -90,16 +87,12 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
     if (!hook.plugin->score.opaque) continue;
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += candidates_.size();
+    keys_.clear();
+    for (const row_t row : candidates_) keys_.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
+    number_keys();
     scored_.clear();
-    distinct_.clear();
-    slot_.clear();
-    for (const row_t row : candidates_) {
-      const std::int64_t raw = hook.plugin->score.one(hook.plugin->self.get(), context, row);
-      const auto found = std::find(distinct_.begin(), distinct_.end(), raw);
-      slot_.push_back(static_cast<std::uint16_t>(found - distinct_.begin()));
-      if (found == distinct_.end()) distinct_.push_back(raw), scored_.push_back({raw, 0});
-      ++scored_[slot_.back()].population;
-    }
+    for (const std::int64_t raw : distinct_) scored_.push_back({raw, 0});
+    for (const std::uint32_t slot : slot_) ++scored_[slot].population;
     hook.plugin->score.finish(hook.plugin->self.get(), context, scored_);
     check_range(*hook.plugin, scored_, result);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {

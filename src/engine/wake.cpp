@@ -50,6 +50,7 @@ GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
 
 GANGSCHED_INLINE void core::retry_group(row_t group, bool error) {
   const entity e{group, true};
+  std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group == group; });  // its own release is no news to it
   std::size_t pending = 0;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
     pending += state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] ? 1 : 0;
@@ -77,7 +78,6 @@ GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
 /// After its time, or earlier when a change can help one of its members.
 GANGSCHED_INLINE void core::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
   retry_group(group, false);
-  std::erase_if(parked_groups_, [&](const parked_group& p) { return p.group == group; });
   parked_group entry{group, {}, rejectors, state_->log.end(), reason};
   collect_classes(entry);
   parked_groups_.push_back(std::move(entry));

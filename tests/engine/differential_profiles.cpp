@@ -28,7 +28,8 @@ struct few_of_a_kind {
 };
 ref::plugin few_of_a_kind_rule() {
   ref::plugin rule{"FewOfAKind"};
-  rule.filter = [](const ref::world&, const ref::pod& pod, row_t, const ref::usage& used) -> std::optional<ref::rejection> {
+  rule.filter = [](const ref::world&, const ref::pod& pod, row_t,
+                   const ref::usage& used) -> std::optional<ref::rejection> {
     const auto same = std::count_if(used.pods.begin(), used.pods.end(),
                                     [&](const ref::pod* other) { return other->spec.ns == pod.spec.ns; });
     if (same < 3) return std::nullopt;
@@ -53,11 +54,13 @@ struct own_color {
 };
 ref::plugin own_color_rule() {
   ref::plugin rule{"OwnColor"};
-  rule.filter = [](const ref::world& in, const ref::pod& pod, row_t row, const ref::usage&) -> std::optional<ref::rejection> {
+  rule.filter = [](const ref::world& in, const ref::pod& pod, row_t row,
+                   const ref::usage&) -> std::optional<ref::rejection> {
     const auto& node = in.nodes.at(row).spec;
     const auto mine = pod.spec.labels.find(color_label);
     const auto theirs = node.labels.find(color_label);
-    if (mine == pod.spec.labels.end() || theirs == node.labels.end() || mine->second == theirs->second) return std::nullopt;
+    if (mine == pod.spec.labels.end() || theirs == node.labels.end() || mine->second == theirs->second)
+      return std::nullopt;
     return ref::rejection{code::unresolvable, {"node(s) had another color"}};
   };
   return rule;
@@ -95,7 +98,8 @@ ref::plugin zone_share_rule() {
     const auto found = labels.find("topology.kubernetes.io/zone");
     return found == labels.end() ? std::nullopt : std::optional{found->second};
   };
-  rule.filter = [zone_of](const ref::world& in, const ref::pod& pod, row_t row, const ref::usage&) -> std::optional<ref::rejection> {
+  rule.filter = [zone_of](const ref::world& in, const ref::pod& pod, row_t row,
+                          const ref::usage&) -> std::optional<ref::rejection> {
     const auto zone = zone_of(in, row);
     if (!zone || pod.spec.ns != "blue" || zone->size() % 2 == 0) return std::nullopt;
     return ref::rejection{code::unschedulable, {"node(s) were in an odd zone"}};
@@ -103,7 +107,8 @@ ref::plugin zone_share_rule() {
   rule.score_all = [zone_of](const ref::world& in, const ref::pod&, const std::vector<row_t>& rows) {
     std::vector<std::int64_t> scores;
     for (const row_t row : rows) {
-      const auto same = std::count_if(rows.begin(), rows.end(), [&](row_t r) { return zone_of(in, r) == zone_of(in, row); });
+      const auto same =
+          std::count_if(rows.begin(), rows.end(), [&](row_t r) { return zone_of(in, r) == zone_of(in, row); });
       scores.push_back(100 * static_cast<std::int64_t>(same) / static_cast<std::int64_t>(rows.size()));
     }
     return scores;
@@ -179,7 +184,8 @@ plus_choice choose_plus(dice& roll) {
     const std::int64_t weight = roll.between(1, 20);
     made.options.push_back({name, most ? plus::strategy::most_allocated : plus::strategy::least_allocated, weight});
     made.rule.resources.push_back({name, weight, most ? ref::strategy::most : ref::strategy::least});
-    resources.emplace_back(name, argument::fields{{"type", most ? "MostAllocated" : "LeastAllocated"}, {"weight", weight}});
+    resources.emplace_back(name,
+                           argument::fields{{"type", most ? "MostAllocated" : "LeastAllocated"}, {"weight", weight}});
   }
   made.args = argument::fields{{"resources", resources}};
   return made;
@@ -195,8 +201,9 @@ affinity_choice choose_affinity(dice& roll) {
   argument::fields terms;
   if (roll.percent(40)) {
     made.added.required = {{.match_expressions = {{"disk", selector_operator::not_in, {"floppy"}}}}};
-    const argument term = argument::fields{{"matchExpressions", argument::list{argument::fields{
-        {"key", "disk"}, {"operator", "NotIn"}, {"values", argument::list{"floppy"}}}}}};
+    const argument term = argument::fields{
+        {"matchExpressions", argument::list{argument::fields{
+                                 {"key", "disk"}, {"operator", "NotIn"}, {"values", argument::list{"floppy"}}}}}};
     terms.emplace_back("requiredDuringSchedulingIgnoredDuringExecution",
                        argument::fields{{"nodeSelectorTerms", argument::list{term}}});
   }
@@ -256,9 +263,10 @@ threefold_profile make_profile(unsigned kind, dice& roll) {
       a.add("PrioritySort").add("SchedulingGates").add("GangScheduling").add("NodeUnschedulable").add("NodeName");
       a.add("TaintToleration").add("NodeAffinity").add("NodePorts").add("NodeResourcesFit");
       a.add("NodeResourcesBalancedAllocation");
-      return a.with("kube's default", profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_unschedulable{},
-                                              node_name{}, taint_toleration{}, node_affinity_plugin{}, node_ports{},
-                                              node_resources_fit{}, node_resources_balanced_allocation{}});
+      return a.with("kube's default",
+                    profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_unschedulable{}, node_name{},
+                            taint_toleration{}, node_affinity_plugin{}, node_ports{}, node_resources_fit{},
+                            node_resources_balanced_allocation{}});
     case 1: {
       const std::int64_t taints = weight(), fits = weight(), plus_weight = weight();
       a.add("GangScheduling").add("SchedulingGates").add(room.rule, fits, room.args).add("NodePorts");
@@ -277,7 +285,11 @@ threefold_profile make_profile(unsigned kind, dice& roll) {
       even.resources = {{"cpu", 1}, {"memory", 1}, {"nvidia.com/gpu", 1}};
       argument::list even_args;
       for (const auto& one : even.resources) even_args.push_back(argument::fields{{"name", one.name}, {"weight", 1}});
-      a.add("PrioritySort").add("SchedulingGates").add("NodeAffinity").add("TaintToleration").add(room.rule, 1, room.args);
+      a.add("PrioritySort")
+          .add("SchedulingGates")
+          .add("NodeAffinity")
+          .add("TaintToleration")
+          .add(room.rule, 1, room.args);
       a.add(avoid, scarce, argument::fields{{"resources", argument::list{"nvidia.com/gpu", "ephemeral-storage"}}});
       a.add(even, 4, argument::fields{{"resources", even_args}}).add("GangScheduling");
       return a.with("scarce resources",

@@ -11,13 +11,16 @@ namespace {
 
 bool operator==(const decision& a, const decision& b) {
   const auto all = [](const decision& d) {
-    return std::tuple{d.kind, d.code, std::string{d.reason != nullptr ? d.reason : ""}, d.pod, d.node, d.group, d.pod_cookie,
-                      d.node_cookie, d.score, d.annotation};
+    return std::tuple{d.kind,       d.code,        std::string{d.reason != nullptr ? d.reason : ""},
+                      d.pod,        d.node,        d.group,
+                      d.pod_cookie, d.node_cookie, d.score,
+                      d.annotation};
   };
   return all(a) == all(b);
 }
 bool same(std::span<const decision> a, std::span<const decision> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const decision& x, const decision& y) { return x == y; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const decision& x, const decision& y) { return x == y; });
 }
 
 std::vector<reference::verdict> verdicts_of(std::span<const decision> all) {
@@ -222,13 +225,16 @@ class run {
     }
   }
   void take(const word_on_waiting& s) {
-    std::vector<pod_id> waiting = referee_.in_stage(reference::stage::waiting);
+    const std::vector<pod_id> waiting = referee_.undecided();
     if (waiting.empty()) return;
     const pod_id pod = waiting[s.seed % waiting.size()];
     const auto say = [&](scheduler& to) { return s.allow ? to.allow(pod) : to.reject(pod, "the test says so"); };
-    if (!say(first_.under_test) || !say(second_.under_test)) return complain("a waiting pod cannot be allowed or rejected");
-    if (s.allow) referee_.allow(pod);
-    else referee_.reject(pod);
+    if (!say(first_.under_test) || !say(second_.under_test))
+      return complain("a waiting pod cannot be allowed or rejected");
+    if (s.allow)
+      referee_.allow(pod);
+    else
+      referee_.reject(pod);
   }
 
   // --- why and why not
@@ -259,8 +265,8 @@ class run {
   }
   // The summary counts for a pod that fits nowhere; a key is no raw score.
   static std::string line(const std::string& plugin, std::int64_t raw, std::int64_t normal, std::int64_t weight) {
-    return " " + plugin + "=" + (plugin == "ZoneShare" ? "" : std::to_string(raw) + "->") + std::to_string(normal) + "*" +
-           std::to_string(weight);
+    return " " + plugin + "=" + (plugin == "ZoneShare" ? "" : std::to_string(raw) + "->") + std::to_string(normal) +
+           "*" + std::to_string(weight);
   }
   static std::string in_words(const explanation& all, bool brief) {
     if (brief && !all.rejected_by.empty()) return "rejected by " + all.rejected_by + ": " + all.summary;
@@ -279,7 +285,8 @@ class run {
     if (!all.rejected_by.empty()) return "rejected by " + all.rejected_by + ": " + all.summary;
     std::string text;
     for (const auto& [row, n] : all.nodes) {
-      text += "\n      " + world().nodes.at(row).spec.name + ": " + std::to_string(static_cast<int>(n.code)) + " " + n.plugin;
+      text += "\n      " + world().nodes.at(row).spec.name + ": " + std::to_string(static_cast<int>(n.code)) + " " +
+              n.plugin;
       for (const std::string& reason : n.reasons) text += " (" + reason + ")";
       for (const auto& s : n.lines) text += line(s.plugin, s.raw, s.normalized, s.weight);
       text += " total " + std::to_string(n.total);
@@ -369,8 +376,10 @@ scenario shrink(scenario failing) {
         scenario next = failing;
         next.steps.erase(next.steps.begin() + static_cast<std::ptrdiff_t>(at),
                          next.steps.begin() + static_cast<std::ptrdiff_t>(at + chunk));
-        if (fails(next)) failing = std::move(next), smaller = true;
-        else at += chunk;
+        if (fails(next))
+          failing = std::move(next), smaller = true;
+        else
+          at += chunk;
       }
     }
     for (std::size_t i = 0; i < failing.steps.size(); ++i) {

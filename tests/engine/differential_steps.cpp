@@ -22,7 +22,8 @@ class writer {
   writer(std::uint64_t seed, const mix& of) : roll_(seed), mix_(of) {}
 
   std::vector<step> write() {
-    for (std::size_t i = 0; i < 1 + roll_.below(mix_.nodes); ++i) out_.push_back(put_node{node("n" + std::to_string(i))});
+    for (std::size_t i = 0; i < 1 + roll_.below(mix_.nodes); ++i)
+      out_.push_back(put_node{node("n" + std::to_string(i))});
     for (std::size_t g = 0; g < mix_.groups; ++g) {
       if (roll_.percent(70)) out_.push_back(put_group{group("g" + std::to_string(g))});
     }
@@ -41,9 +42,12 @@ class writer {
 
   node_spec node(const std::string& name) {
     a_node made{name};
-    made.cpu_milli(500 * roll_.between(1, 8)).resource("memory", quantity{(std::int64_t{256} << 20) * roll_.between(1, 16)});
-    if (roll_.percent(80)) made.pods(roll_.between(2, 12));
-    else if (roll_.percent(20)) made.spec.allocatable.erase("pods");
+    made.cpu_milli(500 * roll_.between(1, 8))
+        .resource("memory", quantity{(std::int64_t{256} << 20) * roll_.between(1, 16)});
+    if (roll_.percent(80))
+      made.pods(roll_.between(2, 12));
+    else if (roll_.percent(20))
+      made.spec.allocatable.erase("pods");
     if (roll_.percent(40)) made.gpus(roll_.between(0, 8));
     if (roll_.percent(30)) made.resource("example.com/dongle", quantity{roll_.between(1, 4)});
     if (roll_.percent(30)) made.resource("ephemeral-storage", quantity{(std::int64_t{1} << 30) * roll_.between(1, 20)});
@@ -118,7 +122,8 @@ class writer {
     }
     if (roll_.percent(6)) made.spec.overhead = {{"cpu", quantity::from_milli(roll_.between(1, 300))}};
     if (roll_.percent(6)) pod_level(made.spec);
-    if (roll_.percent(12)) made.port(static_cast<std::int32_t>(8000 + roll_.below(3)), protocol::tcp, roll_.percent(30) ? "10.0.0.1" : "");
+    if (roll_.percent(12))
+      made.port(static_cast<std::int32_t>(8000 + roll_.below(3)), protocol::tcp, roll_.percent(30) ? "10.0.0.1" : "");
     if (roll_.percent(30)) made.tolerate("dedicated", roll_.percent(50) ? "ml" : "");
     if (roll_.percent(15)) made.tolerate("spot", "", taint_effect::prefer_no_schedule);
     if (roll_.percent(5)) made.tolerate_everything();
@@ -148,6 +153,9 @@ class writer {
     }
   }
 
+  /// Members of a group have one priority, as Kubernetes demands (kube-workloads 2).
+  static void share_priority(put_pod& member) { member.spec.priority = 10 * (member.group.back() % 3); }
+
   void new_pod() {
     // Pods often come as copies of one another: one class.
     pod_spec spec = !known_.empty() && roll_.percent(50) ? roll_.of(known_).spec : pod("");
@@ -160,7 +168,7 @@ class writer {
     if (roll_.percent(8)) made.node = node_name();
     if (mix_.nominations && roll_.percent(15)) made.nominated = node_name();
     if (made.group.empty() && roll_.percent(2)) made.spec.terminating = true;
-    if (std::getenv("NOPRIO") && !made.group.empty()) made.spec.priority.reset();
+    if (!made.group.empty()) share_priority(made);
     known_.push_back(made);
     out_.push_back(std::move(made));
   }
@@ -172,20 +180,29 @@ class writer {
     next.ns = of.spec.ns;
     if (roll_.percent(40)) next.scheduling_gates.clear();
     of.spec = next;
+    if (!of.group.empty()) share_priority(of);
     of.node = roll_.percent(12) ? node_name() : of.node;
     out_.push_back(of);
   }
 
   void disturb() {
     const std::size_t which = roll_.below(100);
-    if (which < 12) out_.push_back(put_node{node(node_name())});
-    else if (which < 30) out_.push_back(put_node{node(node_name())});
-    else if (which < 40) out_.push_back(remove_node{node_name()});
-    else if (which < 55) change_pod();
-    else if (which < 75) gone<remove_pod>();
-    else if (which < 82) gone<end_pod>();
-    else if (which < 92 && mix_.groups != 0) out_.push_back(put_group{group("g" + std::to_string(roll_.below(mix_.groups)))});
-    else if (mix_.groups != 0) out_.push_back(remove_group{"g" + std::to_string(roll_.below(mix_.groups))});
+    if (which < 12)
+      out_.push_back(put_node{node(node_name())});
+    else if (which < 30)
+      out_.push_back(put_node{node(node_name())});
+    else if (which < 40)
+      out_.push_back(remove_node{node_name()});
+    else if (which < 55)
+      change_pod();
+    else if (which < 75)
+      gone<remove_pod>();
+    else if (which < 82)
+      gone<end_pod>();
+    else if (which < 92 && mix_.groups != 0)
+      out_.push_back(put_group{group("g" + std::to_string(roll_.below(mix_.groups)))});
+    else if (mix_.groups != 0)
+      out_.push_back(remove_group{"g" + std::to_string(roll_.below(mix_.groups))});
   }
   template <class Step>
   void gone() {
@@ -199,11 +216,17 @@ class writer {
     out_.push_back(run_cycles{});
     for (std::size_t i = roll_.below(5); i-- > 0;) {
       switch (roll_.below(6)) {
-        case 0: out_.push_back(pass_time{std::chrono::milliseconds{roll_.percent(60) ? roll_.between(1, 3000) : roll_.between(1, 400'000)}}); break;
+        case 0:
+          out_.push_back(pass_time{
+              std::chrono::milliseconds{roll_.percent(60) ? roll_.between(1, 3000) : roll_.between(1, 400'000)}});
+          break;
         case 1: out_.push_back(ask_permit{}); break;
         case 2: out_.push_back(tell_outcomes{roll_.next(), 70, 15}); break;
         case 3: out_.push_back(tell_outcomes{roll_.next(), 100, 0}); break;
-        case 4: out_.push_back(roll_.percent(25) ? step{word_on_waiting{roll_.next(), roll_.percent(50)}} : step{ask_permit{}}); break;
+        case 4:
+          out_.push_back(roll_.percent(25) ? step{word_on_waiting{roll_.next(), roll_.percent(50)}}
+                                           : step{ask_permit{}});
+          break;
         default: disturb(); break;
       }
     }
@@ -271,7 +294,8 @@ std::string text_of(const put_pod& step) {
 }
 std::string text_of(const node_spec& n) {
   std::string text = "put node " + n.name + text_of(n.allocatable) + " labels" + text_of(n.labels);
-  for (const taint& one : n.taints) text += " taint " + one.key + "=" + one.value + ":" + std::to_string(static_cast<int>(one.effect));
+  for (const taint& one : n.taints)
+    text += " taint " + one.key + "=" + one.value + ":" + std::to_string(static_cast<int>(one.effect));
   return text + (n.unschedulable ? " unschedulable" : "");
 }
 std::string text_of(const group_spec& g) {
@@ -292,7 +316,7 @@ scenario make_scenario(std::uint64_t seed, unsigned profile, const mix& of) {
   made.profile = profile;
   dice roll{seed ^ 0x5eed};
   made.options.seed = roll.next();
-  made.options.ties = static_cast<tie_rule>(roll.below(std::getenv("NOHEAP") ? 2 : 3));
+  made.options.ties = static_cast<tie_rule>(roll.below(3));
   made.options.wake = roll.percent(50) ? wake_rule::one_per_class : wake_rule::all;
   made.options.indexed_classes = roll.percent(70) ? 64 : 1 + roll.below(3);
   made.options.check_hooks = roll.percent(30);
@@ -316,7 +340,9 @@ std::string to_text(const step& what) {
         return "outcomes: confirm " + std::to_string(s.confirm) + "%, fail " + std::to_string(s.fail) + "%, seed " +
                std::to_string(s.seed);
       },
-      [](const word_on_waiting& s) { return std::string{s.allow ? "allow" : "reject"} + " a waiting one, seed " + std::to_string(s.seed); },
+      [](const word_on_waiting& s) {
+        return std::string{s.allow ? "allow" : "reject"} + " a waiting one, seed " + std::to_string(s.seed);
+      },
   };
   return std::visit(is, what);
 }
@@ -326,7 +352,8 @@ std::string to_text(const scenario& all) {
   std::string text = "seed " + std::to_string(all.seed) + ", profile " + std::to_string(all.profile) + ", ties " +
                      ties[static_cast<int>(all.options.ties)] + ", wake " +
                      (all.options.wake == wake_rule::all ? "all" : "one per class") + ", " +
-                     std::to_string(all.options.indexed_classes) + " indexes" + (all.options.check_hooks ? ", hooks checked" : "");
+                     std::to_string(all.options.indexed_classes) + " indexes" +
+                     (all.options.check_hooks ? ", hooks checked" : "");
   for (const step& one : all.steps) text += "\n  " + to_text(one);
   return text;
 }

@@ -37,8 +37,8 @@ struct remove_group {
 struct pass_time {
   instant by{};
 };
-struct run_cycles {};  ///< while (schedule_cycle(now)) …
-struct ask_permit {};  ///< permit(now)
+struct run_cycles {};   ///< while (schedule_cycle(now)) …
+struct ask_permit {};   ///< permit(now)
 struct tell_outcomes {  ///< what became of the binds handed out so far; the rest stays open
   std::uint64_t seed = 0;
   unsigned confirm = 100, fail = 0;  ///< percent
@@ -47,8 +47,8 @@ struct word_on_waiting {  ///< the host's own allow or reject of somebody in the
   std::uint64_t seed = 0;
   bool allow = true;
 };
-using step = std::variant<put_node, remove_node, put_pod, remove_pod, end_pod, put_group, remove_group, pass_time, run_cycles,
-                          ask_permit, tell_outcomes, word_on_waiting>;
+using step = std::variant<put_node, remove_node, put_pod, remove_pod, end_pod, put_group, remove_group, pass_time,
+                          run_cycles, ask_permit, tell_outcomes, word_on_waiting>;
 
 struct scenario {
   std::uint64_t seed = 0;

@@ -7,7 +7,8 @@
 
 namespace gangsched::testing {
 
-gang_host::gang_host(const std::vector<machine>& machines, const std::vector<job>& jobs, const scheduler_options& options) {
+gang_host::gang_host(const std::vector<machine>& machines, const std::vector<job>& jobs,
+                     const scheduler_options& options) {
   for (std::size_t i = 0; i < machines.size(); ++i) {
     machines_.push_back(cluster_.add_node(a_node{"m" + std::to_string(i)}.cpu(machines[i].slots)).value());
     slots_.push_back(machines[i].slots);
@@ -49,7 +50,8 @@ bool gang_host::permit() {
   const auto verdicts = scheduler_->permit(now_);
   if (verdicts.error() != nullptr) complain(verdicts.error()->message());
   take_all(verdicts.decisions());
-  return std::any_of(verdicts.begin(), verdicts.end(), [](const decision& one) { return one.kind != decision_kind::wait; });
+  return std::any_of(verdicts.begin(), verdicts.end(),
+                     [](const decision& one) { return one.kind != decision_kind::wait; });
 }
 
 bool gang_host::confirm(std::size_t which) {
@@ -109,14 +111,17 @@ void gang_host::take_all(std::span<const decision> all) {
   std::vector<std::size_t> let_go;
   for (const decision& one : all) {
     const auto found = members_.find(one.pod);
-    if (one.kind == decision_kind::bind && found != members_.end() && !found->second.released) let_go.push_back(found->second.job);
+    if (one.kind == decision_kind::bind && found != members_.end() && !found->second.released)
+      let_go.push_back(found->second.job);
     take(one);
   }
   for (const std::size_t which : let_go) {
-    if (holding(which) < jobs_[which].of.policy.min_count) complain("a member was let go while the gang is below its minimum");
+    if (holding(which) < jobs_[which].of.policy.min_count)
+      complain("a member was let go while the gang is below its minimum");
   }
   for (auto& [pod, who] : members_) {
-    who.released = who.state == hold::waiting && (who.released || holding(who.job) >= jobs_[who.job].of.policy.min_count);
+    who.released =
+        who.state == hold::waiting && (who.released || holding(who.job) >= jobs_[who.job].of.policy.min_count);
   }
   check_books();
 }
@@ -170,14 +175,16 @@ void gang_host::check_books() {
     if (holds != static_cast<bool>(node) || (holds && node != who.node)) {
       complain(std::string{cluster_.name_of(pod)} + " stands elsewhere than was decided");
     }
-    if (who.state == hold::running && cluster_.state_of(pod) != pod_state::bound) complain("a running pod is not bound");
+    if (who.state == hold::running && cluster_.state_of(pod) != pod_state::bound)
+      complain("a running pod is not bound");
     if (!holds) continue;
     for (std::size_t m = 0; m < machines_.size(); ++m) {
       if (machines_[m] == who.node) held[m] += jobs_[who.job].of.slots;
     }
   }
   for (std::size_t m = 0; m < machines_.size(); ++m) {
-    if (cluster_.requested(machines_[m], "cpu") != 1000 * held[m]) complain("a machine's usage is not the sum of its pods");
+    if (cluster_.requested(machines_[m], "cpu") != 1000 * held[m])
+      complain("a machine's usage is not the sum of its pods");
     if (held[m] > slots_[m]) complain("a machine holds more than it has");
   }
 }
@@ -204,7 +211,8 @@ std::uint64_t gang_host::fingerprint() {
     seen.add(static_cast<std::uint64_t>(who.state));
   }
   const queue_counts counts = scheduler_->counts();
-  for (const std::size_t count : {counts.active, counts.backoff, counts.unschedulable, counts.gated, counts.waiting}) seen.add(count);
+  for (const std::size_t count : {counts.active, counts.backoff, counts.unschedulable, counts.gated, counts.waiting})
+    seen.add(count);
   // The order in which pods came and failed.
   const cluster_state& state = cluster_.state();
   for (const auto& [pod, who] : members_) seen.add(state.pods.arrival[pod.row]);
@@ -216,9 +224,10 @@ std::uint64_t gang_host::fingerprint() {
 std::string gang_host::to_text() const {
   std::string text = "at " + std::to_string(now_.count() / 1'000'000) + "ms:";
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    text += " job " + std::to_string(j) + " has " + std::to_string(jobs_[j].arrived) + "/" + std::to_string(jobs_[j].of.members) +
-            " members (min " + std::to_string(jobs_[j].of.policy.min_count) + ", " + std::to_string(holding(j)) + " hold, " +
-            std::to_string(running(j)) + " run)" + (jobs_[j].finished ? " finished" : "") + ";";
+    text += " job " + std::to_string(j) + " has " + std::to_string(jobs_[j].arrived) + "/" +
+            std::to_string(jobs_[j].of.members) + " members (min " + std::to_string(jobs_[j].of.policy.min_count) +
+            ", " + std::to_string(holding(j)) + " hold, " + std::to_string(running(j)) + " run)" +
+            (jobs_[j].finished ? " finished" : "") + ";";
   }
   return text;
 }

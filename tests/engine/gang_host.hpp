@@ -52,7 +52,9 @@ class gang_host {
   [[nodiscard]] int holding(std::size_t which) const;
   [[nodiscard]] int running(std::size_t which) const;
   /// The minimum holds room.
-  [[nodiscard]] bool stands(std::size_t which) const { return finished(which) || holding(which) >= jobs_[which].of.policy.min_count; }
+  [[nodiscard]] bool stands(std::size_t which) const {
+    return finished(which) || holding(which) >= jobs_[which].of.policy.min_count;
+  }
   [[nodiscard]] bool runs(std::size_t which) const { return running(which) >= jobs_[which].of.policy.min_count; }
   [[nodiscard]] bool finished(std::size_t which) const { return jobs_[which].finished; }
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }

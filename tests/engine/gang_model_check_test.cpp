@@ -16,7 +16,8 @@ enum class act : std::uint8_t { first_arrives, second_arrives, third_arrives, cy
 constexpr act all_acts[] = {act::first_arrives, act::second_arrives, act::third_arrives, act::cycle,
                             act::permit,        act::confirm,        act::fail,          act::deadline};
 const char* to_text(act what) {
-  static const char* const names[] = {"0 arrives", "1 arrives", "2 arrives", "cycle", "permit", "confirm", "fail", "deadline"};
+  static const char* const names[] = {"0 arrives", "1 arrives", "2 arrives", "cycle",
+                                      "permit",    "confirm",   "fail",      "deadline"};
   return names[static_cast<int>(what)];
 }
 
@@ -24,7 +25,7 @@ struct small_world {
   std::string name;
   std::vector<gang_host::machine> machines;
   std::vector<gang_host::job> jobs;
-  std::size_t depth = 24;  ///< longer than any path that leads to something new
+  std::size_t depth = 24;    ///< longer than any path that leads to something new
   std::size_t failures = 0;  ///< at most so many on a path
 };
 
@@ -67,7 +68,8 @@ std::optional<std::string> follow_to_the_end(gang_host& host, bool with_timers) 
     bool ended = false;
     for (std::size_t j = 0; j < host.jobs(); ++j) {
       if (host.finished(j) || host.stands(j)) continue;
-      if (older_waits && host.holding(j) > host.running(j) && !with_timers) return "a younger gang holds while an older one waits";
+      if (older_waits && host.holding(j) > host.running(j) && !with_timers)
+        return "a younger gang holds while an older one waits";
       older_waits = true;
     }
     for (std::size_t j = 0; j < host.jobs() && !ended; ++j) {
@@ -95,7 +97,9 @@ class explorer {
         for (const act what : all_acts) {
           std::vector<act> longer = path;
           longer.push_back(what);
-          if (what == act::fail && static_cast<std::size_t>(std::count(path.begin(), path.end(), act::fail)) >= world_.failures) continue;
+          if (what == act::fail &&
+              static_cast<std::size_t>(std::count(path.begin(), path.end(), act::fail)) >= world_.failures)
+            continue;
           if (visit(longer)) next.push_back(std::move(longer));
         }
       }
@@ -108,14 +112,14 @@ class explorer {
   /// Whether the path leads somewhere new.
   bool visit(const std::vector<act>& path) {
     INFO(world_.name << " after " << in_words(path));
-    gang_host host{world_.machines, world_.jobs, options_};
+    gang_host first{world_.machines, world_.jobs, options_};
     for (const act what : path) {
-      if (!perform(host, what)) return false;  // only the last can fail: the rest was visited
+      if (!perform(first, what)) return false;  // only the last can fail: the rest was visited
     }
-    check(path, host, host.complaint());
-    gang_host again{world_.machines, world_.jobs, options_};
-    for (const act what : path) perform(again, what);
-    if (!seen_.insert(again.fingerprint()).second) return false;
+    check(path, first, first.complaint());
+    if (!seen_.insert(first.fingerprint()).second) return false;
+    gang_host host{world_.machines, world_.jobs, options_};
+    for (const act what : path) perform(host, what);
     check(path, host, follow_to_the_end(host, std::count(path.begin(), path.end(), act::fail) != 0));
     return true;
   }
@@ -151,7 +155,8 @@ constexpr gang_mode apart = gang_mode::permit;
 
 }  // namespace
 
-TEST_CASE("in every order of events two gangs placed member by member both get their turn, the older first", "[engine][gang][model]") {
+TEST_CASE("in every order of events two gangs placed member by member both get their turn, the older first",
+          "[engine][gang][model]") {
   explore_all({{"2+2 on two machines", {{1}, {1}}, {gang_of(2, apart), gang_of(2, apart)}, 24},
                {"2+2 on one machine of three", {{3}}, {gang_of(2, apart), gang_of(2, apart)}, 24},
                {"3+2 on three machines", {{1}, {1}, {1}}, {gang_of(3, apart), gang_of(2, apart)}, 24},
@@ -169,12 +174,16 @@ TEST_CASE("in every order of events gangs of both modes get their turn", "[engin
 }
 
 TEST_CASE("in every order of events three gangs get their turn", "[engine][gang][model]") {
-  explore_all({{"2+2+2 apart on three machines", {{1}, {1}, {1}}, {gang_of(2, apart), gang_of(2, apart), gang_of(2, apart)}, 24},
+  explore_all({{"2+2+2 apart on three machines",
+                {{1}, {1}, {1}},
+                {gang_of(2, apart), gang_of(2, apart), gang_of(2, apart)},
+                24},
                {"2+2+2 apart on four slots", {{2}, {2}}, {gang_of(2, apart), gang_of(2, apart), gang_of(2, apart)}, 24},
                {"2+2+2 mixed on two slots", {{2}}, {gang_of(2, apart), gang_of(2, together), gang_of(2, apart)}, 24}});
 }
 
-TEST_CASE("in every order of events with a machine that refuses a member, gangs get their turn", "[engine][gang][model]") {
+TEST_CASE("in every order of events with a machine that refuses a member, gangs get their turn",
+          "[engine][gang][model]") {
   explore_all({{"2+2 apart", {{1}, {1}}, {gang_of(2, apart), gang_of(2, apart)}, 24, 1},
                {"2+2 together", {{1}, {1}}, {gang_of(2, together), gang_of(2, together)}, 24, 1},
                {"2+2 atomic", {{2}}, {gang_of(2, apart, 0, true), gang_of(2, together, 0, true)}, 24, 1}});

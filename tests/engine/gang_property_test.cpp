@@ -29,7 +29,8 @@ crowd make_crowd(dice& roll, modes which, bool same_size) {
   if (room < 2) made.machines.push_back({2}), room += 2;
   for (std::size_t i = 2 + roll.below(3); i-- > 0;) {
     gang_host::job job;
-    job.members = static_cast<int>(room / 2 + 1 + static_cast<std::int64_t>(roll.below(static_cast<std::size_t>(room - room / 2))));
+    job.members = static_cast<int>(room / 2 + 1 +
+                                   static_cast<std::int64_t>(roll.below(static_cast<std::size_t>(room - room / 2))));
     if (!same_size && roll.percent(30)) {  // fewer, bigger members; as many as fit
       job.slots = 2;
       job.members = 0;
@@ -48,8 +49,10 @@ crowd make_crowd(dice& roll, modes which, bool same_size) {
 /// Confirms what is open; here and there a machine says no.
 void tell_outcomes(gang_host& host, dice& roll, unsigned failures) {
   while (host.open() != 0) {
-    if (roll.percent(failures)) host.fail(roll.below(host.open()));
-    else host.confirm(roll.below(host.open()));
+    if (roll.percent(failures))
+      host.fail(roll.below(host.open()));
+    else
+      host.confirm(roll.below(host.open()));
   }
 }
 
@@ -64,7 +67,8 @@ void serve(gang_host& host, dice& roll, unsigned failures) {
 /// Incomplete gangs that hold something.
 int half_holders(const gang_host& host) {
   int count = 0;
-  for (std::size_t j = 0; j < host.jobs(); ++j) count += !host.finished(j) && !host.stands(j) && host.holding(j) > 0 ? 1 : 0;
+  for (std::size_t j = 0; j < host.jobs(); ++j)
+    count += !host.finished(j) && !host.stands(j) && host.holding(j) > 0 ? 1 : 0;
   return count;
 }
 
@@ -146,7 +150,8 @@ TEST_CASE("when nobody is active any more, only one incomplete gang holds anythi
     INFO(describe(seed, host));
     REQUIRE(!host.complaint());
     REQUIRE(half_holders(host) <= 1);
-    REQUIRE(std::any_of(people.jobs.begin(), people.jobs.end(), [&, j = std::size_t{0}](const auto&) mutable { return host.runs(j++); }));
+    REQUIRE(std::any_of(people.jobs.begin(), people.jobs.end(),
+                        [&, j = std::size_t{0}](const auto&) mutable { return host.runs(j++); }));
   }
 }
 
@@ -154,7 +159,8 @@ TEST_CASE("a gang tried in one cycle never holds less than its minimum", "[engin
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     dice roll{seed};
     crowd people = make_crowd(roll, modes::group_cycle, false);
-    for (auto& job : people.jobs) job.policy.min_count = 1 + static_cast<int>(roll.below(static_cast<std::size_t>(job.members)));
+    for (auto& job : people.jobs)
+      job.policy.min_count = 1 + static_cast<int>(roll.below(static_cast<std::size_t>(job.members)));
     gang_host host{people.machines, people.jobs, {}};
     for (int i = 0; i < 40; ++i) {
       for (std::size_t a = roll.below(3); a-- > 0;) host.arrive(roll.below(host.jobs()));

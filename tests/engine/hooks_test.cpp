@@ -55,6 +55,15 @@ struct licences {
   void unreserve(const reservation&) noexcept {}
 };
 
+/// Rejects pods without a priority, and says nothing of what it reads.
+struct never {
+  static constexpr std::string_view name = "Never";
+  using points = implements<point::filter>;
+  [[nodiscard]] status filter(const pod_view& pod, node_info) const {
+    return pod.priority() > 0 ? status::success() : status::unschedulable("never");
+  }
+};
+
 struct binder {
   static constexpr std::string_view name = "Binder";
   using points = implements<point::pre_bind, point::bind, point::post_bind>;
@@ -314,6 +323,22 @@ TEST_CASE("what a reserve hook adds to its column limits others, and is given ba
     CHECK(taken(n) == 0);
   }
   CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("what a placement adds to columns wakes nobody, what is given back does", "[engine][hooks]") {
+  world w{with(never{}, licences{})};
+  w.add(a_node{"n"}.cpu(8));
+  w.add(a_pod{"waits"}.cpu(1));
+  CHECK(w.run() == words{"reject waits"});
+  w.add(a_pod{"alone"}.cpu(1).priority(1));
+  const group_id gang = w.add(a_gang{"gang", 1});
+  w.add(a_pod{"member"}.cpu(1).priority(1).in(gang));
+  CHECK(w.run() == words{"bind alone n", "bind member n"});
+  CHECK(w.run().empty());
+  CHECK(w.wake_ups() == 0);
+  w.fail(w.pod("alone"));
+  CHECK(w.run() == words{"reject waits"});
+  CHECK(w.wake_ups() == 1);
 }
 
 TEST_CASE("a gang that fails, or is refused, leaves its plugin's columns as they were", "[engine][hooks]") {

@@ -140,6 +140,16 @@ TEST_CASE("a group whose members a permit hook rejects does not keep the host's 
   CHECK(w.used() == 0);
 }
 
+TEST_CASE("a member that times out does not bring its own group back at once", "[engine][permit]") {
+  host w;
+  const group_id gang = w.add(a_gang{"gang", 1});
+  w.add(a_pod{"a"}.cpu(1).label("say", "never").in(gang));
+  w.add(a_pod{"b"}.cpu(9).in(gang));
+  CHECK(w.run() == words{"wait a n", "reject b", "revoke a n"});
+  CHECK(w.counts() == places{0, 1, 0, 0, 0});
+  CHECK(w.scheduler.next_deadline() == instant{1s});
+}
+
 TEST_CASE("a pod waits until every permit plugin that held it lets it go", "[engine][permit]") {
   host w;
   w.add(a_pod{"p"}.label("say", "wait").label("also", "yes"));

@@ -34,8 +34,13 @@ struct small_world {
 };
 
 reference::options kube_default(tie_rule ties) {
-  return {{{"NodeUnschedulable"}, {"NodeName"}, {"TaintToleration", 3}, {"NodeAffinity", 2}, {"NodePorts"},
-           {"NodeResourcesFit"}, {"NodeResourcesBalancedAllocation"}},
+  return {{{"NodeUnschedulable"},
+           {"NodeName"},
+           {"TaintToleration", 3},
+           {"NodeAffinity", 2},
+           {"NodePorts"},
+           {"NodeResourcesFit"},
+           {"NodeResourcesBalancedAllocation"}},
           0,
           ties};
 }
@@ -79,7 +84,8 @@ TEST_CASE("the reference includes nothing of plugins, framework or engine", "[en
   }
 }
 
-TEST_CASE("with kube's tie order the reference puts plain pods where kube-scheduler 1.36.3 puts them", "[engine][reference]") {
+TEST_CASE("with kube's tie order the reference puts plain pods where kube-scheduler 1.36.3 puts them",
+          "[engine][reference]") {
   const auto first_twelve = [](small_world world, const pod_spec& like) {
     std::vector<row_t> nodes;
     for (int i = 0; i < 12; ++i) {
@@ -95,7 +101,8 @@ TEST_CASE("with kube's tie order the reference puts plain pods where kube-schedu
   pod_spec in_two_zones = plain;
   in_two_zones.affinity.required = {
       {.match_expressions = {{"topology.kubernetes.io/zone", selector_operator::in, {"zone1", "zone2"}}}}};
-  CHECK(first_twelve(peer_cluster(500, true), in_two_zones) == std::vector<row_t>{0, 0, 1, 1, 4, 4, 10, 10, 22, 22, 46, 46});
+  CHECK(first_twelve(peer_cluster(500, true), in_two_zones) ==
+        std::vector<row_t>{0, 0, 1, 1, 4, 4, 10, 10, 22, 22, 46, 46});
 
   // One that fills a node: every node once, in order.
   const pod_spec filler = a_pod{"pod"}.cpu(20).memory("500Mi");
@@ -105,7 +112,8 @@ TEST_CASE("with kube's tie order the reference puts plain pods where kube-schedu
 TEST_CASE("the reference scores the gang bin-packing walk-through with 34, 56, 77 and 98", "[engine][reference]") {
   small_world made;
   for (const char* name : {"a", "b"}) {
-    made.add(a_node{name}.cpu_milli(2000).resource("memory", quantity{2'200'000'000}).resource("example.com/dongle", "8"));
+    made.add(
+        a_node{name}.cpu_milli(2000).resource("memory", quantity{2'200'000'000}).resource("example.com/dongle", "8"));
   }
   reference::plugin plus{"NodeResourcesFitPlus"};
   plus.resources = {{"example.com/dongle", 20, reference::strategy::most},
@@ -115,7 +123,8 @@ TEST_CASE("the reference scores the gang bin-packing walk-through with 34, 56, 7
   std::vector<std::int64_t> scores;
   std::vector<row_t> nodes;
   for (int i = 0; i < 5; ++i) {
-    const pod_id pod = made.add(a_pod{"p" + std::to_string(i)}.cpu_milli(40).memory("40Mi").resource("example.com/dongle", "2"));
+    const pod_id pod =
+        made.add(a_pod{"p" + std::to_string(i)}.cpu_milli(40).memory("40Mi").resource("example.com/dongle", "2"));
     const reference::outlook seen = reference::look(made.world, pod, with);
     const row_t node = reference::choose_among(made.world, seen, with, 0);
     scores.push_back(seen.nodes.at(node).lines.back().normalized);
@@ -133,7 +142,8 @@ TEST_CASE("the reference explains a rejection with kube-scheduler's sentence", "
   made.add(a_node{"c"}.cpu(8).unschedulable());
   const pod_id pod = made.add(a_pod{"p"}.cpu(2).memory("2Gi"));
   const reference::outlook seen = reference::look(made.world, pod, kube_default(tie_rule::lowest_row));
-  CHECK(seen.summary == "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, 2 Insufficient memory.");
+  CHECK(seen.summary ==
+        "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, 2 Insufficient memory.");
 }
 
 TEST_CASE("the referee objects to a wrong node, a wrong turn and a pod that was forgotten", "[engine][reference]") {
@@ -150,7 +160,9 @@ TEST_CASE("the referee objects to a wrong node, a wrong turn and a pod that was 
   auto other = judge;
   CHECK(other.cycle({}, {{"bind", first, 0, score(first)}}, 0).value_or("") == "first is attempted before urgent");
   other = judge;
-  CHECK(other.cycle({}, {{"bind", urgent, 1, score(urgent)}}, 0).value_or("").starts_with("cycle of urgent: expected bind urgent@a"));
+  CHECK(other.cycle({}, {{"bind", urgent, 1, score(urgent)}}, 0)
+            .value_or("")
+            .starts_with("cycle of urgent: expected bind urgent@a"));
   CHECK_FALSE(judge.cycle({}, {{"bind", urgent, 0, score(urgent)}}, 0).has_value());
   CHECK(judge.at_rest({}).value_or("") == "first was never attempted, but the loop has ended");
 }

@@ -72,6 +72,14 @@ std::vector<pod_id> referee::in_stage(stage which) const {
   return all;
 }
 
+std::vector<pod_id> referee::undecided() const {
+  std::vector<pod_id> all;
+  for (const waiter& w : room_) {
+    if (!w.rejected && !may_go(w)) all.push_back(w.pod);
+  }
+  return all;
+}
+
 std::optional<instant> referee::next_deadline() const {
   std::optional<instant> next;
   const auto offer = [&](instant when) { next = next ? std::min(*next, when) : when; };
@@ -79,7 +87,8 @@ std::optional<instant> referee::next_deadline() const {
     if (!may_go(w)) offer(w.deadline);
   }
   for (const auto& [who, its] : queue_) {
-    if (its.in && its.standing == standing::timed && !its.touched && !gated(who) && !pending_of(who).empty()) offer(its.ready);
+    if (its.in && its.standing == standing::timed && !its.touched && !gated(who) && !pending_of(who).empty())
+      offer(its.ready);
   }
   return next;
 }
@@ -93,8 +102,10 @@ referee::entity referee::entity_of(const pod& of) const {
 
 std::vector<const pod*> referee::pending_of(const entity& who) const {
   std::vector<const pod*> all;
-  if (!who.group) all.push_back(&world_.pods.at(who.pod));
-  else all = world_.members(who.group);
+  if (!who.group)
+    all.push_back(&world_.pods.at(who.pod));
+  else
+    all = world_.members(who.group);
   std::erase_if(all, [&](const pod* p) { return !waits_for_room(*p); });
   return all;
 }
@@ -110,7 +121,8 @@ std::int64_t referee::priority_of(const group& of) const {
 // PrioritySort on entities: priority, time, arrival.
 referee::rank referee::rank_of(const entity& who) const {
   const item& its = queue_.at(who);
-  const std::int64_t priority = who.group ? priority_of(world_.groups.at(who.group)) : world_.pods.at(who.pod).priority();
+  const std::int64_t priority =
+      who.group ? priority_of(world_.groups.at(who.group)) : world_.pods.at(who.pod).priority();
   return {-priority, its.since, its.arrival};
 }
 
@@ -206,7 +218,8 @@ void referee::come_back(const entity& who, instant now, bool error) {
   if (!error) its.errors = 0;
   its.in = true;
   const std::size_t members = who.group ? pending_of(who).size() : 1;
-  const double longest = static_cast<double>(times_.max_backoff.count()) * std::sqrt(static_cast<double>(std::max<std::size_t>(1, members)));
+  const double longest = static_cast<double>(times_.max_backoff.count()) *
+                         std::sqrt(static_cast<double>(std::max<std::size_t>(1, members)));
   const double wanted = static_cast<double>(times_.initial_backoff.count()) *
                         std::pow(2.0, static_cast<int>(error ? its.errors : its.failures) - 1);
   its.since = now;
@@ -223,7 +236,8 @@ std::optional<std::string> referee::at_rest(instant now) {
     if (!its.in || pending_of(who).empty() || gated(who)) continue;
     const bool waits_it_out = its.error && its.ready > now;
     if (its.standing == standing::fresh) return name(who) + " was never attempted, but the loop has ended";
-    if (!waits_it_out && must_be_active(who, its, now)) return name(who) + " may be attempted again, but the loop has ended";
+    if (!waits_it_out && must_be_active(who, its, now))
+      return name(who) + " may be attempted again, but the loop has ended";
     if (!waits_it_out && fits(who)) return name(who) + " would fit, but the loop has ended";
   }
   return std::nullopt;
@@ -325,8 +339,10 @@ std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint6
   if (answer.stands) queue_[who].failures = 0;
   for (const auto& [pod, where] : answer.placed) said.push_back(settle(pod, where, now));
   for (const pod_id& pod : answer.left) said.push_back({"reject", pod});
-  if (answer.left.empty()) queue_[who].touched = false;
-  else come_back(who, now, false);
+  if (answer.left.empty())
+    queue_[who].touched = false;
+  else
+    come_back(who, now, false);
   return said;
 }
 
@@ -384,7 +400,8 @@ std::optional<std::string> referee::fail(pod_id id, const std::vector<verdict>& 
   const auto give_back = [&](pod_id pod) {
     std::erase_if(room_, [&](const waiter& w) { return w.pod == pod; });
     world_.release(pod);
-    if (const entity who = entity_of(world_.pods.at(pod)); !who.group) come_back(who, now_, true);
+    const entity who = entity_of(world_.pods.at(pod));
+    if (!who.group && !world_.pods.at(pod).terminating) come_back(who, now_, true);
   };
   const group* group = world_.group_of(world_.pods.at(id));
   give_back(id);
@@ -398,7 +415,8 @@ std::optional<std::string> referee::fail(pod_id id, const std::vector<verdict>& 
       }
     }
   }
-  if (const entity who = entity_of(world_.pods.at(id)); who.group) come_back(who, now_, true);
+  const bool returns = !world_.pods.at(id).terminating;
+  if (const entity who = entity_of(world_.pods.at(id)); who.group && returns) come_back(who, now_, true);
   return compare("fail of " + name(id), wanted, said);
 }
 

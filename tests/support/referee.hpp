@@ -59,6 +59,8 @@ class referee {
   /// Picks the last cycle had to number.
   [[nodiscard]] std::uint64_t picks() const noexcept { return picks_; }
   [[nodiscard]] std::vector<pod_id> in_stage(stage which) const;
+  /// Pods in the permit room on which nobody has said anything yet.
+  [[nodiscard]] std::vector<pod_id> undecided() const;
   /// The earliest time at which a wait or a backoff that nothing can shorten ends.
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
@@ -121,15 +123,16 @@ class referee {
   void send_back(pod_id id, instant now, std::vector<verdict>& said);
   [[nodiscard]] bool may_go(const waiter& w) const;
   void expire(instant now);
-  std::optional<std::string> compare(const std::string& what, const std::vector<verdict>& wanted, const std::vector<verdict>& said) const;
+  std::optional<std::string> compare(const std::string& what, const std::vector<verdict>& wanted,
+                                     const std::vector<verdict>& said) const;
 
   options rules_;
   timing times_;
   reference::world world_;
   std::map<entity, item> queue_;
   std::map<pod_id, bool> seen_;  ///< pods that have stood in the queue before
-  std::vector<waiter> room_;   ///< in order of reservation
-  std::vector<verdict> owed_;  ///< revocations the host has not heard of yet
+  std::vector<waiter> room_;     ///< in order of reservation
+  std::vector<verdict> owed_;    ///< revocations the host has not heard of yet
   std::uint64_t picks_ = 0;
   instant now_{};
 };

@@ -45,7 +45,8 @@ node_word filter_node(const world& in, const pod& what, row_t where, const optio
   const std::vector<const pod*> there = in.pods_on(where);
   std::vector<const pod*> expected = there;
   for (const auto& [id, other] : in.pods) {
-    const bool counts = other.stage == stage::pending && other.nominated == where && other.priority() >= what.priority();
+    const bool counts =
+        other.stage == stage::pending && other.nominated == where && other.priority() >= what.priority();
     if (counts && id != what.id) expected.push_back(&other);
   }
   if (expected.size() > there.size()) {
@@ -118,7 +119,8 @@ void world::put_node(node_id id, const node_spec& spec) {
 void world::drop_from_zone(row_t row) {
   const std::string zone = zone_of(nodes.at(row).spec);
   nodes.erase(row);
-  const bool used = std::any_of(nodes.begin(), nodes.end(), [&](const auto& n) { return zone_of(n.second.spec) == zone; });
+  const bool used =
+      std::any_of(nodes.begin(), nodes.end(), [&](const auto& n) { return zone_of(n.second.spec) == zone; });
   if (!used) zones.erase(zone);
 }
 

@@ -134,13 +134,13 @@ struct weighted_resource {
 struct plugin {
   std::string name;
   std::int64_t weight = 1;
-  reference::strategy strategy = reference::strategy::least;                   ///< NodeResourcesFit
-  std::vector<weighted_resource> resources = {{"cpu", 1}, {"memory", 1}};      ///< Fit, Balanced, FitPlus
-  std::vector<shape_point> shape = {};                                         ///< NodeResourcesFit, ratio
-  std::vector<std::string> ignored = {};                                       ///< NodeResourcesFit: ignoredResources
-  std::vector<std::string> ignored_groups = {};                                ///< NodeResourcesFit: ignoredResourceGroups
-  std::vector<std::string> scarce = {};                                        ///< ScarceResourceAvoidance
-  gangsched::node_affinity added = {};                                         ///< NodeAffinity: addedAffinity
+  reference::strategy strategy = reference::strategy::least;               ///< NodeResourcesFit
+  std::vector<weighted_resource> resources = {{"cpu", 1}, {"memory", 1}};  ///< Fit, Balanced, FitPlus
+  std::vector<shape_point> shape = {};                                     ///< NodeResourcesFit, ratio
+  std::vector<std::string> ignored = {};                                   ///< NodeResourcesFit: ignoredResources
+  std::vector<std::string> ignored_groups = {};                            ///< NodeResourcesFit: ignoredResourceGroups
+  std::vector<std::string> scarce = {};                                    ///< ScarceResourceAvoidance
+  gangsched::node_affinity added = {};                                     ///< NodeAffinity: addedAffinity
 
   using filter_rule = std::function<std::optional<rejection>(const world&, const pod&, row_t, const usage&)>;
   using score_rule = std::function<std::int64_t(const world&, const pod&, row_t, const usage&)>;

@@ -19,7 +19,8 @@ std::int64_t rounded_up(const std::string& resource, const quantity& amount) {
 }
 
 bool is_scalar(const std::string& name) {
-  return name.find('/') != std::string::npos || name.starts_with("hugepages-") || name.starts_with("attachable-volumes-");
+  return name.find('/') != std::string::npos || name.starts_with("hugepages-") ||
+         name.starts_with("attachable-volumes-");
 }
 bool is_extended(const std::string& name) {
   return name.find('/') != std::string::npos && name.find("kubernetes.io/") == std::string::npos &&
@@ -42,10 +43,12 @@ void raise(exact_sums& to, const exact_sums& other) {
   for (const auto& [name, amount] : other) to[name] = std::max(to[name], amount);
 }
 
-bool is_pod_level(const std::string& name) { return name == "cpu" || name == "memory" || name.starts_with("hugepages-"); }
+bool is_pod_level(const std::string& name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
 bool has_pod_level(const pod_spec& spec) {
-  return spec.resources &&
-         std::any_of(spec.resources->begin(), spec.resources->end(), [](const auto& r) { return is_pod_level(r.first); });
+  return spec.resources && std::any_of(spec.resources->begin(), spec.resources->end(),
+                                       [](const auto& r) { return is_pod_level(r.first); });
 }
 
 // 3.1, PodRequests.
@@ -143,7 +146,8 @@ std::optional<rejection> fit(const plugin& rule, const world& in, const pod& wha
   const amounts& allocatable = in.nodes.at(where).allocatable;
   std::vector<std::string> reasons;
   bool too_small = false;
-  if (static_cast<std::int64_t>(used.pods.size()) + 1 > amount_of(allocatable, "pods")) reasons.push_back("Too many pods");
+  if (static_cast<std::int64_t>(used.pods.size()) + 1 > amount_of(allocatable, "pods"))
+    reasons.push_back("Too many pods");
   for (const auto& [name, want] : what.wants.filter) {
     if (name == "pods") continue;
     const std::string group = name.substr(0, name.find('/'));
@@ -168,7 +172,8 @@ std::int64_t shaped(const std::vector<shape_point>& shape, std::int64_t x) {
     const std::int64_t here = shape[k].score * 10;
     if (k == 0) return here;
     const std::int64_t before = shape[k - 1].score * 10;
-    return before + (here - before) * (x - shape[k - 1].utilization) / (shape[k].utilization - shape[k - 1].utilization);
+    return before +
+           (here - before) * (x - shape[k - 1].utilization) / (shape[k].utilization - shape[k - 1].utilization);
   }
   return shape.back().score * 10;
 }
@@ -210,7 +215,8 @@ std::int64_t fit_score(const plugin& rule, const amounts& allocatable, const pod
 }
 
 // 3.5
-std::int64_t balance(const plugin& rule, const amounts& allocatable, const pod& what, const usage& used, bool with_pod) {
+std::int64_t balance(const plugin& rule, const amounts& allocatable, const pod& what, const usage& used,
+                     bool with_pod) {
   std::vector<double> fractions;
   for (const weighted_resource& r : rule.resources) {
     const std::int64_t capacity = amount_of(allocatable, r.name);
@@ -258,8 +264,10 @@ void normalize(std::vector<std::int64_t>& scores, bool reverse) {
   std::int64_t most = 0;
   for (const std::int64_t s : scores) most = std::max(most, s);
   for (std::int64_t& s : scores) {
-    if (most == 0) s = reverse ? 100 : s;
-    else s = reverse ? 100 - 100 * s / most : 100 * s / most;
+    if (most == 0)
+      s = reverse ? 100 : s;
+    else
+      s = reverse ? 100 - 100 * s / most : 100 * s / most;
   }
 }
 
@@ -288,8 +296,8 @@ asks asks_of(const pod_spec& spec) {
   made.score = integers(pod_requests(spec, false, true, true));
   // Conformance README, "fit": with pod-level requests a default is only for what nobody names.
   const bool pod_level = has_pod_level(spec);
-  const amounts placed = integers(pod_requests(spec, true, !pod_level || !requests.contains("cpu"),
-                                               !pod_level || !requests.contains("memory")));
+  const amounts placed = integers(
+      pod_requests(spec, true, !pod_level || !requests.contains("cpu"), !pod_level || !requests.contains("memory")));
   made.placed_cpu = amount_of(placed, "cpu");
   made.placed_memory = amount_of(placed, "memory");
   return made;
@@ -300,7 +308,8 @@ bool tolerates(const gangsched::toleration& one, const gangsched::taint& taint) 
          (one.op == gangsched::toleration_operator::exists || one.value == taint.value);
 }
 static bool tolerated(const pod_spec& pod, const gangsched::taint& taint) {
-  return std::any_of(pod.tolerations.begin(), pod.tolerations.end(), [&](const auto& one) { return tolerates(one, taint); });
+  return std::any_of(pod.tolerations.begin(), pod.tolerations.end(),
+                     [&](const auto& one) { return tolerates(one, taint); });
 }
 
 bool matches(const gangsched::node_selector_term& term, const node_spec& node) {
@@ -332,8 +341,10 @@ std::optional<std::vector<std::string>> narrowed_to(const pod_spec& pod) {
     for (const auto& field : term.match_fields) {
       if (field.key != "metadata.name" || field.op != gangsched::selector_operator::in) continue;
       const std::set<std::string> own{field.values.begin(), field.values.end()};
-      if (!names) names = own;
-      else std::erase_if(*names, [&](const std::string& name) { return !own.contains(name); });
+      if (!names)
+        names = own;
+      else
+        std::erase_if(*names, [&](const std::string& name) { return !own.contains(name); });
     }
     if (!names) return std::nullopt;
     all.insert(names->begin(), names->end());
@@ -341,7 +352,8 @@ std::optional<std::vector<std::string>> narrowed_to(const pod_spec& pod) {
   return std::vector<std::string>{all.begin(), all.end()};
 }
 
-std::optional<rejection> filtered(const plugin& rule, const world& in, const pod& what, row_t where, const usage& used) {
+std::optional<rejection> filtered(const plugin& rule, const world& in, const pod& what, row_t where,
+                                  const usage& used) {
   const node_spec& node = in.nodes.at(where).spec;
   const auto unresolvable = [](const char* why) { return rejection{code::unresolvable, {why}}; };
   if (rule.filter) return rule.filter(in, what, where, used);
@@ -369,7 +381,8 @@ std::optional<rejection> filtered(const plugin& rule, const world& in, const pod
     for (const auto& mine : host_ports(what.spec)) {
       for (const pod* other : used.pods) {
         for (const auto& theirs : host_ports(other->spec)) {
-          const bool same_address = mine.host_ip == theirs.host_ip || mine.host_ip == "0.0.0.0" || theirs.host_ip == "0.0.0.0";
+          const bool same_address =
+              mine.host_ip == theirs.host_ip || mine.host_ip == "0.0.0.0" || theirs.host_ip == "0.0.0.0";
           if (mine.host_port == theirs.host_port && mine.protocol == theirs.protocol && same_address) {
             return rejection{code::unschedulable, {"node(s) didn't have free ports for the requested pod ports"}};
           }
@@ -382,8 +395,8 @@ std::optional<rejection> filtered(const plugin& rule, const world& in, const pod
   return std::nullopt;
 }
 
-std::optional<raw_and_normal> scored(const plugin& rule, const world& in, const pod& what, const std::vector<row_t>& nodes,
-                                     const std::vector<usage>& used) {
+std::optional<raw_and_normal> scored(const plugin& rule, const world& in, const pod& what,
+                                     const std::vector<row_t>& nodes, const std::vector<usage>& used) {
   raw_and_normal made;
   const auto each = [&](auto&& score) {
     for (std::size_t i = 0; i < nodes.size(); ++i) made.raw.push_back(score(in.nodes.at(nodes[i]), used[i]));

@@ -34,7 +34,7 @@ class GANGSCHED_API class_index {
   void forget() noexcept { built_ = false; }
 
  private:
-  static constexpr std::uint16_t max_groups = 512;
+  static constexpr std::uint32_t max_groups = 512;
   struct touched {
     std::uint64_t position;
     row_t row;
@@ -53,6 +53,7 @@ class GANGSCHED_API class_index {
   engine_statistics* statistics_;
   row_scores rows_;
   row_t row_count_ = 0;
+  std::uint32_t live_groups_ = 0;  // when it was built
   bucket_links links_;
   std::vector<buckets> groups_;
   std::vector<std::uint32_t> counts_;

@@ -60,6 +60,7 @@ class GANGSCHED_API picker {
   row_t break_scan_tie(std::int64_t best, std::uint64_t decision);
   [[nodiscard]] bool skipped(const planned& hook) const noexcept;
   void check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result);
+  void number_keys();
   status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
   status broken(const class_plan& plan, const row_scores& rows);
 
@@ -81,7 +82,8 @@ class GANGSCHED_API picker {
   std::vector<std::uint8_t> populated_;     // by group: some candidate is in it
   std::vector<std::uint8_t> open_;          // by group: and no keyed filter rejects it
   std::vector<std::int64_t> offset_;        // by group: weighted keyed scores
-  std::vector<std::uint16_t> slot_;         // by group or candidate: its distinct key
+  std::vector<std::int64_t> keys_;          // of groups or candidates
+  std::vector<std::uint32_t> slot_;         // by place in `keys_`: which of `distinct_` it is
   std::vector<filtered_group> filtered_;
   std::vector<scored_group> scored_;
   std::vector<std::int64_t> distinct_;
