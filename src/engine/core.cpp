@@ -70,10 +70,11 @@ GANGSCHED_INLINE std::int32_t core::group_priority(row_t group) const {
 }
 
 /// An active entity takes its new place.
-GANGSCHED_INLINE void core::set_priority(entity e, std::int32_t priority) {
+GANGSCHED_INLINE void core::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
-  if (item.priority == priority) return;
+  if (item.priority == priority && item.arrival == arrival) return;
   item.priority = priority;
+  item.arrival = arrival;
   if (item.where == place::active) {
     queue_.take_out(e);
     queue_.activate(e);
@@ -82,6 +83,7 @@ GANGSCHED_INLINE void core::set_priority(entity e, std::int32_t priority) {
 
 GANGSCHED_INLINE void core::gate_or_activate(entity e) {
   if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) queue_.gate(e);
+  else if (queue_.item(e).where == place::gated) queue_.ungate(e, now_);
   else queue_.activate(e);
 }
 
@@ -96,15 +98,16 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     item = {};
     item.ticket = ticket + 1;
   }
-  if (item.where == place::none) {
-    if (fresh) item.since = now_;
-    item.arrival = state_->pods.arrival[pod];
-  }
+  const bool enters = item.where == place::none;
+  if (enters && (fresh || e.group)) item.since = now_;
+  if (enters) item.ready = now_;
+  // A group came with the first of its members that wait.
+  std::uint64_t arrival = state_->pods.arrival[pod];
+  if (e.group && !enters) arrival = std::min(arrival, item.arrival);
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
-  if (!e.group) set_priority(e, own);
-  else if (item.where == place::none || !fresh) set_priority(e, group_priority(e.row));
-  else if (!state_->groups.record[e.row]->spec.priority) set_priority(e, std::max(item.priority, own));
-  if (e.group) stood_in_[pod] = e.row;
+  if (!e.group) set_order(e, own, arrival);
+  else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);
+  else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
   switch (item.where) {
     case place::none:
     case place::gated: gate_or_activate(e); break;
@@ -129,25 +132,50 @@ GANGSCHED_INLINE void core::leave(row_t pod) {
   pass_on(pod);
 }
 
-/// One of its members waits no more: without any it leaves the queue, and the one that kept it gated may be gone.
-GANGSCHED_INLINE void core::member_left(row_t group) {
+/// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
+GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
+  const auto ask = [&](entity e) {
+    const queue_item* item = queue_.find(e);
+    if (item == nullptr || item->where == place::none || item->where == place::gated) return;
+    if (!(e.group ? group_rejected(e.row) : pod_rejected(e.row))) return;
+    queue_.gate(e);
+    if (!e.group) pass_on(e.row);
+  };
+  if (cycles_as_group(group)) return ask({group, true});
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) ask({pod, false});
+}
+
+/// A member waits for a node from here on in the log, whatever became of it later.
+GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
+  count_out(pod);
+  if (group == no_row) return;
+  if (members_waiting_.size() <= group) members_waiting_.resize(group + 1);
+  ++members_waiting_[group];
+  waits_in_[pod] = group;
+}
+
+/// It waits no more. A group of which nobody waits leaves the queue, and the member that kept it gated may be gone.
+GANGSCHED_INLINE void core::count_out(row_t pod) {
+  const row_t group = std::exchange(waits_in_[pod], no_row);
+  if (group == no_row) return;
   const entity e{group, true};
-  const queue_item* item = queue_.find(e);
-  if (item == nullptr || item->where == place::none) return;
-  const pod_table& pods = state_->pods;
-  row_t pod = state_->groups.first[group];
-  while (pod != no_row && (pods.state[pod] != pod_state::pending || pods.terminating[pod])) pod = pods.next_in_group[pod];
-  if (pod == no_row) queue_.take_out(e);
-  else if (item->where == place::gated) gate_or_activate(e);
+  if (--members_waiting_[group] == 0) queue_.take_out(e);
+  else if (state_->groups.alive(group) && queue_.item(e).where == place::gated) gate_or_activate(e);
 }
 
 GANGSCHED_INLINE void core::start_over() {
   cursor_ = {state_->log.committed_end(), state_->log.truncations()};
+  own_from_ = own_to_ = cursor_.position;
   parked_.clear();
   parked_groups_.clear();
   hushed_.clear();
+  ask_again_.clear();
+  for (const waiting& one : room_) {
+    if (stands(one) && state_->pods.group[one.pod.row] != no_row) ask_again_.push_back(state_->pods.group[one.pod.row]);
+  }
   waits_.resize(state_->pods.rows.count());
-  stood_in_.assign(state_->pods.rows.count(), no_row);
+  waits_in_.assign(state_->pods.rows.count(), no_row);
+  members_waiting_.assign(state_->groups.rows.count(), 0);
   calls_.assign(state_->pods.rows.count(), {});
   for (auto it = uses_.begin(); it != uses_.end();) {
     const row_t pod = it->first.row;
@@ -163,8 +191,12 @@ GANGSCHED_INLINE void core::start_over() {
   }
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
-    if (state_->pods.alive(pod) && state_->pods.state[pod] == pod_state::pending) pending.push_back(pod);
-    else queue_.take_out({pod, false});
+    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending) {
+      queue_.take_out({pod, false});
+      continue;
+    }
+    pending.push_back(pod);
+    if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
   }
   std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
   for (const row_t pod : pending) {
@@ -179,15 +211,25 @@ GANGSCHED_INLINE void core::absorb() {
   // In the middle of somebody's trial the tables show what may never have been.
   if (state_->undo.recording()) return;
   const change_log& log = state_->log;
+  if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
+    waits_.resize(std::max(pods, 2 * waits_.size()));
+    calls_.resize(waits_.size());
+    waits_in_.resize(waits_.size(), no_row);
+  }
   if (epoch_ != state_->classes.epoch()) rekey_parked();
   while (cursor_.position < log.committed_end()) {
     if (log.begin() > cursor_.position) return start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
-    absorb(record, position);
+    if (position >= own_from_ && position < own_to_) wake_by(record, position);
+    else absorb(record, position);
   }
   hushed_.clear();
+  own_from_ = own_to_ = cursor_.position;
 }
+
+/// What the log says since the last absorb is the engine's doing: queue and counts know it already, others may be helped by it.
+GANGSCHED_INLINE void core::own() { own_to_ = state_->log.committed_end(); }
 
 GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
   if (pod < waits_.size()) waits_[pod] = 0;
@@ -203,10 +245,10 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
   const row_t row = record.row;
   switch (record.kind) {
     case change_kind::pod_added:
-      if (waits_.size() <= row) waits_.resize(std::max<std::size_t>(row + 1, waits_.size() * 2));
-      if (calls_.size() <= row) calls_.resize(waits_.size()), stood_in_.resize(waits_.size(), no_row);
       queue_.take_out({row, false});
-      if (pods.alive(row)) enqueue(row, true);
+      if (!pods.alive(row)) break;
+      if (record.after == no_row && !pods.terminating[row]) count_waiting(row, pods.group[row]);
+      enqueue(row, true);
       break;
     case change_kind::pod_updated:
     case change_kind::pod_gated:
@@ -222,34 +264,36 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       const bool reused = pods.alive(row);
       for (auto it = notes_.lower_bound({row, 0}); it != notes_.end() && it->first.row == row;) it = notes_.erase(it);
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
-      if (const row_t group = std::exchange(stood_in_[row], no_row); group != no_row) member_left(group);
+      count_out(row);
+      const row_t group = record.after;
+      if (group != no_row && state_->groups.alive(group) && state_->groups.members[group] < state_->groups.min_count(group)) {
+        ask_gate_again(group);
+      }
       break;
     }
     case change_kind::pod_terminating:
-      if (pods.alive(row) && pods.state[row] == pod_state::pending) {
-        leave(row);
-        if (stood_in_[row] != no_row) member_left(stood_in_[row]);
-      }
+      if (pods.alive(row) && pods.state[row] == pod_state::pending) leave(row);
+      count_out(row);
       break;
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
-      if (pods.alive(row) && pods.state[row] != pod_state::pending) {
-        leave(row);
-        const row_t group = stood_in_[row];
-        if (group != no_row && state_->groups.members[group] == state_->groups.assumed[group] + state_->groups.bound[group]) {
-          member_left(group);
-        }
-      }
+      if (pods.alive(row) && pods.state[row] != pod_state::pending) leave(row);
+      count_out(row);
       break;
     case change_kind::pod_released:
-      // The engine's own releases have given everything back and queued the pod already.
       if (!pods.alive(row)) break;
-      if (uses_.contains({row, pods.rows.generation(row)}) || pods.state[row] != pod_state::pending) {
-        host_released(row, pods.rows.generation(row));
-      }
-      if (pods.state[row] == pod_state::pending && queue_.item(entity_of(row)).where == place::none) {
-        host_released(row, pods.rows.generation(row));
-        enqueue(row, false);
+      host_released(row, pods.rows.generation(row));
+      if (pods.state[row] == pod_state::pending) {
+        if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
+        const entity e = entity_of(row);
+        const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
+                                                   [&](const parked_group& one) { return one.group == e.row; });
+        const queue_item& item = queue_.item(e);
+        if (parked || item.where == place::none || item.where == place::active) {
+          enqueue(row, false);
+        } else if (e.group) {
+          set_order(e, item.priority, std::min(item.arrival, pods.arrival[row]));
+        }
       }
       break;
     case change_kind::group_added: {
@@ -263,32 +307,45 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::group_removed: queue_.take_out({row, true}); break;
     case change_kind::group_updated: {
       if (!state_->groups.alive(row)) break;
-      if (cycles_as_group(row)) set_priority({row, true}, group_priority(row));
+      if (cycles_as_group(row)) set_order({row, true}, group_priority(row), queue_.item({row, true}).arrival);
       for (row_t pod = state_->groups.first[row]; pod != no_row; pod = pods.next_in_group[pod]) {
-        if (pods.state[pod] != pod_state::pending) continue;
+        if (pods.state[pod] != pod_state::pending || pods.terminating[pod]) continue;
         const queue_item* item = queue_.find(entity_of(pod));
         const bool gated = item != nullptr && item->where == place::gated;
         if (gated || record.after < record.before) enqueue(pod, false);
         if (cycles_as_group(row)) break;
       }
+      if (record.after > record.before) ask_gate_again(row);
+      else if (record.after < record.before) ask_again_.push_back(row);
       break;
     }
     default: break;
   }
-  // Siblings wait for a quorum: a member that came may have completed it.
-  const bool member_came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
-  if (member_came && pods.alive(row) && pods.group[row] != no_row && !cycles_as_group(pods.group[row])) {
-    const queue_item* own = queue_.find({row, false});
-    if (own == nullptr || own->where != place::gated || !pods.record[row]->gates.empty()) {
-      const row_t group = pods.group[row];
-      for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-        const queue_item* item = queue_.find({pod, false});
-        if (pod != row && item != nullptr && item->where == place::gated) enqueue(pod, false);
-      }
-    }
+  if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
+  wake_by(record, position);
+}
+
+/// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of
+/// its group one fewer to place, and may be the one that others in the permit room wait for.
+GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
+  const pod_table& pods = state_->pods;
+  const bool came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
+  const bool placed = pods.state[record.row] != pod_state::pending &&
+                      (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
+  if (placed) ask_again_.push_back(group);
+  if (cycles_as_group(group)) {
+    const entity e{group, true};
+    if (came && queue_.item(e).where == place::gated) gate_or_activate(e);
+    else if (placed) queue_.wake(e, now_);
+    return;
   }
-  const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
-  if (std::none_of(hushed_.begin(), hushed_.end(), covers)) wake_by(record, position);
+  if (!came) return;
+  const queue_item* own = queue_.find({record.row, false});
+  if (own != nullptr && own->where == place::gated && pods.record[record.row]->gates.empty()) return;
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
+    const queue_item* item = queue_.find({pod, false});
+    if (pod != record.row && item != nullptr && item->where == place::gated) enqueue(pod, false);
+  }
 }
 
 GANGSCHED_INLINE std::optional<instant> core::next_time(bool catch_up) {
@@ -347,7 +404,7 @@ GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant s
     return;
   }
   --item.failures;  // retry_later counts this one
-  queue_.retry_later(e, since, 1, false);
+  queue_.retry_later(e, since, 1, false, false);
 }
 
 GANGSCHED_INLINE std::optional<std::string> core::difference() { return picker_.difference(); }
@@ -375,14 +432,15 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   broken_ = nullptr;
   absorb();
   expire_waits();
-  decisions_.swap(later_);
+  own();
   absorb();
   queue_.advance(now);
   while (const std::optional<entity> next = queue_.pop()) {
-    if (run(*next)) {
-      ++statistics_.cycles;
-      return true;
-    }
+    const bool worked = run(*next);
+    own();
+    if (!worked) continue;
+    ++statistics_.cycles;
+    return true;
   }
   return !decisions_.empty();
 }

@@ -96,7 +96,8 @@ GANGSCHED_INLINE void core::discard_members() {
   placed_.clear();
 }
 
-GANGSCHED_INLINE void core::run_group(row_t group) {
+/// In the order in which they are tried: by priority, then age.
+GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
   const pod_table& pods = state_->pods;
   std::vector<row_t> members;
   bool sorted = true;
@@ -106,20 +107,25 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     sorted = sorted && (members.empty() || priority(members.back()) >= priority(pod));
     members.push_back(pod);
   }
-  if (members.empty()) return;
   if (!sorted) {
     std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) {
       return state_->classes[pods.cls[a]].priority > state_->classes[pods.cls[b]].priority;
     });
   }
+  return members;
+}
+
+/// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
+GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::vector<row_t>& members) {
+  const pod_table& pods = state_->pods;
   group_outcome outcome;
   for (const std::uint16_t index : table_.at(point::group_pre_filter)) {
     const plugin_entry& plugin = table_.plugins[index];
     outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
-    if (!outcome.verdict.ok()) return reject_group(group, members, outcome);
+    if (!outcome.verdict.ok()) return outcome;
   }
   const std::vector<placement> where = placements(group, outcome.verdict);
-  if (!outcome.verdict.ok()) return reject_group(group, members, outcome);
+  if (!outcome.verdict.ok()) return outcome;
 
   // Each placement is tried and discarded, except that the only one need not be. Picks are numbered from the same start, so that the
   // best one comes out again exactly.
@@ -176,11 +182,23 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
       discard_members();
     }
   }
+  return outcome;
+}
+
+GANGSCHED_INLINE void core::run_group(row_t group) {
+  const pod_table& pods = state_->pods;
+  const std::vector<row_t> members = pending_members(group);
+  if (members.empty()) return;
+  group_outcome outcome = place_group(group, members);
+  const auto failed = [&] { return !outcome.verdict.ok() && outcome.verdict.code != code::error; };
+  if (failed() && take_back_holdings(group, {group, true})) outcome = place_group(group, members);
   if (!outcome.verdict.ok()) return reject_group(group, members, outcome);
+  queue_.item({group, true}).failures = 0;
 
   const std::vector<member_place> placed = std::move(placed_);
   placed_.clear();
   for (const member_place& one : placed) {
+    count_out(one.pod);
     if (!one.uses.empty()) uses_[{one.pod, pods.rows.generation(one.pod)}] = one.uses;
   }
   for (const member_place& one : placed) {
@@ -194,9 +212,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     left = true;
     decide(decision_kind::reject, pod).code = code::unschedulable;
   }
-  if (!left) return;
-  queue_.item({group, true}).failures = 0;
-  park_group(group, outcome.rejectors);
+  if (left) park_group(group, outcome.rejectors);
 }
 
 GANGSCHED_INLINE void core::reject_group(row_t group, const std::vector<row_t>& members, const group_outcome& why) {
@@ -212,7 +228,7 @@ GANGSCHED_INLINE void core::reject_group(row_t group, const std::vector<row_t>& 
     said.code = why.verdict.code;
     said.reason = why.verdict.reason;
   }
-  if (error) retry_group(group, true);
+  if (error) retry_group(group, true, true);
   else park_group(group, why.rejectors, why.verdict.reason);
 }
 

@@ -6,7 +6,7 @@ namespace gangsched::engine {
 
 GANGSCHED_INLINE picker::picker(cluster_state& state, const kernel_table& table, const scheduler_options& options,
                                 engine_statistics& statistics)
-    : state_(&state), table_(&table), options_(options), statistics_(&statistics), order_(state) {}
+    : state_(&state), table_(&table), options_(options), statistics_(&statistics) {}
 
 GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
   if (plans_.size() <= cls) plans_.resize(state_->classes.size());

@@ -77,7 +77,10 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
     return;
   }
   const bool error = found.said.code == code::error;
-  if (!error && take_back_holdings(pod)) return;
+  if (!error && take_back_holdings(state_->pods.group[pod], {pod, false})) {
+    found = picker_.pick(pod);
+    if (found.node != no_row) return place(pod, found);
+  }
   if (error || !make_room(pod)) reject_pod(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself.
   const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
@@ -112,6 +115,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
     hush(from);  // columns that reserve hooks count up help nobody
     if (!uses.empty()) uses_[{pod, state_->pods.rows.generation(pod)}] = std::move(uses);
   }
+  count_out(pod);
   ask_permit(pod, where.score);
   pass_on(pod);
 }
@@ -157,6 +161,7 @@ GANGSCHED_INLINE void core::release(row_t pod) {
   }
   waits_[pod] = 0;
   state_->release(pod);
+  if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
 }
 
 GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
@@ -170,7 +175,7 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   said.reason = why.said.reason;
   const entity e = entity_of(pod);
   if (e.group) return;  // a member: its group decides when it comes back
-  if (error) queue_.retry_later(e, now_, 1, true);
+  if (error) queue_.retry_later(e, now_, 1, true, true);
   else park(pod, why.rejectors);
 }
 
@@ -202,32 +207,30 @@ GANGSCHED_INLINE void core::evict(pod_id victim) {
   else if (state_->pods.state[victim.row] == pod_state::assumed) send_back(victim.row, "preempted before it ran", false);
 }
 
-/// Order among gangs that hold nodes while incomplete: higher priority first, then the older. Lower is first.
-GANGSCHED_INLINE std::int64_t core::holder_rank(row_t group) const {
-  // 2^31 priorities above 2^32 arrivals: total, and stable while the group lives.
-  const std::int64_t priority = group_priority(group);
-  return -priority * (std::int64_t{1} << 32) + static_cast<std::int64_t>(state_->groups.arrival[group] & 0xffffffffu);
+/// Order among incomplete gangs: first those with running members, which cannot give their room back; then priority; then age.
+GANGSCHED_INLINE core::holder_rank core::rank_of(row_t group) const {
+  return {state_->groups.bound[group] == 0, -std::int64_t{group_priority(group)}, state_->groups.arrival[group]};
 }
 
-/// A member of an incomplete gang in permit mode finds no node: a younger incomplete gang gives its waiting members' nodes back if
-/// that makes room. First each younger gang alone, youngest first; then all of them together, youngest first, until it fits.
-GANGSCHED_INLINE bool core::take_back_holdings(row_t pod) {
-  const row_t own = state_->pods.group[pod];
-  if (options_.holds == hold_rule::timers_only || own == no_row || cycles_as_group(own) || room_.empty()) return false;
+GANGSCHED_INLINE bool core::incomplete(row_t group) const noexcept {
   const group_table& groups = state_->groups;
-  if (groups.assumed[own] + groups.bound[own] >= groups.min_count(own)) return false;
-  std::vector<std::pair<std::int64_t, row_t>> younger;
+  return group != no_row && groups.assumed[group] + groups.bound[group] < groups.min_count(group);
+}
+
+/// An incomplete gang finds no node for a member, or, tried as one, for its minimum: an incomplete gang after it gives its waiting
+/// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
+GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
+  if (options_.holds == hold_rule::timers_only || room_.empty() || !incomplete(own)) return false;
+  std::vector<std::pair<holder_rank, row_t>> later;
   for (const waiting& one : room_) {
-    if (!stands(one)) continue;
     const row_t group = state_->pods.group[one.pod.row];
-    if (group == no_row || group == own || cycles_as_group(group)) continue;
-    if (groups.assumed[group] + groups.bound[group] >= groups.min_count(group)) continue;
-    const std::pair<std::int64_t, row_t> candidate{holder_rank(group), group};
-    if (candidate.first > holder_rank(own) && std::find(younger.begin(), younger.end(), candidate) == younger.end()) {
-      younger.push_back(candidate);
+    if (!stands(one) || group == own || !incomplete(group)) continue;
+    const std::pair candidate{rank_of(group), group};
+    if (candidate.first > rank_of(own) && std::find(later.begin(), later.end(), candidate) == later.end()) {
+      later.push_back(candidate);
     }
   }
-  std::sort(younger.rbegin(), younger.rend());
+  std::sort(later.rbegin(), later.rend());
   const auto holders = [&](row_t group) {
     std::vector<row_t> held;
     for (const waiting& one : room_) {
@@ -240,54 +243,51 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t pod) {
     for (const row_t group : gangs) {
       for (const row_t held : holders(group)) state_->release(held);
     }
-    return picker_.pick(pod).node != no_row;
+    if (!e.group) return picker_.pick(e.row).node != no_row;
+    const bool fits = place_group(e.row, pending_members(e.row)).verdict.ok();
+    discard_members();
+    return fits;
   };
   std::vector<row_t> giving;
-  for (const auto& [rank, group] : younger) {
-    if (would_fit({&group, 1})) {
-      giving = {group};
-      break;
-    }
+  for (const auto& [rank, group] : later) {
+    if (!giving.empty()) break;
+    if (would_fit({&group, 1})) giving = {group};
   }
-  if (giving.empty()) {
-    for (const auto& [rank, group] : younger) {
-      giving.push_back(group);
-      if (giving.size() > 1 && would_fit(giving)) break;
-      if (giving.size() == younger.size()) return false;
-    }
+  for (std::size_t count = 2; giving.empty() && count <= later.size(); ++count) {
+    std::vector<row_t> together;
+    for (std::size_t i = 0; i < count; ++i) together.push_back(later[i].second);
+    if (would_fit(together)) giving = std::move(together);
   }
-  if (giving.empty()) return false;
   for (const row_t group : giving) {
     for (const row_t held : holders(group)) send_back(held, "its node was taken back for an older gang", false);
   }
-  const picked found = picker_.pick(pod);
-  if (found.node == no_row) return false;
-  place(pod, found);
-  return true;
+  return !giving.empty();
 }
 
-/// An incomplete gang has taken room: one rejected member of every older incomplete one may take it back (it would not hear of the
-/// room otherwise, because reservations wake nobody).
+/// An incomplete gang has taken room: one rejected member of every incomplete one before it may take it back (it would not hear of
+/// the room otherwise, because reservations wake nobody).
 GANGSCHED_INLINE void core::call_older_holders(row_t own) {
-  if (options_.holds == hold_rule::timers_only || own == no_row || cycles_as_group(own)) return;
-  const group_table& groups = state_->groups;
-  if (groups.assumed[own] + groups.bound[own] >= groups.min_count(own)) return;
-  std::vector<row_t> called, members;
-  for (auto& [cls, line] : parked_) {
+  if (options_.holds == hold_rule::timers_only || !incomplete(own)) return;
+  std::vector<row_t> called;
+  const auto is_called = [&](row_t group) {
+    if (group == own || !incomplete(group) || !(rank_of(group) < rank_of(own))) return false;
+    if (std::find(called.begin(), called.end(), group) != called.end()) return false;
+    called.push_back(group);
+    return true;
+  };
+  std::vector<entity> wanted;
+  for (const auto& [cls, line] : parked_) {
     for (std::size_t i = line.front; i < line.pods.size(); ++i) {
-      if (!stands(line.pods[i])) continue;
       const row_t pod = line.pods[i].pod;
-      const row_t group = state_->pods.group[pod];
-      if (group == no_row || group == own || cycles_as_group(group)) continue;
-      if (groups.assumed[group] + groups.bound[group] >= groups.min_count(group)) continue;
-      if (holder_rank(group) >= holder_rank(own) || std::find(called.begin(), called.end(), group) != called.end()) continue;
-      called.push_back(group);
-      members.push_back(pod);
+      if (stands(line.pods[i]) && is_called(state_->pods.group[pod])) wanted.push_back({pod, false});
     }
   }
-  for (const row_t pod : members) {
+  for (const parked_group& one : parked_groups_) {
+    if (state_->groups.alive(one.group) && is_called(one.group)) wanted.push_back({one.group, true});
+  }
+  for (const entity& e : wanted) {
     ++statistics_.wake_ups;
-    queue_.wake({pod, false}, now_);
+    queue_.wake(e, now_);
   }
 }
 

@@ -87,6 +87,7 @@ GANGSCHED_INLINE instant queue::backoff(std::uint32_t count, std::size_t members
 
 GANGSCHED_INLINE void queue::park(entity e, instant now) {
   queue_item& it = item(e);
+  it.strict = false;
   ++it.failures;
   it.errors = 0;
   it.since = now;
@@ -95,8 +96,9 @@ GANGSCHED_INLINE void queue::park(entity e, instant now) {
   parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
 }
 
-GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t members, bool error) {
+GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t members, bool error, bool strict) {
   queue_item& it = item(e);
+  it.strict = strict;
   if (error) ++it.errors;
   else ++it.failures, it.errors = 0;
   it.since = now;
@@ -112,13 +114,21 @@ GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t memb
 
 GANGSCHED_INLINE void queue::wake(entity e, instant now) {
   queue_item& it = item(e);
-  if (it.where != place::unschedulable && it.where != place::timed) return;
+  if (it.where == place::unschedulable || (it.where == place::timed && !it.strict)) wait_out(e, it, now);
+}
+
+GANGSCHED_INLINE void queue::ungate(entity e, instant now) {
+  queue_item& it = item(e);
+  if (it.where == place::gated) wait_out(e, it, now);
+}
+
+GANGSCHED_INLINE void queue::wait_out(entity e, queue_item& it, instant now) {
   if (it.ready <= now) {
     activate(e);
     return;
   }
-  move(e, it, place::backoff);
-  arm(backoff_, it.ready, e, it.ticket);
+  move(e, it, it.strict ? place::timed : place::backoff);
+  arm(it.strict ? timed_ : backoff_, it.ready, e, it.ticket);
 }
 
 GANGSCHED_INLINE void queue::take_out(entity e) {

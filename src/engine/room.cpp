@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "gangsched/engine/core.hpp"
 
@@ -117,11 +118,10 @@ GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error)
 }
 
 GANGSCHED_INLINE void core::expire_waits() {
-  if (room_.empty()) return;
-  sink_ = &later_;
+  ask_permit_again();
   for (waiting& one : room_) {
     const row_t pod = one.pod.row;
-    if (!stands(one) || one.plugins == 0) continue;
+    if (!stands(one)) continue;
     if (one.rejected != nullptr) {
       send_back(pod, one.rejected, false);
       continue;
@@ -133,18 +133,40 @@ GANGSCHED_INLINE void core::expire_waits() {
       }
     }
   }
-  sink_ = &decisions_;
+}
+
+/// A gang needs fewer than before, or others placed a member: hooks that hold its members back are asked once more. Their deadlines
+/// stay.
+GANGSCHED_INLINE void core::ask_permit_again() {
+  if (ask_again_.empty()) return;
+  const std::vector<row_t> groups = std::exchange(ask_again_, {});
+  const std::span<const std::uint16_t> order = table_.at(point::permit);
+  for (std::size_t at = 0; at < room_.size(); ++at) {
+    const row_t pod = room_[at].pod.row;
+    if (!stands(room_[at]) || room_[at].rejected != nullptr) continue;
+    if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) continue;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (((room_[at].plugins >> i) & 1u) == 0) continue;
+      const plugin_entry& plugin = table_.plugins[order[i]];
+      room_for_plugin room{*this, i};
+      const status said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room).verdict;
+      if (said.ok()) {
+        room_[at].plugins &= ~(std::uint64_t{1} << i);
+      } else if (said.code != code::wait) {
+        send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
+        break;
+      }
+    }
+  }
 }
 
 GANGSCHED_INLINE void core::permit(instant now) {
   now_ = now;
   failures_.clear();
+  decisions_.clear();
   absorb();
   expire_waits();
   queue_.advance(now);
-  decisions_.clear();
-  decisions_.swap(later_);
-  sink_ = &decisions_;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < room_.size(); ++i) {
     const row_t pod = room_[i].pod.row;
@@ -158,6 +180,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
     waits_[pod] = static_cast<std::uint32_t>(++kept);
   }
   room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
+  own();
   absorb();
 }
 
@@ -166,10 +189,7 @@ GANGSCHED_INLINE void core::allow(row_t pod) {
 }
 
 GANGSCHED_INLINE void core::reject(row_t pod) {
-  if (waiting* one = find_waiting(pod)) {
-    one->rejected = "rejected by the host";
-    if (one->plugins == 0) one->plugins = 1, one->deadline.assign(1, now_);
-  }
+  if (waiting* one = find_waiting(pod)) one->rejected = "rejected by the host";
 }
 
 GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
@@ -180,7 +200,9 @@ GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
 
 GANGSCHED_INLINE void core::confirm(row_t pod) {
   if (!notes_.empty()) note(pod, {});
+  absorb();
   state_->bind(pod);
+  own();
   if (const entity e = entity_of(pod); e.group) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
@@ -212,6 +234,7 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
     }
   }
   requeue(pod, true);
+  own();
   sink_ = &decisions_;
   return failures_.back();
 }

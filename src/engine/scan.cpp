@@ -106,7 +106,7 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
 GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t decision) {
   if (options_.ties == tie_rule::kube_heap) {
     heap_rows_.clear();
-    for (const row_t row : order_.rows()) {
+    for (const row_t row : state_->tree.rows()) {
       if (row < total_.size() && total_[row] >= 0) heap_rows_.push_back(row);
     }
     const std::size_t size = heap_rows_.size();

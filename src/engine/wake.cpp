@@ -44,24 +44,31 @@ GANGSCHED_INLINE void core::hush(std::uint64_t from) {
 GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
   if (state_->pods.terminating[pod]) return;
   const entity e = entity_of(pod);
-  if (e.group) retry_group(e.row, error);
-  else queue_.retry_later(e, now_, 1, error);
+  if (e.group) {
+    retry_group(e.row, error, true);
+  } else {
+    queue_.item(e).priority = state_->classes[state_->class_of(pod)].priority;  // may have changed while it had a node
+    queue_.retry_later(e, now_, 1, error, true);
+  }
+  if (e.group ? group_rejected(e.row) : pod_rejected(pod)) queue_.gate(e);  // so may what its gate looks at
 }
 
-GANGSCHED_INLINE void core::retry_group(row_t group, bool error) {
+GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
   const entity e{group, true};
   std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group == group; });  // its own release is no news to it
+  queue_item& item = queue_.item(e);
   std::size_t pending = 0;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    pending += state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] ? 1 : 0;
+    if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) continue;
+    ++pending;
+    item.arrival = std::min(item.arrival, state_->pods.arrival[pod]);
   }
   if (pending == 0) return queue_.take_out(e);
-  queue_item& item = queue_.item(e);
   item.priority = group_priority(group);
   // Members that fail together are one failure.
   const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == now_;
   if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
-  queue_.retry_later(e, now_, pending, error);
+  queue_.retry_later(e, now_, pending, error, strict);
 }
 
 GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
@@ -77,7 +84,7 @@ GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
 
 /// After its time, or earlier when a change can help one of its members.
 GANGSCHED_INLINE void core::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
-  retry_group(group, false);
+  retry_group(group, false, false);
   parked_group entry{group, {}, rejectors, state_->log.end(), reason};
   collect_classes(entry);
   parked_groups_.push_back(std::move(entry));
@@ -168,6 +175,8 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
 }
 
 GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position) {
+  const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
+  if (std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
   // Assumptions, nominations and pending pods help nobody.
   switch (record.kind) {
     case change_kind::pod_assumed:
@@ -183,9 +192,7 @@ GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position
   if (node == no_row && record.kind != change_kind::namespace_changed) return;
   event what{record.kind, record.facets, std::nullopt, std::nullopt};
   if (node != no_row && state_->nodes.alive(node)) what.node.emplace(*state_, node);
-  const bool about_pod = record.kind != change_kind::node_added && record.kind != change_kind::node_updated &&
-                         record.kind != change_kind::node_removed && record.kind != change_kind::namespace_changed;
-  if (about_pod && state_->pods.alive(record.row)) what.pod.emplace(*state_, record.row);
+  if (record.about_pod() && state_->pods.alive(record.row)) what.pod.emplace(*state_, record.row);
 
   std::erase_if(parked_, [&](const auto& entry) {  // nobody stands there any more
     return entry.second.generation != state_->classes.generation(entry.first);

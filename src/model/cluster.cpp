@@ -79,6 +79,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);
   nodes.by_name.insert({}, spec.name, row);
+  state.tree.add(row, record->labels);
   nodes.record.set(row, std::move(record));
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
   return node_id{row, nodes.rows.generation(row)};
@@ -98,6 +99,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   auto record = detail::make_node_record(state, spec, *allocatable);
   const reads facets = detail::difference(*state.nodes.record[node.row], *record);
   detail::set_allocatable(state, node.row, record->allocatable);
+  if (any(facets & reads::labels)) state.tree.update(node.row, record->labels);
   state.nodes.record.set(node.row, std::move(record));
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   return {};
@@ -125,6 +127,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.record.set(node.row, nullptr);
   state.nodes.rows.give_back(node.row);
+  state.tree.remove(node.row);
   state.changed({.kind = change_kind::node_removed, .facets = reads::everything, .row = node.row});
   return gone;
 }

@@ -201,14 +201,15 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
   state.set_pod_state(row, pod_state::none);
-  if (pods.group[row] != no_row) detail::leave_group(state, row);
+  const row_t group = pods.group[row];
+  if (group != no_row) detail::leave_group(state, row);
   state.classes.remove_pod(pods.cls[row]);
   pods.cls.set(row, no_class);
   pods.nominated.set(row, no_row);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
   pods.record.set(row, nullptr);
   pods.rows.give_back(row);
-  state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node});
+  state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node, .after = group});
   return {};
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("a plugin that answers by a counter of its own is caught, with plugin 
   CHECK(w.counts() == places{0, 1, 0, 0, 0});
 }
 
-TEST_CASE("a plugin that reads a global is caught, wherever it reads it", "[.open][engine][check]") {
+TEST_CASE("a plugin that reads a global is caught, wherever it reads it", "[engine][check]") {
   CHECK(mentions(second_complaint(with(global_score{})), "node n2: score"));
   CHECK(mentions(second_complaint(with(global_normalized{})), "node n1"));
   CHECK(mentions(second_complaint(with(global_key{})), "node n1"));
@@ -257,7 +257,7 @@ TEST_CASE("honest plugins pass, through everything that happens to a cluster", "
   CHECK(w.scheduler.verify());
 }
 
-TEST_CASE("a score outside 0 to 100 is an error that names the plugin, and is forgotten when it is mended", "[.open][engine][check]") {
+TEST_CASE("a score outside 0 to 100 is an error that names the plugin, and is forgotten when it is mended", "[engine][check]") {
   struct one {
     kernel_table table;
     const char* plugin;

@@ -45,7 +45,7 @@ class run {
         second_(std::move(profile.assembled), what.options),
         referee_({std::move(profile.rules), what.options.seed, what.options.ties},
                  {what.options.initial_backoff, what.options.max_backoff, what.options.unschedulable_timeout,
-                  what.options.holds == hold_rule::older_first}),
+                  what.options.holds == hold_rule::older_first, what.options.wake == wake_rule::all}),
         roll_(what.seed ^ 0xa5c) {}
 
   differential_result go() {

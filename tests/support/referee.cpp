@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace reference {
@@ -49,6 +50,7 @@ void referee::remove_group(group_id id) {
 }
 
 void referee::confirm(pod_id id) {
+  look_around(now_);
   world_.pods.at(id).stage = stage::bound;
   item& its = queue_[entity_of(world_.pods.at(id))];
   if (!its.in) its.failures = its.errors = 0;
@@ -132,7 +134,8 @@ bool referee::gated(const entity& who) const {
 }
 
 bool referee::fits(const entity& who) const {
-  if (who.group) return try_group(world_, who.group, rules_, 0).stands;
+  // Members go where they score best: with less room elsewhere a group may fit that did not. Nobody is woken for that.
+  if (who.group) return queue_.at(who).placed_before == placements_ && try_group(world_, who.group, rules_, 0).stands;
   return !look(world_, who.pod, rules_).feasible.empty();
 }
 
@@ -140,7 +143,7 @@ bool referee::must_be_active(const entity& who, const item& its, instant now) co
   if (!its.in || pending_of(who).empty() || gated(who)) return false;
   if (its.standing == standing::fresh) return true;
   if (its.standing == standing::timed) return its.ready <= now;
-  return now - its.since > times_.unschedulable_timeout || (its.ready <= now && fits(who));
+  return now - its.since > times_.unschedulable_timeout || (times_.wake_all && its.ready <= now && fits(who));
 }
 
 std::string referee::name(pod_id id) const {
@@ -168,8 +171,8 @@ void referee::take_out_the_idle() {
   for (auto& [who, its] : queue_) its.in = its.in && !pending_of(who).empty();
 }
 
-// The scheduler looks at what happened: whoever waits for room stands in the queue from now on. Time counts from the first entry: a
-// pod whose node was taken away has not lost its place.
+// The scheduler looks at what happened: whoever waits for room stands in the queue from now on. Time counts from the first entry (a
+// pod whose node was taken away has not lost its place); a group's from when it had nobody waiting before.
 void referee::look_around(instant now) {
   now_ = now;
   take_out_the_idle();
@@ -181,12 +184,11 @@ void referee::look_around(instant now) {
   for (const pod* one : waiting) {
     item& its = queue_[entity_of(*one)];
     const bool before = std::exchange(seen_[one->id], true);
-    if (its.in) continue;
-    its.in = true;
+    its.arrival = its.in ? std::min(its.arrival, one->arrival) : one->arrival;
+    if (std::exchange(its.in, true)) continue;
     its.standing = standing::fresh;
     its.ready = now;
-    its.arrival = one->arrival;
-    if (!before) its.since = now;
+    if (!before || entity_of(*one).group) its.since = now;
   }
 }
 
@@ -227,6 +229,7 @@ void referee::come_back(const entity& who, instant now, bool error) {
   its.standing = who.group || error ? standing::timed : standing::parked;
   its.error = error;
   its.touched = false;
+  its.placed_before = placements_;
 }
 
 std::optional<std::string> referee::at_rest(instant now) {
@@ -248,6 +251,7 @@ std::optional<std::string> referee::at_rest(instant now) {
 verdict referee::settle(pod_id id, const choice& where, instant now) {
   const group* group = world_.group_of(world_.pods.at(id));
   world_.place(id, where.node, stage::assumed);
+  ++placements_;
   if (group == nullptr || group->together()) return {"bind", id, where.node, where.score};
   if (world_.placed(group->id) < group->minimum()) {
     world_.place(id, where.node, stage::waiting);
@@ -276,51 +280,62 @@ void referee::send_back(pod_id id, instant now, std::vector<verdict>& said) {
   queue_[who].error = true;  // it waits its backoff out
 }
 
-std::vector<group_id> referee::rooms_to_take(pod_id id, std::uint64_t numbered) {
-  const group* own = world_.group_of(world_.pods.at(id));
-  if (!times_.older_first || own == nullptr || own->together() || world_.placed(own->id) >= own->minimum()) return {};
-  const auto age = [&](const group& g) { return std::pair{-priority_of(g), g.arrival}; };
-  std::vector<const group*> younger;
+std::vector<group_id> referee::rooms_to_take(const entity& who, std::uint64_t numbered) {
+  const group* own = who.group ? &world_.groups.at(who.group) : world_.group_of(world_.pods.at(who.pod));
+  const auto incomplete = [&](const group& g) { return world_.placed(g.id) < g.minimum(); };
+  if (!times_.older_first || own == nullptr || !incomplete(*own)) return {};
+  const auto runs = [&](const group& g) {
+    const std::vector<const pod*> members = world_.members(g.id);
+    return std::any_of(members.begin(), members.end(), [](const pod* p) { return p->stage == stage::bound; });
+  };
+  // Who runs cannot give its room back, and goes first.
+  const auto age = [&](const group& g) { return std::tuple{!runs(g), -priority_of(g), g.arrival}; };
+  std::vector<const group*> later;
   for (const waiter& w : room_) {
     const group* other = world_.group_of(world_.pods.at(w.pod));
-    const bool incomplete = world_.placed(other->id) < other->minimum();
-    if (incomplete && age(*other) > age(*own) && std::find(younger.begin(), younger.end(), other) == younger.end()) {
-      younger.push_back(other);
-    }
+    const bool known = std::find(later.begin(), later.end(), other) != later.end();
+    if (!known && incomplete(*other) && age(*other) > age(*own)) later.push_back(other);
   }
-  std::sort(younger.begin(), younger.end(), [&](const group* a, const group* b) { return age(*a) > age(*b); });
+  std::sort(later.begin(), later.end(), [&](const group* a, const group* b) { return age(*a) > age(*b); });
   const auto fits_without = [&](const std::vector<group_id>& gangs) {
     reference::world trial = world_;
     for (const waiter& w : room_) {
       if (std::find(gangs.begin(), gangs.end(), world_.pods.at(w.pod).spec.group) != gangs.end()) trial.release(w.pod);
     }
-    return choose(trial, id, rules_, numbered + picks_++).node != no_row;
+    if (!who.group) return choose(trial, who.pod, rules_, numbered + picks_++).node != no_row;
+    const group_answer answer = try_group(trial, who.group, rules_, numbered + picks_);
+    picks_ += answer.picks;
+    return answer.stands;
   };
-  for (const group* one : younger) {
+  for (const group* one : later) {
     if (fits_without({one->id})) return {one->id};
   }
   std::vector<group_id> together;
-  for (const group* one : younger) {
+  for (const group* one : later) {
     together.push_back(one->id);
     if (together.size() > 1 && fits_without(together)) return together;
   }
   return {};
 }
 
+bool referee::take_rooms(const entity& who, instant now, std::uint64_t numbered, std::vector<verdict>& said) {
+  const std::vector<group_id> giving = rooms_to_take(who, numbered);
+  for (const group_id group : giving) {
+    const std::vector<waiter> before = room_;
+    for (const waiter& w : before) {
+      if (world_.pods.at(w.pod).spec.group == group) send_back(w.pod, now, said);
+    }
+  }
+  return !giving.empty();
+}
+
 std::vector<verdict> referee::attempt_pod(pod_id id, instant now, std::uint64_t numbered) {
   std::vector<verdict> said;
-  choice chosen = choose(world_, id, rules_, numbered + picks_++);
-  if (chosen.node == no_row) {
-    const std::vector<group_id> giving = rooms_to_take(id, numbered);
-    for (const group_id group : giving) {
-      const std::vector<waiter> before = room_;
-      for (const waiter& w : before) {
-        if (world_.pods.at(w.pod).spec.group == group) send_back(w.pod, now, said);
-      }
-    }
-    if (!giving.empty()) chosen = choose(world_, id, rules_, numbered + picks_++);
-  }
   const entity who{id, {}};
+  choice chosen = choose(world_, id, rules_, numbered + picks_++);
+  if (chosen.node == no_row && take_rooms(who, now, numbered, said)) {
+    chosen = choose(world_, id, rules_, numbered + picks_++);
+  }
   if (chosen.node == no_row) {
     said.push_back({"reject", id});
     come_back(who, now, false);
@@ -333,9 +348,13 @@ std::vector<verdict> referee::attempt_pod(pod_id id, instant now, std::uint64_t 
 
 std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint64_t numbered) {
   std::vector<verdict> said;
-  const group_answer answer = try_group(world_, id, rules_, numbered);
-  picks_ += answer.picks;
   const entity who{{}, id};
+  group_answer answer = try_group(world_, id, rules_, numbered);
+  picks_ += answer.picks;
+  if (!answer.stands && take_rooms(who, now, numbered, said)) {
+    answer = try_group(world_, id, rules_, numbered + picks_);
+    picks_ += answer.picks;
+  }
   if (answer.stands) queue_[who].failures = 0;
   for (const auto& [pod, where] : answer.placed) said.push_back(settle(pod, where, now));
   for (const pod_id& pod : answer.left) said.push_back({"reject", pod});
@@ -360,6 +379,7 @@ std::optional<std::string> referee::compare(const std::string& what, const std::
 }
 
 void referee::expire(instant now) {
+  for (waiter& w : room_) w.allowed = may_go(w);
   const std::vector<waiter> before = room_;
   for (const waiter& w : before) {
     if (!may_go(w) && (w.rejected || w.deadline <= now)) send_back(w.pod, now, owed_);
@@ -373,12 +393,14 @@ std::optional<std::string> referee::cycle(instant now, const std::vector<verdict
   if (said.empty()) return "a cycle that did something decided nothing";
   for (const verdict& v : said) {
     if (!world_.pods.contains(v.pod)) return "a decision about nobody";
-    const bool unheard = std::any_of(owed_.begin(), owed_.end(), [&](const verdict& o) { return o.pod == v.pod; });
-    if (unheard) return name(v.pod) + " is decided on again before the host has heard that its room was taken back";
   }
+  // The host hears first whose room was taken back.
+  std::vector<verdict> wanted = std::exchange(owed_, {});
+  if (said.size() <= wanted.size()) return compare("revocations", wanted, said);
   const entity who = entity_of(world_.pods.at(said.back().pod));
   if (auto wrong = check_turn(who, now)) return wrong;
-  return compare("cycle of " + name(who), attempt(who, now, numbered), said);
+  for (verdict& v : attempt(who, now, numbered)) wanted.push_back(std::move(v));
+  return compare("cycle of " + name(who), wanted, said);
 }
 
 std::optional<std::string> referee::permit(instant now, const std::vector<verdict>& said) {

@@ -20,6 +20,7 @@ struct verdict {
 struct timing {
   instant initial_backoff, max_backoff, unschedulable_timeout;
   bool older_first = true;  ///< an older incomplete gang may take a younger one's holdings
+  bool wake_all = true;     ///< whoever would fit is woken, not only the first of its kind
 };
 
 /// Follows a scheduler through a sequence of events and says the first thing it does that the rules do not allow.
@@ -28,7 +29,7 @@ struct timing {
 /// when is settled too, but for one freedom: when a rejected entity is woken. So the referee demands
 /// - the queue's order: nobody is attempted while another that must be active comes before (priority, time, arrival); somebody in
 ///   backoff is only attempted early when nobody must be active. Active must be whoever entered anew, whose backoff is over, who
-///   waited more than five minutes, and who was rejected but would fit now;
+///   waited more than five minutes, and, unless one of a kind is woken after the other, who was rejected but would fit now;
 /// - at rest, when a loop over cycles has ended: nobody is left that would fit, but for those that wait out a backoff after an error or
 ///   after their room was taken back.
 class referee {
@@ -84,6 +85,7 @@ class referee {
     unsigned failures = 0, errors = 0;
     bool error = false;    ///< the last attempt ended in an error, or its room was taken back
     bool touched = false;  ///< the host changed it since
+    std::uint64_t placed_before = 0;  ///< placements before its last failure
   };
   struct waiter {
     pod_id pod;
@@ -116,8 +118,10 @@ class referee {
   [[nodiscard]] std::vector<verdict> attempt(const entity& who, instant now, std::uint64_t numbered);
   [[nodiscard]] std::vector<verdict> attempt_pod(pod_id id, instant now, std::uint64_t numbered);
   [[nodiscard]] std::vector<verdict> attempt_group(group_id id, instant now, std::uint64_t numbered);
-  /// What an older gang may have for its member: whose rooms, youngest first. Counts the picks of trying.
-  [[nodiscard]] std::vector<group_id> rooms_to_take(pod_id id, std::uint64_t numbered);
+  /// What an incomplete gang may have for itself or its member: whose rooms, the last first. Counts the picks of trying.
+  [[nodiscard]] std::vector<group_id> rooms_to_take(const entity& who, std::uint64_t numbered);
+  /// Takes them; whether there were any.
+  bool take_rooms(const entity& who, instant now, std::uint64_t numbered, std::vector<verdict>& said);
   verdict settle(pod_id id, const choice& where, instant now);
   void come_back(const entity& who, instant now, bool error);
   void send_back(pod_id id, instant now, std::vector<verdict>& said);
@@ -134,6 +138,7 @@ class referee {
   std::vector<waiter> room_;     ///< in order of reservation
   std::vector<verdict> owed_;    ///< revocations the host has not heard of yet
   std::uint64_t picks_ = 0;
+  std::uint64_t placements_ = 0;
   instant now_{};
 };
 

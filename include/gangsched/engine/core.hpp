@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "gangsched/engine/picker.hpp"
@@ -84,6 +85,7 @@ class GANGSCHED_API core {
     class_id cls = no_class;
     std::uint64_t position = 0;
   };
+  using holder_rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   /// A member placed in a group's trial.
   struct member_place {
     row_t pod;
@@ -98,12 +100,16 @@ class GANGSCHED_API core {
 
   // core.cpp: what the host did since the last call
   void absorb();
+  void own();
   void absorb(const change& record, std::uint64_t position);
   void start_over();
   void enqueue(row_t pod, bool fresh);
   void leave(row_t pod);
-  void set_priority(entity e, std::int32_t priority);
-  void member_left(row_t group);
+  void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
+  void count_waiting(row_t pod, row_t group);
+  void count_out(row_t pod);
+  void ask_gate_again(row_t group);
+  void member_changed(const change& record, row_t group);
   [[nodiscard]] std::int32_t group_priority(row_t group) const;
   void gate_or_activate(entity e);
   [[nodiscard]] bool group_rejected(row_t group);
@@ -119,7 +125,7 @@ class GANGSCHED_API core {
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
-  void retry_group(row_t group, bool error);
+  void retry_group(row_t group, bool error, bool strict);
   void requeue(row_t pod, bool error);
   void collect_classes(parked_group& of);
   void wake_next(const wake_call& why);
@@ -135,16 +141,19 @@ class GANGSCHED_API core {
   bool make_room(row_t pod);
   void evict(pod_id victim);
   std::unique_ptr<trial> start_trial();
-  bool take_back_holdings(row_t pod);
+  bool take_back_holdings(row_t own, entity e);
+  [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
   bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
   void unreserve(row_t pod, row_t node);
   void give_back(row_t pod, std::span<const column_use> uses);
   void release(row_t pod);
-  [[nodiscard]] std::int64_t holder_rank(row_t group) const;
+  [[nodiscard]] holder_rank rank_of(row_t group) const;
 
   // group_cycle.cpp
   void run_group(row_t group);
+  [[nodiscard]] std::vector<row_t> pending_members(row_t group);
+  group_outcome place_group(row_t group, const std::vector<row_t>& members);
   group_outcome try_members(row_t group, const std::vector<row_t>& members, const std::vector<row_t>* within);
   [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
   std::vector<placement> placements(row_t group, status& said) const;
@@ -156,6 +165,7 @@ class GANGSCHED_API core {
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
+  void ask_permit_again();
   void send_back(row_t pod, const char* reason, bool error);
   waiting* find_waiting(row_t pod) noexcept;
   /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
@@ -177,16 +187,19 @@ class GANGSCHED_API core {
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
+  std::vector<row_t> ask_again_;              ///< groups that changed by no doing of the engine: their waiting members may be let go
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
-  std::vector<row_t> stood_in_;               ///< by pod row: the group it stands in the queue with
+  // As far as the log has been read:
+  std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
+  std::vector<std::uint32_t> members_waiting_;  ///< by group: such pods
+  std::uint64_t own_from_ = 0, own_to_ = 0;   ///< records that the engine made since it absorbed last
   std::vector<wake_call> calls_;                   ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<std::pair<std::uint64_t, std::uint64_t>> hushed_;  ///< log ranges that undid what the same cycle did: they help nobody
   std::map<class_id, parked_class> parked_;
   std::vector<parked_group> parked_groups_;
   std::vector<member_place> placed_;
   std::vector<decision> decisions_;
-  std::vector<decision> later_;               ///< revocations that the next call reports
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
   std::vector<decision>* sink_ = &decisions_;

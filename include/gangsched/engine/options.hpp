@@ -13,9 +13,10 @@ enum class wake_rule : std::uint8_t {
   all,            ///< all of them, as in kube-scheduler
 };
 
-/// What happens when an incomplete gang in permit mode cannot place a member because a younger incomplete one holds the room.
+/// What happens when an incomplete gang finds no room because incomplete ones after it hold it in the permit room. First are gangs with
+/// running members, then priority decides, then age.
 enum class hold_rule : std::uint8_t {
-  older_first,  ///< it takes the younger one's reservations back, youngest first, until the member fits (default)
+  older_first,  ///< it takes their reservations back, the last one's first, until it fits (default)
   timers_only,  ///< both hold until their timeout, as in kube-scheduler
 };
 

@@ -6,7 +6,6 @@
 
 #include "gangsched/engine/class_index.hpp"
 #include "gangsched/engine/explanation.hpp"
-#include "gangsched/engine/node_order.hpp"
 #include "gangsched/engine/options.hpp"
 
 namespace gangsched::engine {
@@ -68,7 +67,6 @@ class GANGSCHED_API picker {
   const kernel_table* table_;
   scheduler_options options_;
   engine_statistics* statistics_;
-  node_order order_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
   std::uint64_t clock_ = 0;  // of the least-recently-used rule; not time

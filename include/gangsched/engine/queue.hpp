@@ -34,6 +34,7 @@ struct queue_item {
   instant ready{};              ///< when its backoff ends
   std::uint64_t arrival = 0;
   std::int32_t priority = 0;
+  bool strict = false;          ///< waits its backoff out, whatever happens
 };
 
 /// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
@@ -48,9 +49,12 @@ class GANGSCHED_API queue {
   /// Puts an entity where it is not yet; from anywhere else it is taken out first.
   void activate(entity e);
   void gate(entity e);
-  /// After a failed attempt: waits for a change, or (timed) for its backoff. `members` stretches the backoff of a group: max·√members.
+  /// The gate says yes: to active, or to backoff if it was tried before and has to wait.
+  void ungate(entity e, instant now);
+  /// After a failed attempt: waits for a change, or (timed) for its backoff; strictly: no change shortens it. `members` stretches
+  /// the backoff of a group: max·√members.
   void park(entity e, instant now);
-  void retry_later(entity e, instant now, std::size_t members, bool error);
+  void retry_later(entity e, instant now, std::size_t members, bool error, bool strict);
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
   void take_out(entity e);
@@ -103,6 +107,7 @@ class GANGSCHED_API queue {
   }
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
   void move(entity e, queue_item& item, place to);
+  void wait_out(entity e, queue_item& item, instant now);
   void arm(std::vector<timer>& heap, instant when, entity e, std::uint32_t ticket);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);

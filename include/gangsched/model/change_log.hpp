@@ -38,7 +38,7 @@ enum class change_kind : std::uint8_t {
   node_removed,      ///< row = node
   pod_added,         ///< row = pod, after = node row if it came bound
   pod_updated,       ///< row = pod, before = its node row if it is on one
-  pod_removed,       ///< row = pod, before = node row if it was on one
+  pod_removed,       ///< row = pod, before = node row if it was on one, after = group row if it was in one
   pod_terminating,   ///< row = pod, after = its node row
   pod_gated,         ///< row = pod: its scheduling gates changed
   pod_nominated,     ///< row = pod, before/after = node rows
@@ -60,6 +60,9 @@ struct change {
   std::uint32_t before = no_row;
   std::uint32_t after = no_row;
 
+  [[nodiscard]] constexpr bool about_pod() const noexcept {
+    return kind >= change_kind::pod_added && kind <= change_kind::pod_released;
+  }
   /// The node whose facets changed, or no_row.
   [[nodiscard]] constexpr row_t node() const noexcept {
     switch (kind) {

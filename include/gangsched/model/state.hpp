@@ -11,6 +11,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/name_index.hpp"
+#include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/spec.hpp"
@@ -186,6 +187,7 @@ struct GANGSCHED_API cluster_state {
   interner names;
   std::vector<symbol> kind_names;  ///< by resource_kind
   node_table nodes;
+  node_tree tree{names};
   pod_table pods;
   group_table groups;
   class_table classes;
