@@ -7,8 +7,17 @@ install(TARGETS gangsched gangsched_header_only EXPORT gangsched-targets
   ARCHIVE COMPONENT gangsched-development
   FILE_SET HEADERS COMPONENT gangsched-development)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gangsched/src COMPONENT gangsched-development
-  FILES_MATCHING PATTERN "*.[ch]pp")
+  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE)
 install(EXPORT gangsched-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
+
+if(GANGSCHED_BUILD_KUBE)
+  install(TARGETS gangsched_kube EXPORT gangsched-kube-targets
+    RUNTIME COMPONENT gangsched-runtime
+    LIBRARY COMPONENT gangsched-runtime NAMELINK_COMPONENT gangsched-development
+    ARCHIVE COMPONENT gangsched-development
+    FILE_SET HEADERS COMPONENT gangsched-development)
+  install(EXPORT gangsched-kube-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
+endif()
 
 configure_package_config_file(cmake/gangsched-config.cmake.in gangsched-config.cmake INSTALL_DESTINATION ${config_dir})
 write_basic_package_version_file(gangsched-config-version.cmake COMPATIBILITY SameMinorVersion)
