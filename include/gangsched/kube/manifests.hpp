@@ -1,0 +1,132 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/kube/document.hpp"
+#include "gangsched/model/cluster.hpp"
+
+/// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are applied.
+/// Errors name file and line and object ("cluster.yaml:12: Pod default/web"), the path ("spec.tolerations[2].effect") and the reason.
+namespace gangsched::kube {
+
+/// Something that was read and left out: a field that Kubernetes does not have, or one that the library does not model.
+struct warning {
+  std::string object;  ///< "cluster.yaml:12: Pod default/web"
+  std::string field;
+  std::string reason;
+  [[nodiscard]] GANGSCHED_API std::string message() const;
+};
+
+/// Where an object was written. `file` counts in `manifests::files`.
+struct origin {
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+};
+
+struct node_manifest {
+  node_spec spec;
+  origin from = {};
+};
+
+/// A pod and the names in it that stand for other objects.
+struct pod_manifest {
+  pod_spec spec;
+  std::string node = {};            ///< spec.nodeName: where it runs
+  std::string nominated_node = {};  ///< status.nominatedNodeName
+  std::string group = {};           ///< its pod group, in its own namespace
+  std::string owner_kind = {};      ///< its controller: what spreading by default goes by
+  std::string owner_name = {};
+  origin from = {};
+};
+
+struct group_manifest {
+  group_spec spec;
+  std::string priority_class = {};  ///< resolved when applied
+  origin from = {};
+};
+
+/// A Service: what spreading by default goes by. An empty selector selects nothing.
+struct service_manifest {
+  std::string ns, name;
+  label_map selector = {};
+  origin from = {};
+};
+
+/// The selector of a ReplicaSet, ReplicationController or StatefulSet, for the same purpose.
+struct controller_manifest {
+  std::string kind, ns, name;
+  std::optional<label_selector> selector = {};
+  origin from = {};
+};
+
+/// A number, or a part of all in percent.
+struct count_or_percent {
+  std::int64_t number = 0;
+  bool percent = false;
+};
+
+struct disruption_budget_manifest {
+  std::string ns, name;
+  std::optional<label_selector> selector = {};
+  std::optional<count_or_percent> min_available = {};
+  std::optional<count_or_percent> max_unavailable = {};
+  std::optional<std::int32_t> disruptions_allowed = {};  ///< status; absent in what a person wrote
+  std::vector<std::string> disrupted_pods = {};          ///< by name, sorted
+  origin from = {};
+};
+
+/// Everything that was read, in the order of the files; workload controllers are pods already.
+struct manifests {
+  std::vector<std::string> files;
+  std::vector<namespace_spec> namespaces;
+  std::vector<priority_class_spec> priority_classes;
+  std::vector<node_manifest> nodes;
+  std::vector<group_manifest> groups;
+  std::vector<pod_manifest> pods;
+  std::vector<service_manifest> services;
+  std::vector<controller_manifest> controllers;
+  std::vector<disruption_budget_manifest> budgets;
+  std::vector<warning> warnings;
+};
+
+struct read_options {
+  /// What the API server would have done to a new object: requests from limits, allocatable from capacity, matchLabelKeys merged into
+  /// the selectors of affinity terms, the preemption policy of the priority class. Off: the objects come from the API server.
+  bool defaulting = true;
+  /// Turn ReplicaSets, Deployments, StatefulSets, Jobs and CronJobs into the pods that they lack.
+  bool expand = true;
+  std::size_t max_pods = 1'000'000;  ///< that expansion may make
+  /// Of CronJobs: the minute that their Job is named after.
+  instant now{};
+  limits most{};
+};
+
+/// Reads all files, or says what the first mistake is. O(length + pods made).
+[[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});
+[[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
+
+/// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups, pods. What has
+/// a name that exists already is an error; namespaces and priority classes are replaced. O(size).
+[[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
+
+// One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place, @p warnings
+// may be null.
+
+[[nodiscard]] GANGSCHED_API result<node_manifest> read_node(const value& object, std::string_view file,
+                                                            std::vector<warning>* warnings = nullptr,
+                                                            const read_options& how = {});
+[[nodiscard]] GANGSCHED_API result<pod_manifest> read_pod(const value& object, std::string_view file,
+                                                          std::vector<warning>* warnings = nullptr,
+                                                          const read_options& how = {});
+[[nodiscard]] GANGSCHED_API result<namespace_spec> read_namespace(const value& object, std::string_view file,
+                                                                  std::vector<warning>* warnings = nullptr);
+/// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other rules.
+[[nodiscard]] GANGSCHED_API result<label_selector> read_label_selector(const value& object, std::string_view file);
+[[nodiscard]] GANGSCHED_API result<std::vector<node_selector_term>> read_node_selector(const value& object,
+                                                                                       std::string_view file);
+
+}  // namespace gangsched::kube

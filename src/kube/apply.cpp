@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "gangsched/model/transaction.hpp"
+#include "gangsched/src/kube/reader.hpp"
+
+namespace gangsched::kube {
+namespace detail {
+
+/// Kubernetes' own priority classes, which exist in every cluster.
+const priority_class_spec* system_class(std::string_view name) {
+  static const priority_class_spec all[] = {{"system-cluster-critical", 2'000'000'000}, {"system-node-critical", 2'000'001'000}};
+  for (const priority_class_spec& one : all)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+/// Adds manifests to a cluster, object by object; the first error is kept in the manifest's words.
+class applier {
+ public:
+  applier(cluster& on, const manifests& what) : on_(&on), what_(&what) {}
+
+  result<void> run() {
+    for (const namespace_spec& one : what_->namespaces)
+      if (auto set = on_->set_namespace(one); !set) return std::move(set).error();
+    for (const priority_class_spec& one : what_->priority_classes)
+      if (auto set = on_->set_priority_class(one); !set) return std::move(set).error();
+    for (const node_manifest& one : what_->nodes)
+      if (auto added = on_->add_node(one.spec); !added) return told(added.error(), "Node", {}, one.spec.name, one.from);
+    for (const group_manifest& one : what_->groups)
+      if (auto added = add_group(one); !added) return told(added.error(), "PodGroup", one.spec.ns, one.spec.name, one.from);
+    for (const pod_manifest& one : what_->pods)
+      if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] error told(const error& wrong, std::string_view kind, std::string_view ns, std::string_view name, origin from) const {
+    const std::string file = from.file < what_->files.size() ? what_->files[from.file] : std::string{"?"};
+    return {wrong.code, fmt::format("{}:{}: {}", file, from.line, object_name(kind, ns, name)),
+            manifest_path(kind, wrong.field), wrong.reason};
+  }
+
+  /// The class of that name; Kubernetes' own are added when somebody asks for them first.
+  const priority_class_spec* find_class(const std::string& name) {
+    const auto& table = on_->state().priority_classes;
+    if (const row_t row = table.by_name.find({}, name); row != no_row) return &table.record[row]->spec;
+    const priority_class_spec* own = system_class(name);
+    if (own != nullptr) static_cast<void>(on_->set_priority_class(*own));
+    return own;
+  }
+
+  result<group_id> add_group(const group_manifest& one) {
+    group_spec spec = one.spec;
+    if (!one.priority_class.empty() && !spec.priority) {
+      const priority_class_spec* found = find_class(one.priority_class);
+      if (found == nullptr)
+        return error{errc::unknown, {}, "priority_class", "no priority class \"" + one.priority_class + "\""};
+      spec.priority = found->value;
+    }
+    return on_->add_group(spec);
+  }
+
+  result<pod_id> add_pod(const pod_manifest& one) {
+    pod_spec spec = one.spec;
+    const auto unknown = [](const char* field, const char* what, const std::string& name) {
+      return error{errc::unknown, {}, field, fmt::format("no {} \"{}\"", what, name)};
+    };
+    if (!one.node.empty()) {
+      const auto node = on_->find_node(one.node);
+      if (!node) return unknown("node", "node", one.node);
+      spec.node = *node;
+    }
+    if (!one.nominated_node.empty()) {
+      if (const auto node = on_->find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone
+    }
+    if (!one.group.empty()) {
+      const auto group = on_->find_group(spec.ns, one.group);
+      if (!group) return unknown("group", "pod group", one.group);
+      spec.group = *group;
+    }
+    if (!spec.priority_class.empty()) static_cast<void>(find_class(spec.priority_class));
+    return on_->add_pod(spec);
+  }
+
+  cluster* on_;
+  const manifests* what_;
+};
+
+}  // namespace detail
+
+result<void> apply(cluster& on, const manifests& what) {
+  transaction all{on.state()};
+  auto done = detail::applier{on, what}.run();
+  if (done) all.commit();
+  return done;
+}
+
+}  // namespace gangsched::kube

@@ -1,0 +1,260 @@
+#include "gangsched/kube/manifests.hpp"
+
+#include <fmt/format.h>
+
+#include "gangsched/model/transaction.hpp"
+#include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/reader.hpp"
+
+namespace gangsched::kube {
+namespace detail {
+
+std::string object_name(std::string_view kind, std::string_view ns, std::string_view name) {
+  return fmt::format("{} {}{}{}", kind, ns, ns.empty() ? "" : "/", name);
+}
+
+std::string_view text_at(const value& object, std::string_view key) {
+  const value* found = object.find(key);
+  return found != nullptr && found->kind == value_kind::text ? std::string_view{found->text} : std::string_view{};
+}
+
+/// What to call an object in messages, before it has been read.
+std::string name_of_object(const value& object, std::string_view kind, bool namespaced) {
+  const value* meta = object.find("metadata");
+  if (meta == nullptr || meta->kind != value_kind::object) return std::string{kind};
+  const std::string_view ns = text_at(*meta, "namespace");
+  return object_name(kind, !namespaced ? "" : ns.empty() ? "default" : ns, text_at(*meta, "name"));
+}
+
+/// "scheduling.k8s.io" of "scheduling.k8s.io/v1", and nothing of "v1".
+std::string_view api_group(std::string_view version) {
+  const std::size_t slash = version.find('/');
+  return slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
+}
+
+/// Collects the objects of all files.
+class collector {
+ public:
+  explicit collector(const read_options& how) : how_(&how) {}
+
+  result<manifests> finish() && {
+    error wrong;
+    if (!expand(controllers_, made_, *how_, wrong)) return wrong;
+    return std::move(made_);
+  }
+
+  result<void> add(const source& file) {
+    auto documents = parse(file, how_->most);
+    if (!documents) return std::move(documents).error();
+    file_ = static_cast<std::uint32_t>(made_.files.size());
+    made_.files.push_back(file.name);
+    for (const document& one : *documents) {
+      if (one.root.kind == value_kind::null) continue;  // "---" after "---"
+      reader read{file.name, "document", &made_.warnings};
+      const place root{&one.root};
+      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"))) return std::move(read).failure();
+    }
+    return {};
+  }
+
+ private:
+  bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
+    if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
+    if (kind.empty()) return read.fail(errc::malformed, of, "has no kind");
+    const std::string_view group = api_group(version);
+    if (kind.ends_with("List") && of.at->find("items") != nullptr) return add_items(read, of, kind, version);
+    read.set_object(name_of_object(*of.at, kind, true));
+    if (group.empty()) {
+      if (kind == "Node") return add_node(read, of);
+      if (kind == "Pod") return add_pod(read, of);
+      if (kind == "Namespace") return add_checked(read, of, kind, made_.namespaces, detail::read_namespace);
+      if (kind == "Service") return add_named(read, of, made_.services, read_service);
+      if (kind == "ReplicationController") return add_controller(read, of, kind);
+    } else if (group == "apps") {
+      if (kind == "ReplicaSet" || kind == "Deployment" || kind == "StatefulSet") return add_controller(read, of, kind);
+    } else if (group == "batch") {
+      if (kind == "Job" || kind == "CronJob") return add_controller(read, of, kind);
+    } else if (group == "policy") {
+      if (kind == "PodDisruptionBudget") return add_named(read, of, made_.budgets, read_budget);
+    } else if (group == "scheduling.k8s.io") {
+      if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
+      if (kind == "PodGroup") return add_group(read, of);
+      if (kind == "Workload") return add_workload(read, of);
+      if (kind == "CompositePodGroup") return read.warn(of, "composite groups are not modelled; it is left out");
+    }
+    return read.warn(of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
+  }
+
+  /// List, and PodList, NodeList …, whose items need not say what they are.
+  bool add_items(reader& read, const place& of, std::string_view kind, std::string_view version) {
+    read.set_object(std::string{kind});
+    const std::string_view each = kind.substr(0, kind.size() - 4);
+    return read.items(place{of.at->find("items"), &of, "items"}, [&](const place& item) {
+      const std::string_view own = text_at(*item.at, "kind");
+      const std::string_view own_version = text_at(*item.at, "apiVersion");
+      const place root{item.at};
+      read.set_object(fmt::format("{} items[{}]", kind, item.index));
+      return add(read, root, own.empty() ? each : own, own_version.empty() && own.empty() ? version : own_version);
+    });
+  }
+
+  [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line}; }
+
+  /// What the model says of a spec, in the words of the manifest.
+  template <class Spec>
+  bool checked(reader& read, const place& of, std::string_view kind, const Spec& spec) {
+    const auto wrong = check(spec);
+    if (!wrong) return true;
+    error told = in_manifest(*wrong, kind, read.file(), *of.at, read.object());
+    return read.fail(std::move(told));
+  }
+
+  bool add_node(reader& read, const place& of) {
+    read.set_object(name_of_object(*of.at, "Node", false));
+    node_manifest& made = made_.nodes.emplace_back();
+    made.from = here(of);
+    return detail::read_node(read, of, made, *how_) && checked(read, of, "Node", made.spec);
+  }
+
+  bool add_pod(reader& read, const place& of) {
+    pod_manifest made;
+    made.from = here(of);
+    bool over = false;
+    if (!detail::read_pod(read, of, made, over, *how_) || !checked(read, of, "Pod", made.spec)) return false;
+    if (!over) made_.pods.push_back(std::move(made));  // the scheduler does not know of pods that have ended
+    return true;
+  }
+
+  template <class Spec>
+  bool add_checked(reader& read, const place& of, std::string_view kind, std::vector<Spec>& into,
+                   bool (*read_one)(reader&, const place&, Spec&)) {
+    read.set_object(name_of_object(*of.at, kind, false));
+    Spec& made = into.emplace_back();
+    return read_one(read, of, made) && checked(read, of, kind, made);
+  }
+
+  template <class Manifest>
+  bool add_named(reader& read, const place& of, std::vector<Manifest>& into, bool (*read_one)(reader&, const place&, Manifest&)) {
+    Manifest& made = into.emplace_back();
+    made.from = here(of);
+    return read_one(read, of, made);
+  }
+
+  bool add_group(reader& read, const place& of) {
+    group_manifest& made = made_.groups.emplace_back();
+    made.from = here(of);
+    return read_pod_group(read, of, made) && checked(read, of, "PodGroup", made.spec);
+  }
+
+  bool add_workload(reader& read, const place& of) {
+    std::vector<group_manifest> made;
+    if (!read_workload(read, of, made)) return false;
+    for (group_manifest& one : made) {
+      one.from.file = file_;
+      if (!checked(read, of, "Workload", one.spec)) return false;
+      made_.groups.push_back(std::move(one));
+    }
+    return true;
+  }
+
+  bool add_controller(reader& read, const place& of, std::string_view kind) {
+    controller_of_pods made;
+    made.from = here(of);
+    if (!read_controller(read, of, kind, made, *how_)) return false;
+    if (made.meta.ns.empty()) made.meta.ns = "default";
+    if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
+    // The template is checked as the pod that it will be.
+    pod_spec pod = made.pod.spec;
+    pod.name = made.meta.name.substr(0, 58) + "-x";
+    pod.ns = made.meta.ns;
+    if (const auto wrong = check(pod)) {
+      error told = *wrong;
+      told.object = fmt::format("{}:{}: {}", read.file(), of.at->line, read.object());
+      const bool own = told.field == "name" || told.field == "ns";
+      told.field = (own ? "" : kind == "CronJob" ? "spec.jobTemplate.spec.template." : "spec.template.") +
+                   manifest_path("Pod", told.field);
+      return read.fail(std::move(told));
+    }
+    if (how_->expand) controllers_.push_back(std::move(made));
+    else if (kind != "Job" && kind != "CronJob" && kind != "Deployment")
+      made_.controllers.push_back({std::string{kind}, made.meta.ns, made.meta.name, made.selector, made.from});
+    return true;
+  }
+
+  const read_options* how_;
+  manifests made_;
+  std::vector<controller_of_pods> controllers_;
+  std::uint32_t file_ = 0;
+};
+
+/// One object that a host has.
+template <class Made, class Read>
+result<Made> read_alone(const value& object, std::string_view file, std::string name, std::vector<warning>* warnings,
+                        const Read& read_it) {
+  reader read{file, std::move(name), warnings};
+  Made made;
+  if (!read_it(read, place{&object}, made)) return std::move(read).failure();
+  return made;
+}
+
+template <class Made>
+result<Made> checked_alone(result<Made> made, const value& object, std::string_view file, std::string_view kind, bool namespaced) {
+  if (!made) return made;
+  const auto wrong = [&] {
+    if constexpr (requires { made->spec; }) return check(made->spec);
+    else return check(*made);
+  }();
+  if (!wrong) return made;
+  return in_manifest(*wrong, kind, file, object, name_of_object(object, kind, namespaced));
+}
+
+}  // namespace detail
+
+result<manifests> read(std::span<const source> files, const read_options& how) {
+  detail::collector all{how};
+  for (const source& file : files)
+    if (auto added = all.add(file); !added) return std::move(added).error();
+  return std::move(all).finish();
+}
+
+result<manifests> read(const source& file, const read_options& how) { return read(std::span{&file, 1}, how); }
+
+result<node_manifest> read_node(const value& object, std::string_view file, std::vector<warning>* warnings,
+                                const read_options& how) {
+  auto made = detail::read_alone<node_manifest>(
+      object, file, detail::name_of_object(object, "Node", false), warnings,
+      [&](detail::reader& read, const detail::place& of, node_manifest& out) {
+        out.from.line = object.line;
+        return detail::read_node(read, of, out, how);
+      });
+  return detail::checked_alone(std::move(made), object, file, "Node", false);
+}
+
+result<pod_manifest> read_pod(const value& object, std::string_view file, std::vector<warning>* warnings,
+                              const read_options& how) {
+  auto made = detail::read_alone<pod_manifest>(
+      object, file, detail::name_of_object(object, "Pod", true), warnings,
+      [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
+        out.from.line = object.line;
+        bool over = false;
+        return detail::read_pod(read, of, out, over, how);
+      });
+  return detail::checked_alone(std::move(made), object, file, "Pod", true);
+}
+
+result<namespace_spec> read_namespace(const value& object, std::string_view file, std::vector<warning>* warnings) {
+  auto made = detail::read_alone<namespace_spec>(object, file, detail::name_of_object(object, "Namespace", false), warnings,
+                                                 detail::read_namespace);
+  return detail::checked_alone(std::move(made), object, file, "Namespace", false);
+}
+
+result<label_selector> read_label_selector(const value& object, std::string_view file) {
+  return detail::read_alone<label_selector>(object, file, "LabelSelector", nullptr, detail::read_label_selector);
+}
+
+result<std::vector<node_selector_term>> read_node_selector(const value& object, std::string_view file) {
+  return detail::read_alone<std::vector<node_selector_term>>(object, file, "NodeSelector", nullptr,
+                                                             detail::read_node_selector);
+}
+
+}  // namespace gangsched::kube
