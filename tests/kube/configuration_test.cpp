@@ -1,0 +1,161 @@
+#include "gangsched/kube/configuration.hpp"
+
+#include "gangsched/profiles.hpp"
+#include "gangsched/scheduler.hpp"
+#include "support/catch.hpp"
+
+using namespace gangsched;
+using namespace gangsched::kube;
+
+namespace {
+
+const plugin_registry& registry() {
+  static const plugin_registry all = builtin_plugins();
+  return all;
+}
+result<scheduler_configuration> configuration(const std::string& text, bool gangs = false) {
+  return read_configuration({"s.yaml", text}, registry(), {.gang_scheduling = gangs});
+}
+scheduler_configuration fine(const std::string& text, bool gangs = false) {
+  auto made = configuration(text, gangs);
+  if (!made) FAIL(made.error().message());
+  return *std::move(made);
+}
+std::string refusal(const std::string& text) {
+  const auto made = configuration(text);
+  if (!made) return made.error().message();
+  for (const scheduler_profile& one : made->profiles)
+    if (const auto table = make_table(one, registry()); !table) return table.error().message();
+  return "fine";
+}
+std::string listed(const scheduler_profile& of, point at) {
+  std::string all;
+  for (const configured_plugin& one : of.at(at)) all += (all.empty() ? "" : " ") + one.name + (one.weight == 0 ? "" : "*" + std::to_string(one.weight));
+  return all;
+}
+std::string listed(const kernel_table& of, point at) {
+  std::string all;
+  for (const auto index : of.at(at)) all += (all.empty() ? "" : " ") + of.plugins[index].name;
+  return all;
+}
+const std::string no_defaults = "      multiPoint:\n        disabled: [{name: '*'}]\n";
+
+}  // namespace
+
+TEST_CASE("nothing written is the default profile", "[kube][configuration]") {
+  const scheduler_configuration made = fine("");
+  REQUIRE(made.profiles.size() == 1);
+  const scheduler_profile& profile = made.profiles[0];
+  CHECK(profile.scheduler_name == "default-scheduler");
+  CHECK(listed(profile, point::filter) ==
+        "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits "
+        "VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures");
+  CHECK(listed(profile, point::score) ==
+        "TaintToleration*3 NodeAffinity*2 NodeResourcesFit*1 VolumeBinding*1 PodTopologySpread*2 InterPodAffinity*2 "
+        "DynamicResources*2 NodeResourcesBalancedAllocation*1 ImageLocality*1");
+  CHECK(listed(profile, point::permit).empty());
+  CHECK(listed(fine("", true).profiles[0], point::permit) == "GangScheduling");
+  CHECK(made.options().max_backoff == std::chrono::seconds{10});
+}
+
+TEST_CASE("the table has the same plugins as the compile-time profile", "[kube][configuration]") {
+  const kernel_table ours = profiles::kube_default();
+  const kernel_table read = *make_table(fine("", true).profiles[0], registry());
+  for (std::size_t p = 0; p < point_count; ++p) {
+    CAPTURE(p);
+    const auto at = static_cast<point>(p);
+    // Our NodeName has a pre_filter and Kubernetes' has none: it comes last there, where the order is nothing to see.
+    if (at == point::pre_filter) CHECK(read.at(at).size() == ours.at(at).size());
+    else CHECK(listed(read, at) == listed(ours, at));
+  }
+  for (const plugin_entry& one : read.plugins)
+    for (const plugin_entry& other : ours.plugins)
+      if (one.name == other.name && one.points.has(point::score)) CHECK(one.weight == other.weight);
+}
+
+TEST_CASE("plugins are enabled, disabled, reordered and weighted as kube does", "[kube][configuration]") {
+  const auto profile = [](const std::string& plugins) {
+    return fine("profiles:\n- plugins:\n" + plugins).profiles.at(0);
+  };
+  // Only what is named, in its order.
+  const std::string sort = "        enabled: [{name: PrioritySort}, {name: NodePorts}, {name: NodeName}, {name: NodeAffinity, weight: 7}]\n";
+  CHECK(listed(profile(no_defaults + sort), point::filter) == "NodePorts NodeName NodeAffinity");
+  CHECK(listed(profile(no_defaults + sort), point::score) == "NodeAffinity*7");
+  // Named in both lists: first, in the order of the point; others of the point come last.
+  CHECK(listed(profile(no_defaults + sort + "      filter: {enabled: [{name: TaintToleration}, {name: NodeName}]}\n"), point::filter) ==
+        "NodeName NodePorts NodeAffinity TaintToleration");
+  // A default plugin in multiPoint keeps its place and gets the weight.
+  CHECK(listed(profile("      multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}\n"), point::score)
+            .starts_with("TaintToleration*3 NodeAffinity*9 NodeResourcesFit*1"));
+  // The weight at score wins over that of multiPoint, and comes first.
+  CHECK(listed(profile("      score: {enabled: [{name: ImageLocality, weight: 5}]}\n"), point::score)
+            .starts_with("ImageLocality*5 TaintToleration*3"));
+  CHECK(listed(profile("      score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity}]}\n"), point::score) == "NodeAffinity*1");
+  CHECK(listed(profile("      filter: {disabled: [{name: NodeName}]}\n"), point::filter).find("NodeName") == std::string::npos);
+  CHECK(listed(profile("      multiPoint: {disabled: [{name: NodeAffinity}]}\n"), point::pre_filter).find("NodeAffinity") == std::string::npos);
+}
+
+TEST_CASE("a table takes order, weights and arguments from the profile", "[kube][configuration]") {
+  const auto made = fine(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+podInitialBackoffSeconds: 2
+podMaxBackoffSeconds: 20
+profiles:
+- schedulerName: packing
+  plugins:
+    score: {disabled: [{name: NodeResourcesBalancedAllocation}], enabled: [{name: NodeResourcesFit, weight: 5}]}
+    filter: {enabled: [{name: NodeResourcesFit}]}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeResourcesFitArgs, scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+- schedulerName: default-scheduler
+)");
+  REQUIRE(made.profiles.size() == 2);
+  CHECK(made.options().initial_backoff == std::chrono::seconds{2});
+  const kernel_table packing = *make_table(made.profiles[0], registry());
+  CHECK(packing.scheduler_name == "packing");
+  CHECK(listed(packing, point::filter).starts_with("NodeResourcesFit NodeUnschedulable"));
+  CHECK(listed(packing, point::score).starts_with("NodeResourcesFit TaintToleration"));
+  CHECK(listed(packing, point::score).find("Balanced") == std::string::npos);
+  for (const plugin_entry& one : packing.plugins)
+    if (one.name == "NodeResourcesFit") CHECK(one.weight == 5);
+
+  cluster on;
+  for (const char* name : {"n1", "n2"})
+    REQUIRE(on.add_node({.name = name, .allocatable = {{"cpu", 4}, {"memory", 4}, {"pods", 10}}}));
+  REQUIRE(on.add_pod({.name = "there", .containers = {{.requests = {{"cpu", 2}}}}, .node = *on.find_node("n2")}));
+  const pod_id pod = *on.add_pod({.name = "new", .containers = {{.requests = {{"cpu", 1}}}}});
+  scheduler packs{on, packing, made.options()};
+  CHECK(packs.schedule_cycle({}).begin()->node == *on.find_node("n2"));
+  CHECK(on.node_of(pod) == *on.find_node("n2"));
+}
+
+TEST_CASE("mistakes in a configuration name profile, plugin and place", "[kube][configuration]") {
+  CHECK(refusal("profiles:\n- schedulerName: a\n  plugins:\n    filter:\n      enabled:\n      - name: NodeNmae\n") ==
+        "s.yaml:6: profile a: profiles[0].plugins.filter.enabled[0]: there is no plugin \"NodeNmae\"");
+  CHECK(refusal("profiles:\n- schedulerName: a\n  plugins: {score: {enabled: [{name: NodeName}]}}\n") ==
+        "s.yaml:2: profile a: profiles[0]: NodeName does not take part in score");
+  CHECK(refusal("profiles:\n- schedulerName: a\n- schedulerName: a\n").find("there is a profile of that name already") != std::string::npos);
+  CHECK(refusal("profiles:\n- plugins: {multiPoint: {disabled: [{name: '*'}]}}\n") ==
+        "s.yaml:2: profile default-scheduler: profiles[0]: needs exactly one plugin that sorts the queue");
+  CHECK(refusal("profiles:\n- schedulerName: a\n  pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]\n") ==
+        "s.yaml:2: profile a: plugin NodeResourcesFit: args.scoringStrategy.type: \"Best\" is not LeastAllocated, MostAllocated or "
+        "RequestedToCapacityRatio");
+  CHECK(refusal("profiles:\n- pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]\n").find("arguments of NodeAffinity already") != std::string::npos);
+  CHECK(refusal("podMaxBackoffSeconds: 0").find("is less than") != std::string::npos);
+  CHECK(refusal("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n") ==
+        "s.yaml:1: KubeSchedulerConfiguration: apiVersion: \"kubescheduler.config.k8s.io/v1beta3\" is not kubescheduler.config.k8s.io/v1");
+  CHECK(refusal("kind: Pod") == "s.yaml:1: KubeSchedulerConfiguration: kind: \"Pod\" is not KubeSchedulerConfiguration");
+}
+
+TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configuration]") {
+  const auto made = fine("extenders: [{urlPrefix: 'http://x'}]\nunknownField: 1\n");
+  std::string all;
+  for (const warning& one : made.warnings) all += one.message() + "\n";
+  CHECK(all.find("the plugin DynamicResources is not modelled; it does nothing") != std::string::npos);
+  CHECK(all.find("extenders are the host's") != std::string::npos);
+  CHECK(all.find("unknownField: there is no such field") != std::string::npos);
+  CHECK(all.find("DefaultBinder") == std::string::npos);
+  CHECK(in_tree_plugins().size() == 23);
+}
