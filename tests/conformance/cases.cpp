@@ -1,0 +1,72 @@
+#include "conformance/cases.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace gangsched::conformance {
+
+std::string difference::message() const {
+  return fmt::format("  {}: {}{}{}: expected {}, got {}", where, what, node.empty() ? "" : " on ", node, expected, got);
+}
+
+void refuse(const std::string& file, const kube::value& at, const std::string& why) {
+  throw unreadable(fmt::format("{}:{}: {}", file, at.line, why));
+}
+
+const kube::value& field(const kube::value& of, std::string_view key, const std::string& file) {
+  const kube::value* found = of.find(key);
+  if (found == nullptr) refuse(file, of, fmt::format("\"{}\" is missing", key));
+  return *found;
+}
+
+const std::string& text_field(const kube::value& of, std::string_view key, const std::string& file) {
+  const kube::value& found = field(of, key, file);
+  if (found.kind != kube::value_kind::text) refuse(file, found, fmt::format("\"{}\" has to be text", key));
+  return found.text;
+}
+
+std::vector<std::string> texts(const kube::value* list) {
+  std::vector<std::string> all;
+  if (list != nullptr)
+    for (const kube::value& one : list->items) all.push_back(one.text);
+  return all;
+}
+
+std::string to_json(const kube::value& of) {
+  std::string made;
+  switch (of.kind) {
+    case kube::value_kind::null: return "null";
+    case kube::value_kind::boolean:
+    case kube::value_kind::number: return of.text;
+    case kube::value_kind::text: return "\"" + of.text + "\"";
+    case kube::value_kind::list:
+      for (const kube::value& one : of.items) made += (made.empty() ? "" : ",") + to_json(one);
+      return "[" + made + "]";
+    case kube::value_kind::object:
+      for (std::size_t i = 0; i < of.keys.size(); ++i)
+        made += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", of.keys[i], to_json(of.items[i]));
+      return "{" + made + "}";
+  }
+  return made;
+}
+
+void run_file(const std::string& path, tally& into) {
+  const auto documents = must(kube::parse_json(must(kube::load(path))));
+  if (documents.empty()) throw unreadable(path + ": is empty");
+  for (const kube::document& one : documents) {
+    const kube::value& root = one.root;
+    ++into.cases;
+    if (root.find("resolved") != nullptr && root.find("steps") != nullptr) {
+      run_scheduling_case(root, path, into);
+    } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {
+      run_quantity_row(root, path, into);
+    } else if (root.find("kind") != nullptr && root.find("result") != nullptr) {
+      run_selector_row(root, path, into);
+    } else {
+      refuse(path, root, "is no case of a kind that can be run");
+    }
+  }
+}
+
+}  // namespace gangsched::conformance

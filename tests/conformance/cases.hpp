@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/kube/configuration.hpp"
+
+/// Runs recorded decisions of kube-scheduler through the engine and counts where it decides differently.
+namespace gangsched::conformance {
+
+/// A file that cannot be run: not JSON, of no known kind, or with an object that cannot be read.
+struct unreadable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct difference {
+  std::string where;  ///< case and step
+  std::string what;   ///< the plugin, or what else was compared
+  std::string node;
+  std::string expected, got;
+  [[nodiscard]] std::string message() const;
+};
+
+struct tally {
+  std::size_t cases = 0;
+  std::size_t steps = 0;
+  std::size_t differences = 0;
+  std::vector<difference> first = {};  ///< as many as there is room for
+  std::size_t keep = 10;
+
+  void add(difference one) {
+    ++differences;
+    if (first.size() < keep) first.push_back(std::move(one));
+  }
+};
+
+/// Runs every case of a file.
+void run_file(const std::string& path, tally& into);
+
+// What run_file chooses among, one document each.
+
+void run_scheduling_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_quantity_row(const kube::value& recorded, const std::string& file, tally& into);
+void run_selector_row(const kube::value& recorded, const std::string& file, tally& into);
+
+// Reading of recorded documents: what is missing or of another type makes the file unreadable.
+
+[[noreturn]] void refuse(const std::string& file, const kube::value& at, const std::string& why);
+const kube::value& field(const kube::value& of, std::string_view key, const std::string& file);
+const std::string& text_field(const kube::value& of, std::string_view key, const std::string& file);
+std::vector<std::string> texts(const kube::value* list);
+/// The value of a result, or the file is unreadable.
+template <class T>
+T must(result<T> made) {
+  if (!made) throw unreadable(made.error().message());
+  if constexpr (!std::is_void_v<T>) return *std::move(made);
+}
+/// One line of JSON, for messages.
+std::string to_json(const kube::value& of);
+
+}  // namespace gangsched::conformance
