@@ -14,8 +14,8 @@ class gangsched_recipe(ConanFile):
     topics = ("scheduling", "kubernetes", "gang-scheduling")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False]}
-    default_options = {"shared": False, "fPIC": True}
+    options = {"shared": [True, False], "fPIC": [True, False], "kube": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "kube": False}
     implements = ["auto_shared_fpic"]
     exports = "include/gangsched/version.hpp"
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "src/*", "LICENSE"
@@ -37,6 +37,9 @@ class gangsched_recipe(ConanFile):
         self.requires("abseil/[>=20220623.1]", transitive_headers=True)
         self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
         self.requires("fmt/[>=9.1]", transitive_headers=True)
+        if self.options.kube:
+            self.requires("nlohmann_json/[>=3.9]")
+            self.requires("yaml-cpp/[>=0.6]")
 
     def generate(self):
         CMakeDeps(self).generate()
@@ -44,6 +47,7 @@ class gangsched_recipe(ConanFile):
         for part in ("TESTING", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"GANGSCHED_BUILD_{part}"] = False
         toolchain.cache_variables["GANGSCHED_WERROR"] = False
+        toolchain.cache_variables["GANGSCHED_BUILD_KUBE"] = bool(self.options.kube)
         toolchain.generate()
 
     def build(self):
@@ -61,6 +65,6 @@ class gangsched_recipe(ConanFile):
         # CMake finds the package's own config file, which knows both targets; the rest is for other build systems.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/gangsched"]
-        self.cpp_info.libs = ["gangsched"]
+        self.cpp_info.libs = ["gangsched-kube", "gangsched"] if self.options.kube else ["gangsched"]
         self.cpp_info.defines = ["GANGSCHED_SHARED"] if self.options.shared else []
         self.cpp_info.cxxflags = ["-ffp-contract=off"]

@@ -3,13 +3,15 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
+vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES kube GANGSCHED_BUILD_KUBE)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
     -DGANGSCHED_BUILD_TESTING=OFF
     -DGANGSCHED_BUILD_EXAMPLES=OFF
     -DGANGSCHED_BUILD_BENCH=OFF
-    -DGANGSCHED_WERROR=OFF)
+    -DGANGSCHED_WERROR=OFF
+    ${feature_options})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/gangsched)
 vcpkg_fixup_pkgconfig()

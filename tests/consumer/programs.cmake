@@ -5,3 +5,10 @@ foreach(target IN ITEMS gangsched header_only)
   target_link_libraries(consumer-${target} PRIVATE gangsched::${target})
   add_test(NAME ${target} COMMAND consumer-${target})
 endforeach()
+
+# The optional component, where it is.
+if(TARGET gangsched::kube)
+  add_executable(consumer-kube ${CMAKE_CURRENT_LIST_DIR}/kube.cpp)
+  target_link_libraries(consumer-kube PRIVATE gangsched::kube)
+  add_test(NAME kube COMMAND consumer-kube)
+endif()
