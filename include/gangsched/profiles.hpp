@@ -1,6 +1,7 @@
 #pragma once
 #include "gangsched/framework/registry.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
+#include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
 #include "gangsched/plugins/node_name.hpp"
 #include "gangsched/plugins/node_ports.hpp"

@@ -28,9 +28,14 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
   }
   for (const node_image& image : spec.images) {
     for (const std::string& name : image.names) {
-      made->images.push_back({state.names.intern(normalised_image(name)), image.size_bytes});
+      made->images.push_back({state.names.intern(name), image.size_bytes});
     }
   }
+  // A name that is listed twice has the size of its first place.
+  std::stable_sort(made->images.begin(), made->images.end(),
+                   [](const image_symbols& a, const image_symbols& b) { return a.name < b.name; });
+  const auto same = [](const image_symbols& a, const image_symbols& b) { return a.name == b.name; };
+  made->images.erase(std::unique(made->images.begin(), made->images.end(), same), made->images.end());
   made->allocatable = to_amounts(state, allocatable);
   made->unschedulable = spec.unschedulable;
   made->cookie = spec.cookie;
@@ -80,6 +85,8 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   detail::set_allocatable(state, row, record->allocatable);
   nodes.by_name.insert({}, spec.name, row);
   state.tree.add(row, record->labels);
+  nodes.total.set(0, nodes.total[0] + 1);
+  state.images.add(record->images);
   nodes.record.set(row, std::move(record));
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
   return node_id{row, nodes.rows.generation(row)};
@@ -100,6 +107,10 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   const reads facets = detail::difference(*state.nodes.record[node.row], *record);
   detail::set_allocatable(state, node.row, record->allocatable);
   if (any(facets & reads::labels)) state.tree.update(node.row, record->labels);
+  if (any(facets & reads::images)) {
+    state.images.remove(state.nodes.record[node.row]->images);
+    state.images.add(record->images);
+  }
   state.nodes.record.set(node.row, std::move(record));
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   return {};
@@ -125,6 +136,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   detail::set_allocatable(state, node.row, {});
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
+  state.nodes.total.set(0, state.nodes.total[0] - 1);
+  state.images.remove(state.nodes.record[node.row]->images);
   state.nodes.record.set(node.row, nullptr);
   state.nodes.rows.give_back(node.row);
   state.tree.remove(node.row);

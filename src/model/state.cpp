@@ -72,7 +72,17 @@ GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
 }
 
 GANGSCHED_INLINE node_table::node_table(undo_log& undo)
-    : rows(undo), record(undo), allocatable(undo), used(undo), first_pod(undo, no_row), arrival(undo), ports(undo), by_name(undo) {}
+    : rows(undo),
+      record(undo),
+      allocatable(undo),
+      used(undo),
+      first_pod(undo, no_row),
+      arrival(undo),
+      ports(undo),
+      by_name(undo),
+      total(undo) {
+  total.grow(1);
+}
 
 GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
     : rows(undo),
@@ -105,6 +115,7 @@ GANGSCHED_INLINE group_table::group_table(undo_log& undo)
 GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
     : log(log_bound),
       nodes(undo),
+      images(undo),
       pods(undo),
       groups(undo),
       classes(undo),
@@ -251,6 +262,8 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
     one->digest_into(out, node_rows);
   }
   for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
+  nodes.total.digest_into(out, 1);
+  images.digest_into(out);
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{

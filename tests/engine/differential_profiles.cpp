@@ -262,11 +262,11 @@ threefold_profile make_profile(unsigned kind, dice& roll) {
     case 0:
       a.add("PrioritySort").add("SchedulingGates").add("GangScheduling").add("NodeUnschedulable").add("NodeName");
       a.add("TaintToleration").add("NodeAffinity").add("NodePorts").add("NodeResourcesFit");
-      a.add("NodeResourcesBalancedAllocation");
+      a.add("NodeResourcesBalancedAllocation").add("ImageLocality");
       return a.with("kube's default",
                     profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_unschedulable{}, node_name{},
                             taint_toleration{}, node_affinity_plugin{}, node_ports{}, node_resources_fit{},
-                            node_resources_balanced_allocation{}});
+                            node_resources_balanced_allocation{}, image_locality{}});
     case 1: {
       const std::int64_t taints = weight(), fits = weight(), plus_weight = weight();
       a.add("GangScheduling").add("SchedulingGates").add(room.rule, fits, room.args).add("NodePorts");

@@ -60,6 +60,9 @@ class writer {
     if (roll_.percent(25)) made.taint("spot", roll_.percent(50) ? "yes" : "", taint_effect::prefer_no_schedule);
     if (roll_.percent(12)) made.taint("old", "", taint_effect::prefer_no_schedule);
     made.unschedulable(roll_.percent(7));
+    for (std::int64_t i = 0; i < 4; ++i) {  // a name has one size everywhere
+      if (roll_.percent(25)) made.image("app" + std::to_string(i) + ":latest", (i + 1) * 300'000'000);
+    }
     return made.spec;
   }
 
@@ -110,6 +113,7 @@ class writer {
     a_pod made{name};
     made.ns(roll_.percent(75) ? "default" : "blue");
     ask_for(made);
+    if (roll_.percent(30)) made.image("app" + std::to_string(roll_.below(4)));
     if (roll_.percent(15)) ask_for(made.container());
     if (roll_.percent(12)) {
       a_pod other{"init"};

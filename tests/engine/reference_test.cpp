@@ -40,7 +40,8 @@ reference::options kube_default(tie_rule ties) {
            {"NodeAffinity", 2},
            {"NodePorts"},
            {"NodeResourcesFit"},
-           {"NodeResourcesBalancedAllocation"}},
+           {"NodeResourcesBalancedAllocation"},
+           {"ImageLocality"}},
           0,
           ties};
 }

@@ -86,7 +86,7 @@ TEST_CASE("a node's record holds what plugins read", "[model][cluster][node]") {
   CHECK(record.taints[0].effect == taint_effect::no_execute);
   CHECK(text(record.taints[1].value) == "w");
   REQUIRE(record.images.size() == 2);
-  CHECK(text(record.images[0].name) == "app:latest");
+  CHECK(text(record.images[0].name) == "app");
   CHECK(text(record.images[1].name) == "reg:80/app@sha256:0");
   CHECK(record.images[1].size_bytes == 6);
   const auto label = [&](const char* key) {

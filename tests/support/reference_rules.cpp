@@ -259,6 +259,36 @@ std::int64_t scarce_avoidance(const plugin& rule, const amounts& allocatable, co
   return unasked == 0 || scarce == 0 ? 100 : (unasked - scarce) * 100 / unasked;
 }
 
+// 4
+std::int64_t image_locality(const world& in, const node_spec& node, const pod_spec& pod) {
+  constexpr std::int64_t mib = 1024 * 1024;
+  const auto size_on = [](const node_spec& on, const std::string& image) -> std::int64_t {
+    for (const auto& one : on.images) {
+      if (std::find(one.names.begin(), one.names.end(), image) != one.names.end()) return one.size_bytes;
+    }
+    return -1;
+  };
+  const auto tagged = [](const std::string& image) {
+    const std::size_t colon = image.rfind(':'), slash = image.rfind('/');
+    return colon == std::string::npos || (slash != std::string::npos && colon < slash) ? image + ":latest" : image;
+  };
+  std::int64_t sum = 0;
+  const auto add = [&](const std::string& image) {
+    if (image.empty() || size_on(node, tagged(image)) < 0) return;
+    const auto with = std::count_if(in.nodes.begin(), in.nodes.end(), [&](const auto& entry) {
+      return size_on(entry.second.spec, tagged(image)) >= 0;
+    });
+    const double share = static_cast<double>(with) / static_cast<double>(in.nodes.size());
+    sum += static_cast<std::int64_t>(static_cast<double>(size_on(node, tagged(image))) * share);
+  };
+  for (const auto& one : pod.init_containers) add(one.image);
+  for (const auto& one : pod.containers) add(one.image);
+  for (const auto& image : pod.image_volumes) add(image);
+  const auto containers = static_cast<std::int64_t>(pod.init_containers.size() + pod.containers.size());
+  const std::int64_t least = 23 * mib, most = 1000 * mib * containers;
+  return containers == 0 ? 0 : 100 * (std::clamp(sum, least, most) - least) / (most - least);
+}
+
 // 3.6
 void normalize(std::vector<std::int64_t>& scores, bool reverse) {
   std::int64_t most = 0;
@@ -429,6 +459,8 @@ std::optional<raw_and_normal> scored(const plugin& rule, const world& in, const 
     each([&](const node& n, const usage& u) {
       return 50 + (50 + balance(rule, n.allocatable, what, u, true) - balance(rule, n.allocatable, what, u, false)) / 2;
     });
+  } else if (rule.name == "ImageLocality") {
+    each([&](const node& n, const usage&) { return image_locality(in, n.spec, what.spec); });
   } else if (rule.name == "NodeResourcesFitPlus") {
     each([&](const node& n, const usage& u) { return fit_plus(rule, n.allocatable, what, u); });
   } else if (rule.name == "ScarceResourceAvoidance") {

@@ -51,6 +51,7 @@ class node_view {
     return record().taints;
   }
   [[nodiscard]] bool unschedulable() const requires(covers(Reads, reads::schedulable)) { return record().unschedulable; }
+  /// By name symbol.
   [[nodiscard]] std::span<const image_symbols> images() const requires(covers(Reads, reads::images)) {
     return record().images;
   }
@@ -218,6 +219,11 @@ void node_view<Reads>::each_pod(Visit&& visit) const requires(covers(Reads, read
 class cluster_view {
  public:
   explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
+  /// How many nodes there are.
+  [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
+  /// The image's size and how many nodes have it; zeros if none has. O(1).
+  [[nodiscard]] std::int64_t image_size(symbol name) const noexcept { return state_->images.size_bytes(name); }
+  [[nodiscard]] std::uint32_t image_nodes(symbol name) const noexcept { return state_->images.nodes(name); }
   [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }
   /// Calls visit(node_info) for every node by row.
   template <class Visit>
@@ -230,6 +236,10 @@ class cluster_view {
   [[nodiscard]] std::optional<node_info> node(node_id id) const {
     if (!state_->nodes.alive(id.row) || state_->nodes.rows.generation(id.row) != id.generation) return std::nullopt;
     return node_info{*state_, id.row};
+  }
+  /// The node in this row, if there is one.
+  [[nodiscard]] std::optional<node_info> node_at(row_t row) const {
+    return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
 

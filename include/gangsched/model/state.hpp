@@ -10,6 +10,7 @@
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/class_table.hpp"
+#include "gangsched/model/image_table.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
@@ -59,19 +60,13 @@ class slots {
   column<row_t> count_;
 };
 
-struct image_symbols {
-  symbol name;
-  std::int64_t size_bytes;
-  friend bool operator==(const image_symbols&, const image_symbols&) = default;
-};
-
 /// What of a node changes only when the host says so.
 struct node_record {
   std::string name_text;
   symbol name;
   std::vector<label_symbols> labels;  ///< by key symbol
   std::vector<taint_symbols> taints;  ///< in the host's order
-  std::vector<image_symbols> images;
+  std::vector<image_symbols> images;  ///< by name symbol, each name once
   std::vector<amount> allocatable;
   bool unschedulable = false;
   std::uint64_t cookie = 0;
@@ -92,6 +87,7 @@ struct node_table {
   column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
   name_index by_name;
+  column<std::uint32_t> total;  ///< row 0: nodes there are
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
 };
@@ -188,6 +184,7 @@ struct GANGSCHED_API cluster_state {
   std::vector<symbol> kind_names;  ///< by resource_kind
   node_table nodes;
   node_tree tree{names};
+  image_table images;
   pod_table pods;
   group_table groups;
   class_table classes;

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/column.hpp"
+
+namespace gangsched {
+
+/// A name under which a node has an image, and the image's size.
+struct image_symbols {
+  symbol name;
+  std::int64_t size_bytes;
+  friend bool operator==(const image_symbols&, const image_symbols&) = default;
+};
+
+/// Per image name: its size, as the node that listed it first says (Kubernetes' quirk; nodes rarely differ), and how many nodes
+/// list it. Kept by the cluster as nodes come, change and go; O(1) per name.
+class GANGSCHED_API image_table {
+ public:
+  explicit image_table(undo_log& undo) : size_(undo), nodes_(undo) {}
+
+  /// 0 if no node lists it.
+  [[nodiscard]] std::int64_t size_bytes(symbol name) const noexcept {
+    return name.value < rows_ ? size_[name.value] : 0;
+  }
+  [[nodiscard]] std::uint32_t nodes(symbol name) const noexcept { return name.value < rows_ ? nodes_[name.value] : 0; }
+
+  /// A node that lists these names, each once, came or went.
+  void add(std::span<const image_symbols> images);
+  void remove(std::span<const image_symbols> images);
+  void digest_into(digest& out) const;
+
+ private:
+  column<std::int64_t> size_;
+  column<std::uint32_t> nodes_;
+  row_t rows_ = 0;  ///< symbols there is room for; never fewer
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/image_table.cpp"
+#endif

@@ -1,0 +1,36 @@
+#include "gangsched/model/image_table.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE void image_table::add(std::span<const image_symbols> images) {
+  for (const image_symbols& one : images) {
+    const row_t row = one.name.value;
+    if (row >= rows_) {
+      rows_ = row + 1;
+      size_.grow(rows_);
+      nodes_.grow(rows_);
+    }
+    if (nodes_[row] == 0) size_.set(row, one.size_bytes);
+    nodes_.set(row, nodes_[row] + 1);
+  }
+}
+
+GANGSCHED_INLINE void image_table::remove(std::span<const image_symbols> images) {
+  for (const image_symbols& one : images) {
+    const row_t row = one.name.value;
+    nodes_.set(row, nodes_[row] - 1);
+    if (nodes_[row] == 0) size_.set(row, 0);
+  }
+}
+
+GANGSCHED_INLINE void image_table::digest_into(digest& out) const {
+  // Names without nodes count for nothing: a discarded trial may have made room for them.
+  for (row_t row = 0; row < rows_; ++row) {
+    if (nodes_[row] == 0) continue;
+    out.add(row);
+    out.add(nodes_[row]);
+    out.add(static_cast<std::uint64_t>(size_[row]));
+  }
+}
+
+}  // namespace gangsched
