@@ -62,6 +62,16 @@ GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
   out.add(bytes);
 }
 
+GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, ns);
+  canonical::put(bytes, spec.selector);
+  canonical::put(bytes, spec.disruptions_allowed);
+  canonical::put(bytes, spec.disrupted_pods);
+  out.add(bytes);
+}
+
 GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
   std::string bytes;
   canonical::put(bytes, spec.name);
@@ -121,6 +131,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
       classes(undo),
       namespaces(undo),
       priority_classes(undo),
+      budgets(undo),
       arrivals(undo) {
   for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
     kind_names.push_back(names.intern(name));
@@ -286,6 +297,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   };
   named(namespaces);
   named(priority_classes);
+  named(budgets);
   arrivals.digest_into(out, 1);
   classes.digest_into(out);
   out.add(log.end());

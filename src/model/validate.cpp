@@ -102,6 +102,15 @@ class spec_checker {
     return dns_label(spec.name, top("name")) && labels(spec.labels, top("labels"));
   }
 
+  [[nodiscard]] bool budget(const pod_disruption_budget_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
+           (!spec.selector || selector(*spec.selector, top("selector"))) &&
+           (spec.disruptions_allowed >= 0 ||
+            fail(errc::out_of_range, top("disruptions_allowed"), "is negative")) &&
+           each(spec.disrupted_pods, top("disrupted_pods"),
+                [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); });
+  }
+
  private:
   error failure_{};
 
@@ -419,6 +428,12 @@ GANGSCHED_INLINE std::optional<error> check(const priority_class_spec& spec) {
   detail::spec_checker checker;
   if (checker.priority_class(spec)) return std::nullopt;
   return std::move(checker).failure("priority class " + spec.name);
+}
+
+GANGSCHED_INLINE std::optional<error> check(const pod_disruption_budget_spec& spec) {
+  detail::spec_checker checker;
+  if (checker.budget(spec)) return std::nullopt;
+  return std::move(checker).failure(fmt::format("disruption budget {}/{}", spec.ns, spec.name));
 }
 
 GANGSCHED_INLINE std::optional<error> check(const namespace_spec& spec) {

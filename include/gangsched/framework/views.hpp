@@ -215,6 +215,30 @@ void node_view<Reads>::each_pod(Visit&& visit) const requires(covers(Reads, read
   }
 }
 
+/// A PodDisruptionBudget.
+class budget_view {
+ public:
+  budget_view(const cluster_state& state, row_t row) noexcept : record_(state.budgets.record[row]) {}
+
+  [[nodiscard]] const pod_disruption_budget_spec& spec() const noexcept { return record_->spec; }
+  /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
+  [[nodiscard]] bool covers(const pod_info& pod) const {
+    const std::optional<label_selector>& selector = record_->spec.selector;
+    if (pod.spec().ns != record_->ns || !selector || pod.labels().empty()) return false;
+    if (selector->match_labels.empty() && selector->match_expressions.empty()) return false;
+    return matches(*selector, pod.labels());
+  }
+  /// Whether the pod is on its way out and counted as that already.
+  [[nodiscard]] bool disrupts(const pod_info& pod) const {
+    for (const std::string& name : record_->spec.disrupted_pods)
+      if (name == pod.name()) return true;
+    return false;
+  }
+
+ private:
+  const budget_record* record_;
+};
+
 /// The cluster as a whole, read only.
 class cluster_view {
  public:
@@ -236,6 +260,13 @@ class cluster_view {
   [[nodiscard]] std::optional<node_info> node(node_id id) const {
     if (!state_->nodes.alive(id.row) || state_->nodes.rows.generation(id.row) != id.generation) return std::nullopt;
     return node_info{*state_, id.row};
+  }
+  /// Calls visit(budget_view) for every disruption budget by row.
+  template <class Visit>
+  void each_budget(Visit&& visit) const {
+    for (row_t row = 0; row < state_->budgets.rows.count(); ++row) {
+      if (state_->budgets.record[row] != nullptr) visit(budget_view{*state_, row});
+    }
   }
   /// The node in this row, if there is one.
   [[nodiscard]] std::optional<node_info> node_at(row_t row) const {

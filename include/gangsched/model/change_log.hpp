@@ -49,6 +49,7 @@ enum class change_kind : std::uint8_t {
   group_updated,     ///< row = group, before/after = minimum counts
   group_removed,     ///< row = group
   namespace_changed, ///< row = name symbol
+  budget_changed,    ///< row = budget: added, updated or removed
 };
 
 /// One record of the change log, 16 bytes.

@@ -58,6 +58,12 @@ class GANGSCHED_API cluster {
   result<void> set_priority_class(const priority_class_spec& spec);
   result<void> remove_priority_class(std::string_view name);
 
+  // --- disruption budgets (what preemption would rather not break)
+  result<budget_id> add_disruption_budget(const pod_disruption_budget_spec& spec);
+  /// Replaces the spec; name and namespace must stay.
+  result<void> update_disruption_budget(budget_id budget, const pod_disruption_budget_spec& spec);
+  result<void> remove_disruption_budget(budget_id budget);
+
   // --- what schedulers do (a host with a `scheduler` calls that instead)
   /// Reserves room on a node for a pending pod that is neither gated nor being deleted. Error: overflow of the node's usage.
   result<void> assume(pod_id pod, node_id node);
@@ -72,9 +78,11 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
   [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::optional<budget_id> find_disruption_budget(std::string_view ns, std::string_view name) const;
   [[nodiscard]] bool contains(node_id node) const noexcept;
   [[nodiscard]] bool contains(pod_id pod) const noexcept;
   [[nodiscard]] bool contains(group_id group) const noexcept;
+  [[nodiscard]] bool contains(budget_id budget) const noexcept;
   /// pod_state::none for an id that nothing has.
   [[nodiscard]] pod_state state_of(pod_id pod) const noexcept;
   /// Where the pod runs or is assumed; a default id if nowhere.
@@ -108,6 +116,7 @@ class GANGSCHED_API cluster {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/cluster.cpp"
+#include "gangsched/src/model/cluster_budgets.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
 #endif

@@ -198,4 +198,13 @@ struct namespace_spec {
   label_map labels = {};
 };
 
+/// PodDisruptionBudget as the API object has it: who the selector is about, and what its status allows now.
+struct pod_disruption_budget_spec {
+  std::string name;
+  std::string ns = "default";
+  std::optional<label_selector> selector = {};  ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
+  std::int32_t disruptions_allowed = 0;          ///< status.disruptionsAllowed
+  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods that are on their way out already
+};
+
 }  // namespace gangsched

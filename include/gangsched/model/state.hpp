@@ -163,6 +163,12 @@ struct priority_class_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
+struct budget_record {
+  pod_disruption_budget_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
 /// A table of nothing but names and records.
 template <class Record>
 struct named_table {
@@ -190,6 +196,7 @@ struct GANGSCHED_API cluster_state {
   class_table classes;
   named_table<namespace_record> namespaces;
   named_table<priority_class_record> priority_classes;
+  named_table<budget_record> budgets;
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
   std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused

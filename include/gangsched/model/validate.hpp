@@ -14,6 +14,7 @@ namespace gangsched {
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const group_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const priority_class_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_disruption_budget_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const namespace_spec& spec);
 
 }  // namespace gangsched

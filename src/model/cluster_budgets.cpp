@@ -1,0 +1,65 @@
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/validate.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disruption_budget_spec& spec) {
+  cluster_state& state = *state_;
+  auto& budgets = state.budgets;
+  const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const symbol ns = state.names.intern(spec.ns);
+  if (budgets.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  const row_t row = budgets.rows.take();
+  budgets.record.grow(row + 1);
+  budgets.record.set(row, std::make_unique<budget_record>(budget_record{spec, ns}));
+  budgets.by_name.insert(ns, spec.name, row);
+  state.changed({.kind = change_kind::budget_changed, .row = row});
+  return budget_id{row, budgets.rows.generation(row)};
+}
+
+GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget,
+                                                                const pod_disruption_budget_spec& spec) {
+  cluster_state& state = *state_;
+  const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
+  GANGSCHED_REFUSE_IN_HOOK(state, object);
+  if (!contains(budget)) return detail::unknown_id("disruption budget");
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const budget_record& record = *state.budgets.record[budget.row];
+  const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
+  if (record.spec.name != spec.name) return cannot("name", "a disruption budget cannot be renamed");
+  if (record.spec.ns != spec.ns) return cannot("ns", "a disruption budget cannot change its namespace");
+  state.budgets.record.set(budget.row, std::make_unique<budget_record>(budget_record{spec, record.ns}));
+  state.changed({.kind = change_kind::budget_changed, .row = budget.row});
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget) {
+  cluster_state& state = *state_;
+  auto& budgets = state.budgets;
+  GANGSCHED_REFUSE_IN_HOOK(state, "disruption budget");
+  if (!contains(budget)) return detail::unknown_id("disruption budget");
+  budgets.by_name.erase(budgets.record[budget.row]->ns, budgets.record[budget.row]->spec.name);
+  budgets.record.set(budget.row, nullptr);
+  budgets.rows.give_back(budget.row);
+  state.changed({.kind = change_kind::budget_changed, .row = budget.row});
+  return {};
+}
+
+GANGSCHED_INLINE std::optional<budget_id> cluster::find_disruption_budget(std::string_view ns,
+                                                                          std::string_view name) const {
+  const auto symbol = state_->names.find(ns);
+  const row_t row = symbol ? state_->budgets.by_name.find(*symbol, name) : no_row;
+  if (row == no_row) return std::nullopt;
+  return budget_id{row, state_->budgets.rows.generation(row)};
+}
+
+GANGSCHED_INLINE bool cluster::contains(budget_id budget) const noexcept {
+  const auto& budgets = state_->budgets;
+  return budget.row < budgets.rows.count() && budgets.record[budget.row] != nullptr &&
+         budgets.rows.generation(budget.row) == budget.generation;
+}
+
+}  // namespace gangsched
