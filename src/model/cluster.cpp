@@ -76,6 +76,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   const row_t row = nodes.rows.take();
   nodes.record.grow(row + 1);
   nodes.first_pod.grow(row + 1);
+  nodes.first_nominated.grow(row + 1);
   nodes.arrival.grow(row + 1);
   nodes.ports.grow(row + 1);
   nodes.allocatable.grow(row + 1, state.kind_count());
@@ -130,8 +131,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   std::sort(held.begin(), held.end());
   for (const row_t pod : held) state.release(pod);
   for (const pod_id pod : gone) static_cast<void>(remove_pod(pod));
-  for (row_t pod = 0; pod < state.pods.rows.count(); ++pod) {  // nominations to a node that is gone mean nothing
-    if (state.pods.alive(pod) && state.pods.nominated[pod] == node.row) state.nominate(pod, no_row);
+  while (state.nodes.first_nominated[node.row] != no_row) {  // nominations to a node that is gone mean nothing
+    state.nominate(state.nodes.first_nominated[node.row], no_row);
   }
   detail::set_allocatable(state, node.row, {});
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);

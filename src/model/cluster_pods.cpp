@@ -99,7 +99,8 @@ GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
   pods.record.grow(rows), pods.state.grow(rows), pods.terminating.grow(rows), pods.cls.grow(rows);
   pods.cls_epoch.grow(rows), pods.node.grow(rows), pods.nominated.grow(rows), pods.group.grow(rows);
   pods.next_on_node.grow(rows), pods.prev_on_node.grow(rows), pods.next_in_group.grow(rows);
-  pods.prev_in_group.grow(rows), pods.arrival.grow(rows);
+  pods.prev_in_group.grow(rows), pods.arrival.grow(rows), pods.preempted.grow(rows);
+  pods.next_nominated.grow(rows), pods.prev_nominated.grow(rows);
 }
 
 }  // namespace detail
@@ -130,8 +131,10 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   state.classes.add_pod(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
   pods.terminating.set(row, spec.terminating);
+  pods.preempted.set(row, spec.terminating && spec.preempted);
   pods.node.set(row, no_row);
-  pods.nominated.set(row, spec.nominated_node && !spec.node ? spec.nominated_node.row : no_row);
+  pods.nominated.set(row, no_row);
+  if (spec.nominated_node && !spec.node) state.point_at(row, spec.nominated_node.row);
   pods.arrival.set(row, state.next_arrival());
   if (spec.group) detail::join_group(state, row, spec.group.row);
   else pods.group.set(row, no_row);
@@ -183,7 +186,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) state.nominate(row, spec.nominated_node ? spec.nominated_node.row : no_row);
-  if (spec.terminating) static_cast<void>(set_terminating(pod));
+  if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) state.assume(row, spec.node.row);
     state.bind(row);
@@ -205,7 +208,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   if (group != no_row) detail::leave_group(state, row);
   state.classes.remove_pod(pods.cls[row]);
   pods.cls.set(row, no_class);
-  pods.nominated.set(row, no_row);
+  state.nominate(row, no_row);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
   pods.record.set(row, nullptr);
   pods.rows.give_back(row);
@@ -213,12 +216,14 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   return {};
 }
 
-GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod) {
+GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempted) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   if (!contains(pod)) return detail::unknown_id("pod");
-  if (state.pods.terminating[pod.row]) return {};
+  const bool more = preempted && !state.pods.preempted[pod.row];
+  if (state.pods.terminating[pod.row] && !more) return {};
   state.pods.terminating.set(pod.row, true);
+  if (more) state.pods.preempted.set(pod.row, true);
   const row_t node = state.pods.node[pod.row];
   state.changed({.kind = change_kind::pod_terminating,
                  .facets = node == no_row ? reads::nothing : reads::pods,

@@ -87,6 +87,7 @@ GANGSCHED_INLINE node_table::node_table(undo_log& undo)
       allocatable(undo),
       used(undo),
       first_pod(undo, no_row),
+      first_nominated(undo, no_row),
       arrival(undo),
       ports(undo),
       by_name(undo),
@@ -99,6 +100,7 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       record(undo),
       state(undo, pod_state::none),
       terminating(undo),
+      preempted(undo),
       cls(undo, no_class),
       cls_epoch(undo),
       node(undo, no_row),
@@ -106,6 +108,8 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       group(undo, no_row),
       next_on_node(undo, no_row),
       prev_on_node(undo, no_row),
+      next_nominated(undo, no_row),
+      prev_nominated(undo, no_row),
       next_in_group(undo, no_row),
       prev_in_group(undo, no_row),
       arrival(undo),
@@ -127,6 +131,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
       nodes(undo),
       images(undo),
       pods(undo),
+      priorities(undo),
       groups(undo),
       classes(undo),
       namespaces(undo),
@@ -204,6 +209,7 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
 
 GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node) {
   count_usage(node, classes[pods.cls[pod]], +1);
+  priorities.add(classes[pods.cls[pod]].priority, +1);
   const row_t next = nodes.first_pod[node];
   pods.next_on_node.set(pod, next);
   pods.prev_on_node.set(pod, no_row);
@@ -215,6 +221,7 @@ GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node) {
 GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod) {
   const row_t node = pods.node[pod];
   count_usage(node, classes[pods.cls[pod]], -1);
+  priorities.add(classes[pods.cls[pod]].priority, -1);
   const row_t next = pods.next_on_node[pod];
   const row_t prev = pods.prev_on_node[pod];
   if (next != no_row) pods.prev_on_node.set(next, prev);
@@ -241,7 +248,7 @@ GANGSCHED_INLINE void cluster_state::set_pod_state(row_t pod, pod_state to) {
 GANGSCHED_INLINE void cluster_state::assume(row_t pod, row_t node) {
   put_on_node(pod, node);
   set_pod_state(pod, pod_state::assumed);
-  if (pods.nominated[pod] != no_row) pods.nominated.set(pod, no_row);
+  nominate(pod, no_row);
   changed({.kind = change_kind::pod_assumed, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .after = node});
 }
 
@@ -260,8 +267,25 @@ GANGSCHED_INLINE void cluster_state::release(row_t pod) {
 GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
   const row_t before = pods.nominated[pod];
   if (before == node) return;
-  pods.nominated.set(pod, node);
+  point_at(pod, node);
   changed({.kind = change_kind::pod_nominated, .row = pod, .before = before, .after = node});
+}
+
+GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
+  const row_t before = pods.nominated[pod];
+  if (before != no_row) {
+    const row_t next = pods.next_nominated[pod];
+    const row_t prev = pods.prev_nominated[pod];
+    if (next != no_row) pods.prev_nominated.set(next, prev);
+    if (prev != no_row) pods.next_nominated.set(prev, next);
+    else nodes.first_nominated.set(before, next);
+  }
+  const row_t first = node == no_row ? no_row : nodes.first_nominated[node];
+  pods.nominated.set(pod, node);
+  pods.next_nominated.set(pod, first);
+  pods.prev_nominated.set(pod, no_row);
+  if (first != no_row) pods.prev_nominated.set(first, pod);
+  if (node != no_row) nodes.first_nominated.set(node, pod);
 }
 
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
@@ -269,7 +293,8 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   nodes.rows.digest_into(out);
   const row_t node_rows = nodes.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
+           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.first_nominated, &nodes.arrival,
+           &nodes.ports, &nodes.by_name}) {
     one->digest_into(out, node_rows);
   }
   for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
@@ -278,9 +303,9 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &pods.record, &pods.state, &pods.terminating, &pods.cls, &pods.cls_epoch, &pods.node, &pods.nominated,
-           &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_in_group, &pods.prev_in_group, &pods.arrival,
-           &pods.by_name}) {
+           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.cls, &pods.cls_epoch, &pods.node,
+           &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
+           &pods.prev_nominated, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
     one->digest_into(out, pod_rows);
   }
   groups.rows.digest_into(out);

@@ -270,8 +270,83 @@ TEST_CASE("an update that gives a waiting pod a node binds it there", "[model][c
   CHECK(c.state().groups.bound[g.row] == 1);
   CHECK(c.state().groups.assumed[g.row] == 0);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row},
+                                                           {change_kind::pod_nominated, p.row, n.row, no_row},
                                                            {change_kind::pod_assumed, p.row, no_row, n.row},
                                                            {change_kind::pod_bound, p.row, no_row, n.row}});
+}
+
+TEST_CASE("pods that are nominated to a node are in its list, until they run, are gone, or the node is",
+          "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n").cpu(8)).value();
+  const node_id m = c.add_node(a_node("m").cpu(8)).value();
+  const auto at = [&](node_id node) {
+    std::vector<std::string> names;
+    const cluster_state& state = c.state();
+    for (row_t pod = state.nodes.first_nominated[node.row]; pod != no_row; pod = state.pods.next_nominated[pod]) {
+      names.push_back(state.pods.record[pod]->name);
+    }
+    return names;
+  };
+  using list = std::vector<std::string>;
+  const pod_id p = c.add_pod(a_pod("p").nominated(n)).value();
+  const pod_id q = c.add_pod(a_pod("q").nominated(n)).value();
+  const pod_id r = c.add_pod(a_pod("r").nominated(n)).value();
+  const pod_id s = c.add_pod(a_pod("s").nominated(m)).value();
+  CHECK(at(n) == list{"r", "q", "p"});
+  REQUIRE(c.nominate(q, m));
+  CHECK(at(n) == list{"r", "p"});
+  CHECK(at(m) == list{"q", "s"});
+  REQUIRE(c.assume(r, m));
+  REQUIRE(c.remove_pod(p));
+  CHECK(at(n).empty());
+  REQUIRE(c.nominate(s, {}));
+  CHECK(at(m) == list{"q"});
+  REQUIRE(c.remove_node(m));
+  CHECK_FALSE(c.nominated_node_of(q));
+  REQUIRE(c.nominate(q, n));
+  CHECK(at(n) == list{"q"});
+}
+
+TEST_CASE("the lowest priority on nodes is that of the pods that are on nodes", "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n").cpu(8)).value();
+  const auto lowest = [&] { return c.state().priorities.lowest(); };
+  CHECK_FALSE(lowest());
+  REQUIRE(c.add_pod(a_pod("waits").priority(-9)));
+  CHECK_FALSE(lowest());
+  const pod_id high = c.add_pod(a_pod("high").priority(7).on(n)).value();
+  const pod_id low = c.add_pod(a_pod("low").priority(-3)).value();
+  CHECK(lowest() == 7);
+  REQUIRE(c.assume(low, n));
+  CHECK(lowest() == -3);
+  REQUIRE(c.update_pod(high, a_pod("high").priority(-5).on(n)));
+  CHECK(lowest() == -5);
+  REQUIRE(c.remove_pod(high));
+  REQUIRE(c.release(low));
+  CHECK_FALSE(lowest());
+}
+
+TEST_CASE("a pod that is being deleted may be so because it was preempted", "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n").cpu(8)).value();
+  const pod_id p = c.add_pod(a_pod("p").on(n)).value();
+  const auto preempted = [&](pod_id pod) { return c.state().pods.preempted[pod.row]; };
+  REQUIRE(c.set_terminating(p));
+  CHECK_FALSE(preempted(p));
+  const std::uint64_t position = c.state().log.end();
+  REQUIRE(c.set_terminating(p, true));
+  CHECK(preempted(p));
+  REQUIRE(c.set_terminating(p, true));
+  REQUIRE(c.set_terminating(p));
+  CHECK(preempted(p));
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_terminating, p.row, no_row, n.row}});
+  pod_spec spec = a_pod("q").on(n);
+  spec.preempted = true;
+  CHECK_FALSE(preempted(c.add_pod(spec).value()));
+  spec.name = "r";
+  spec.terminating = true;
+  CHECK(preempted(c.add_pod(spec).value()));
 }
 
 TEST_CASE("an update that gives an assumed pod a node binds it there, wherever it was assumed",

@@ -99,6 +99,12 @@ void soak::compare_node(const mini_node& node) {
     check(state.pods.node[pod] == row, "node of a pod in the list on " + name);
   }
   check(length == rows.size(), "length of the list on " + name);
+  std::size_t nominated = 0;
+  for (row_t pod = state.nodes.first_nominated[row]; pod != no_row; pod = state.pods.next_nominated[pod]) {
+    check(state.pods.nominated[pod] == row && ++nominated <= model_.pods.size(), "pods nominated to " + name);
+  }
+  for (const auto& [key, pod] : model_.pods) nominated -= pod.nominated == name ? 1 : 0;
+  check(nominated == 0, "number of pods nominated to " + name);
   for (std::size_t i = 0; i < node.own.size(); ++i) {
     check((*state.plugin_columns[i])[row] == node.own[i], "plugin column of " + name);
   }

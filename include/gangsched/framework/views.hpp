@@ -158,10 +158,19 @@ class pod_info : public pod_view {
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
   [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
   [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
+  /// Whether it terminates because a scheduler evicted it.
+  [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
+  /// Order of add_pod among nodes, pods and groups.
+  [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
   /// Where it runs or is assumed.
   [[nodiscard]] std::optional<node_info> node() const {
     const row_t row = state_->pods.node[row_];
+    return row == no_row ? std::nullopt : std::optional{node_info{*state_, row}};
+  }
+  /// The node that is meant for it once victims are gone.
+  [[nodiscard]] std::optional<node_info> nominated_node() const {
+    const row_t row = state_->pods.nominated[row_];
     return row == no_row ? std::nullopt : std::optional{node_info{*state_, row}};
   }
   [[nodiscard]] row_t row() const noexcept { return row_; }
@@ -243,6 +252,8 @@ class budget_view {
 class cluster_view {
  public:
   explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
+  /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
+  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept { return state_->priorities.lowest(); }
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).

@@ -42,8 +42,9 @@ class GANGSCHED_API cluster {
   result<void> update_pod(pod_id pod, const pod_spec& spec);
   /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout.
   result<void> remove_pod(pod_id pod);
-  /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed.
-  result<void> set_terminating(pod_id pod);
+  /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed. @p preempted: because of an evict
+  /// decision (in Kubernetes its condition DisruptionTarget says PreemptionByScheduler): whom it makes room for does not preempt again.
+  result<void> set_terminating(pod_id pod, bool preempted = false);
 
   // --- groups, namespaces, priority classes
   result<group_id> add_group(const group_spec& spec);

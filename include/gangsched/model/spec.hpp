@@ -143,6 +143,7 @@ struct pod_spec {
   node_id node = {};               ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
   bool terminating = false;
+  bool preempted = false;  ///< beside terminating: its condition DisruptionTarget is true with reason PreemptionByScheduler
   std::optional<instant> start_time = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };

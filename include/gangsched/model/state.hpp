@@ -15,6 +15,7 @@
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/port_column.hpp"
+#include "gangsched/model/priority_table.hpp"
 #include "gangsched/model/spec.hpp"
 
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
@@ -84,6 +85,7 @@ struct node_table {
   matrix_column allocatable;
   matrix_column used;
   column<row_t> first_pod;
+  column<row_t> first_nominated;  ///< of the pods that are nominated to it
   column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
   name_index by_name;
@@ -117,12 +119,14 @@ struct pod_table {
   object_column<pod_record> record;
   column<pod_state> state;
   column<bool> terminating;
+  column<bool> preempted;  ///< it terminates because a scheduler evicted it
   column<class_id> cls;
   column<std::uint32_t> cls_epoch;  ///< the selector epoch `cls` was computed in
   column<row_t> node;
   column<row_t> nominated;
   column<row_t> group;
   column<row_t> next_on_node, prev_on_node;
+  column<row_t> next_nominated, prev_nominated;  ///< to the same node
   column<row_t> next_in_group, prev_in_group;
   column<std::uint64_t> arrival;  ///< order of add_pod
   name_index by_name;
@@ -192,6 +196,7 @@ struct GANGSCHED_API cluster_state {
   node_tree tree{names};
   image_table images;
   pod_table pods;
+  priority_table priorities;  ///< of pods on nodes
   group_table groups;
   class_table classes;
   named_table<namespace_record> namespaces;
@@ -215,6 +220,8 @@ struct GANGSCHED_API cluster_state {
   void bind(row_t pod);
   void release(row_t pod);
   void nominate(row_t pod, row_t node);
+  /// Moves the pod to the list of @p node without a word in the log.
+  void point_at(row_t pod, row_t node);
   void put_on_node(row_t pod, row_t node);
   void take_off_node(row_t pod);
   void set_pod_state(row_t pod, pod_state to);

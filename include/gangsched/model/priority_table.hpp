@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/column.hpp"
+
+namespace gangsched {
+
+/// How many pods of each priority are on nodes: whether preemption can find anybody at all.
+class GANGSCHED_API priority_table {
+ public:
+  explicit priority_table(undo_log& undo) : pods_(undo) {}
+
+  /// @p pods more (or less) of this priority. O(log priorities), O(priorities) for one that is new.
+  void add(std::int32_t priority, std::int32_t pods);
+  /// The lowest priority that some pod has. O(priorities).
+  [[nodiscard]] std::optional<std::int32_t> lowest() const noexcept;
+
+ private:
+  std::vector<std::pair<std::int32_t, row_t>> rows_;  ///< by priority; it only grows
+  column<std::uint32_t> pods_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/priority_table.cpp"
+#endif

@@ -1,0 +1,24 @@
+#include "gangsched/model/priority_table.hpp"
+
+#include <algorithm>
+
+namespace gangsched {
+
+GANGSCHED_INLINE void priority_table::add(std::int32_t priority, std::int32_t pods) {
+  auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
+  if (found == rows_.end() || found->first != priority) {
+    const auto row = static_cast<row_t>(rows_.size());
+    found = rows_.insert(found, {priority, row});
+    pods_.grow(row + 1);
+  }
+  pods_.set(found->second, pods_[found->second] + static_cast<std::uint32_t>(pods));
+}
+
+GANGSCHED_INLINE std::optional<std::int32_t> priority_table::lowest() const noexcept {
+  for (const auto& [priority, row] : rows_) {
+    if (pods_[row] != 0) return priority;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched
