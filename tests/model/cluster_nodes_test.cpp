@@ -228,7 +228,7 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   CHECK(groups.assumed[g.row] == 0);
   CHECK(groups.bound[g.row] == 1);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_released, waits.row, n.row, no_row},
-                                                           {change_kind::pod_removed, bound1.row, n.row, no_row},
+                                                           {change_kind::pod_removed, bound1.row, n.row, g.row},
                                                            {change_kind::pod_removed, bound2.row, n.row, no_row},
                                                            {change_kind::pod_nominated, hopes.row, n.row, no_row},
                                                            {change_kind::node_removed, n.row}});

@@ -471,7 +471,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   CHECK(state.groups.bound[g.row] == 0);
   CHECK(state.groups.assumed[g.row] == 1);
   CHECK(c.requested(n, "cpu") == 1000);
-  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[1].row, n.row, no_row}});
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[1].row, n.row, g.row}});
   CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports));
 
   REQUIRE(c.remove_pod(members[0]));  // assumed: the others keep waiting
@@ -486,7 +486,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   CHECK(list().empty());
   CHECK(state.groups.last[g.row] == no_row);
   CHECK(state.groups.members[g.row] == 0);
-  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[2].row}});
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[2].row, no_row, g.row}});
   CHECK(changes_since(c, position)[0].facets == reads::nothing);
   CHECK(c.pods().empty());
 }
