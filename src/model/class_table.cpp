@@ -13,18 +13,12 @@ struct class_table::impl {
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
   absl::flat_hash_map<std::string_view, class_id, hash, std::equal_to<std::string_view>> by_key;  // into pod_class::key
-  struct selector_entry {
-    std::string key;
-    label_selector selector;
-  };
-  std::vector<std::unique_ptr<const selector_entry>> selectors;
-  absl::flat_hash_map<std::string_view, std::uint32_t, hash, std::equal_to<std::string_view>> selector_by_key;
   std::vector<class_id> free;
   std::size_t sweep_at = 1024;
 };
 
 GANGSCHED_INLINE class_table::class_table(undo_log& undo)
-    : pods_(undo), users_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
+    : pods_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
   epoch_.grow(1);
 }
 GANGSCHED_INLINE class_table::~class_table() = default;
@@ -47,46 +41,14 @@ GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
   return id;
 }
 
-GANGSCHED_INLINE void class_table::add_pod(class_id id) {
+GANGSCHED_INLINE bool class_table::add_pod(class_id id) {
   pods_.set(id, pods_[id] + 1);
-  if (pods_[id] != 1) return;
-  for (const std::uint32_t number : classes_[id]->selectors) {
-    users_.set(number, users_[number] + 1);
-    if (users_[number] == 1) epoch_.set(0, epoch_[0] + 1);
-  }
+  return pods_[id] == 1;
 }
 
-GANGSCHED_INLINE void class_table::remove_pod(class_id id) {
+GANGSCHED_INLINE bool class_table::remove_pod(class_id id) {
   pods_.set(id, pods_[id] - 1);
-  if (pods_[id] != 0) return;
-  for (const std::uint32_t number : classes_[id]->selectors) {
-    users_.set(number, users_[number] - 1);
-    if (users_[number] == 0) epoch_.set(0, epoch_[0] + 1);
-  }
-}
-
-GANGSCHED_INLINE std::vector<std::uint32_t> class_table::matching(const label_map& labels) const {
-  std::vector<std::uint32_t> numbers;
-  for (std::uint32_t number = 0; number < impl_->selectors.size(); ++number) {
-    if (users_[number] != 0 && selector_matches(number, labels)) numbers.push_back(number);
-  }
-  return numbers;
-}
-
-GANGSCHED_INLINE std::uint32_t class_table::selector_number(const label_selector& selector) {
-  std::string key;
-  canonical::put(key, selector);
-  if (const auto found = impl_->selector_by_key.find(key); found != impl_->selector_by_key.end()) return found->second;
-  const auto number = static_cast<std::uint32_t>(impl_->selectors.size());
-  impl_->selectors.push_back(
-      std::make_unique<const impl::selector_entry>(impl::selector_entry{std::move(key), selector}));
-  impl_->selector_by_key.emplace(impl_->selectors.back()->key, number);
-  users_.grow(number + 1);
-  return number;
-}
-
-GANGSCHED_INLINE bool class_table::selector_matches(std::uint32_t number, const label_map& labels) const {
-  return matches(impl_->selectors[number]->selector, labels);
+  return pods_[id] == 0;
 }
 
 GANGSCHED_INLINE void class_table::sweep() {

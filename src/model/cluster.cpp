@@ -89,6 +89,8 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.total.set(0, nodes.total[0] + 1);
   state.images.add(record->images);
   nodes.record.set(row, std::move(record));
+  state.node_came(row);
+  state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
   return node_id{row, nodes.rows.generation(row)};
 }
@@ -112,7 +114,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
     state.images.remove(state.nodes.record[node.row]->images);
     state.images.add(record->images);
   }
-  state.nodes.record.set(node.row, std::move(record));
+  state.set_node_record(node.row, std::move(record));
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   return {};
 }
@@ -134,6 +136,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   while (state.nodes.first_nominated[node.row] != no_row) {  // nominations to a node that is gone mean nothing
     state.nominate(state.nodes.first_nominated[node.row], no_row);
   }
+  state.node_leaves(node.row);
+  state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);

@@ -48,6 +48,7 @@ GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state
   made->labels = spec.labels;
   made->gates = spec.scheduling_gates;
   made->start_time = spec.start_time;
+  made->controller = spec.controller;
   made->cookie = spec.cookie;
   return made;
 }
@@ -128,7 +129,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   pods.record.set(row, detail::make_pod_record(state, spec));
   pods.by_name.insert(pods.record[row]->ns, spec.name, row);
   pods.cls_epoch.set(row, state.classes.epoch());
-  state.classes.add_pod(cls);  // may move the epoch: this pod is re-keyed then like every other
+  state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
   pods.terminating.set(row, spec.terminating);
   pods.preempted.set(row, spec.terminating && spec.preempted);
@@ -166,6 +167,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(spec);
   if (!requests) return std::move(requests).error();
+  const std::uint32_t epoch = state.classes.epoch();
   const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
   const row_t node = spec.node ? spec.node.row : pods.node[row];
   const pod_class* replaced = node == pods.node[row] && node != no_row ? &state.classes[pods.cls[row]] : nullptr;
@@ -177,9 +179,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const reads before = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.take_off_node(row);
   pods.record.set(row, detail::make_pod_record(state, spec));
-  pods.cls_epoch.set(row, state.classes.epoch());
-  state.classes.add_pod(cls);
-  state.classes.remove_pod(pods.cls[row]);
+  pods.cls_epoch.set(row, epoch);
+  state.enter_class(cls);
+  state.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
   if (held != no_row) state.put_on_node(row, held);
   const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
@@ -206,7 +208,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   state.set_pod_state(row, pod_state::none);
   const row_t group = pods.group[row];
   if (group != no_row) detail::leave_group(state, row);
-  state.classes.remove_pod(pods.cls[row]);
+  state.leave_class(pods.cls[row]);
   pods.cls.set(row, no_class);
   state.nominate(row, no_row);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
@@ -222,7 +224,7 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
   if (!contains(pod)) return detail::unknown_id("pod");
   const bool more = preempted && !state.pods.preempted[pod.row];
   if (state.pods.terminating[pod.row] && !more) return {};
-  state.pods.terminating.set(pod.row, true);
+  if (!state.pods.terminating[pod.row]) state.mark_terminating(pod.row);
   if (more) state.pods.preempted.set(pod.row, true);
   const row_t node = state.pods.node[pod.row];
   state.changed({.kind = change_kind::pod_terminating,

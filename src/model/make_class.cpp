@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/class_counters.hpp"
 #include "gangsched/model/node_selector.hpp"
 
 namespace gangsched {
@@ -24,11 +25,6 @@ GANGSCHED_INLINE void add_ports(interner& names, const container& from, std::vec
   }
 }
 
-GANGSCHED_INLINE void add_selector(class_table& classes, const std::optional<label_selector>& selector,
-                                   std::vector<std::uint32_t>& out) {
-  if (selector) out.push_back(classes.selector_number(*selector));
-}
-
 /// match_label_keys come down to requirements of the selector with the pod's own values (kube-framework 7.1).
 GANGSCHED_INLINE std::vector<topology_spread> resolved_spread(const pod_spec& spec) {
   std::vector<topology_spread> made = spec.topology_spread_constraints;
@@ -41,18 +37,6 @@ GANGSCHED_INLINE std::vector<topology_spread> resolved_spread(const pod_spec& sp
     one.match_label_keys.clear();
   }
   return made;
-}
-
-GANGSCHED_INLINE std::vector<std::uint32_t> selectors_of(class_table& classes, const pod_class& made) {
-  std::vector<std::uint32_t> numbers;
-  for (const pod_affinity* side : {&made.affinity_to_pods, &made.anti_affinity_to_pods}) {
-    for (const pod_affinity_term& term : side->required) add_selector(classes, term.selector, numbers);
-    for (const preferred_pod_term& one : side->preferred) add_selector(classes, one.term.selector, numbers);
-  }
-  for (const topology_spread& one : made.spread) add_selector(classes, one.selector, numbers);
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
 }
 
 }  // namespace detail
@@ -135,9 +119,11 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.key.reserve(512);
   canonical::put(made.key, made);
   made.key_prefix = made.key.size();
-  made.matched_selectors = state.classes.matching(spec.labels);
-  canonical::put(made.key, made.matched_selectors);
-  made.selectors = detail::selectors_of(state.classes, made);
+  if (!state.default_spread.empty() && made.spread.empty()) {
+    made.default_selector = default_selector(state, made.ns, spec.labels, spec.controller);
+  }
+  name_counters(state, made);
+  match_counters(state, made, state.counters.matching(made.ns, spec.labels, state.namespace_labels(made.ns)));
   return state.classes.intern(std::move(made));
 }
 

@@ -34,6 +34,8 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::put(bytes, gates);
   canonical::put(bytes, start_time.has_value());
   canonical::put(bytes, start_time.value_or(instant::zero()).count());
+  canonical::put(bytes, controller.kind);
+  canonical::put(bytes, controller.name);
   canonical::put(bytes, cookie);
   out.add(bytes);
 }
@@ -69,6 +71,23 @@ GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {
   canonical::put(bytes, spec.selector);
   canonical::put(bytes, spec.disruptions_allowed);
   canonical::put(bytes, spec.disrupted_pods);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void service_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, spec.ns);
+  canonical::put(bytes, spec.selector);
+  out.add(bytes);
+}
+
+GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
+  std::string bytes;
+  canonical::put(bytes, spec.kind);
+  canonical::put(bytes, spec.name);
+  canonical::put(bytes, spec.ns);
+  canonical::put(bytes, spec.selector);
   out.add(bytes);
 }
 
@@ -134,9 +153,14 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
       priorities(undo),
       groups(undo),
       classes(undo),
+      topologies(undo),
+      choices(undo),
+      counters(undo),
       namespaces(undo),
       priority_classes(undo),
       budgets(undo),
+      services(undo),
+      controllers(undo),
       arrivals(undo) {
   for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
     kind_names.push_back(names.intern(name));
@@ -158,24 +182,6 @@ GANGSCHED_INLINE resource_kind cluster_state::kind_of(std::string_view name) {
   nodes.allocatable.grow(nodes.rows.count(), kind_count());
   nodes.used.grow(nodes.rows.count(), kind_count());
   return kind_count() - 1;
-}
-
-GANGSCHED_INLINE class_id cluster_state::class_of(row_t pod) {
-  if (pods.cls_epoch[pod] == classes.epoch()) return pods.cls[pod];
-  const class_id old = pods.cls[pod];
-  pods.cls_epoch.set(pod, classes.epoch());
-  std::vector<std::uint32_t> matched = classes.matching(pods.record[pod]->labels);
-  if (matched == classes[old].matched_selectors) return old;
-  pod_class changed = classes[old];
-  changed.matched_selectors = std::move(matched);
-  changed.key.resize(changed.key_prefix);
-  canonical::put(changed.key, changed.matched_selectors);
-  const class_id now = classes.intern(std::move(changed));
-  // Same selectors named by both, so this order keeps them alive and the epoch still.
-  classes.add_pod(now);
-  classes.remove_pod(old);
-  pods.cls.set(pod, now);
-  return now;
 }
 
 GANGSCHED_INLINE bool cluster_state::fits_in_words(row_t node, const pod_class& cls,
@@ -207,7 +213,9 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   return cls.ports.empty() ? reads::usage | reads::pods : reads::usage | reads::pods | reads::ports;
 }
 
-GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node) {
+GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal how) {
+  static_cast<void>(class_of(pod));  // what it counts for
+  count_pod(pod, node, +1, how);
   count_usage(node, classes[pods.cls[pod]], +1);
   priorities.add(classes[pods.cls[pod]].priority, +1);
   const row_t next = nodes.first_pod[node];
@@ -218,8 +226,10 @@ GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node) {
   pods.node.set(pod, node);
 }
 
-GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod) {
+GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   const row_t node = pods.node[pod];
+  static_cast<void>(class_of(pod));
+  count_pod(pod, node, -1, how);
   count_usage(node, classes[pods.cls[pod]], -1);
   priorities.add(classes[pods.cls[pod]].priority, -1);
   const row_t next = pods.next_on_node[pod];
@@ -323,6 +333,10 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   named(namespaces);
   named(priority_classes);
   named(budgets);
+  named(services);
+  named(controllers);
+  topologies.digest_into(out, node_rows);
+  counters.digest_into(out, topologies);
   arrivals.digest_into(out, 1);
   classes.digest_into(out);
   out.add(log.end());

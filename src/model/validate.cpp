@@ -81,6 +81,7 @@ class spec_checker {
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption")) &&
            (!spec.scheduler_name.empty() || fail(errc::malformed, top("scheduler_name"), "is empty")) &&
            gates(spec.scheduling_gates, top("scheduling_gates")) &&
+           kind(spec.controller.kind, top("controller").field("kind")) &&
            (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));
@@ -111,6 +112,17 @@ class spec_checker {
                 [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); });
   }
 
+  [[nodiscard]] bool service(const service_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
+           labels(spec.selector, top("selector"));
+  }
+
+  [[nodiscard]] bool controller(const controller_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) && kind(spec.kind, top("kind")) &&
+           (spec.kind != controller_kind::none || fail(errc::malformed, top("kind"), "is none")) &&
+           (!spec.selector || selector(*spec.selector, top("selector")));
+  }
+
  private:
   error failure_{};
 
@@ -133,6 +145,10 @@ class spec_checker {
   bool enumerator(Enum value, Enum last, std::string_view what, const spec_path& at) {
     return value <= last ||
            fail(errc::out_of_range, at, fmt::format("unknown {} {}", what, static_cast<unsigned>(value)));
+  }
+
+  bool kind(controller_kind value, const spec_path& at) {
+    return enumerator(value, controller_kind::stateful_set, "controller kind", at);
   }
 
   // Names and labels.
@@ -440,6 +456,18 @@ GANGSCHED_INLINE std::optional<error> check(const namespace_spec& spec) {
   detail::spec_checker checker;
   if (checker.namespace_(spec)) return std::nullopt;
   return std::move(checker).failure("namespace " + spec.name);
+}
+
+GANGSCHED_INLINE std::optional<error> check(const service_spec& spec) {
+  detail::spec_checker checker;
+  if (checker.service(spec)) return std::nullopt;
+  return std::move(checker).failure(fmt::format("service {}/{}", spec.ns, spec.name));
+}
+
+GANGSCHED_INLINE std::optional<error> check(const controller_spec& spec) {
+  detail::spec_checker checker;
+  if (checker.controller(spec)) return std::nullopt;
+  return std::move(checker).failure(fmt::format("controller {}/{}", spec.ns, spec.name));
 }
 
 }  // namespace gangsched

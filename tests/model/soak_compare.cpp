@@ -162,7 +162,7 @@ void soak::compare_group(const mini_group& group) {
   check(groups.bound[row] == bound, "bound of " + spec.name);
 }
 
-/// Pods are of one class iff they are alike in all but names and labels, and no pod's selector tells them apart.
+/// Pods are of one class iff they are alike in all but names and labels, and no term of a pod of their namespace tells them apart.
 void soak::compare_classes() {
   using look = std::tuple<std::string, std::int32_t, mini_amounts, std::int64_t, std::int64_t, std::vector<mini_port>,
                           std::size_t, label_map, std::set<std::string>, std::vector<bool>>;
@@ -173,16 +173,18 @@ void soak::compare_classes() {
     }
     return values;
   };
-  std::set<std::string> live;
-  for (const auto& [name, pod] : model_.pods) live.merge(wanted(pod.spec()));
+  std::set<mini_name> live;
+  for (const auto& [name, pod] : model_.pods) {
+    for (const std::string& value : wanted(pod.spec())) live.insert({pod.spec().ns, value});
+  }
   std::map<look, class_id> seen;
   std::map<class_id, look> reverse;
   for (const auto& [name, pod] : model_.pods) {
     const pod_spec& spec = pod.spec();
     std::vector<bool> matched;
-    for (const std::string& value : live) {
+    for (const auto& [ns, value] : live) {
       const auto label = spec.labels.find("app");
-      matched.push_back(label != spec.labels.end() && label->second == value);
+      matched.push_back(ns == spec.ns && label != spec.labels.end() && label->second == value);
     }
     const look key{
         spec.ns,         pod.priority,           pod.made->requests, pod.made->scored_cpu, pod.made->scored_memory,

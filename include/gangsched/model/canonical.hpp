@@ -83,13 +83,21 @@ inline void put(std::string& out, const topology_spread& v) {
   put(out, v.node_affinity_policy), put(out, v.node_taints_policy), put(out, v.match_label_keys);
 }
 
-/// Everything of a class but `matched_selectors` and what is derived from the rest.
+/// Everything of a class but what depends on the rest of the cluster, and what is derived.
 inline void put(std::string& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
   put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
+}
+
+/// The bytes by themselves.
+template <class T>
+[[nodiscard]] std::string bytes(const T& value) {
+  std::string out;
+  put(out, value);
+  return out;
 }
 
 }  // namespace gangsched::canonical

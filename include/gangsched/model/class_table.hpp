@@ -9,9 +9,8 @@
 
 namespace gangsched {
 
-/// Pod classes by their canonical key, and the selectors that live because some pod's class names them.
-/// While a selector lives, pods that differ in whether it matches them are of different classes; when one comes or goes the
-/// epoch moves and every pod is re-keyed when it is next looked at.
+/// Pod classes by their canonical key. While a counter lives, pods that differ in whether it is about them are of different
+/// classes; when one comes or goes the epoch moves and every pod is re-keyed when it is next looked at.
 class GANGSCHED_API class_table {
  public:
   explicit class_table(undo_log& undo);
@@ -26,16 +25,11 @@ class GANGSCHED_API class_table {
 
   /// The id of the class with @p made.key, adopting @p made on first sight. O(key).
   class_id intern(pod_class&& made);
-  /// A pod of class @p id came or went: its selectors live while it has pods.
-  void add_pod(class_id id);
-  void remove_pod(class_id id);
-
-  /// The live selectors that match a pod, ascending. O(live selectors).
-  [[nodiscard]] std::vector<std::uint32_t> matching(const label_map& labels) const;
-  /// The number of @p selector, made on first sight; it lives once a pod of a class naming it is added.
-  std::uint32_t selector_number(const label_selector& selector);
-  /// Whether live or dead selector @p number matches @p labels.
-  [[nodiscard]] bool selector_matches(std::uint32_t number, const label_map& labels) const;
+  /// A pod of class @p id came or went. True if it is the first one, or was the last.
+  bool add_pod(class_id id);
+  bool remove_pod(class_id id);
+  /// What classes are made of has changed: every pod is re-keyed.
+  void move_epoch() { epoch_.set(0, epoch_[0] + 1); }
 
   /// Frees classes without pods when they are many. Only while no transaction is open. O(classes), amortised O(1) a new class.
   void sweep();
@@ -44,7 +38,6 @@ class GANGSCHED_API class_table {
  private:
   struct impl;
   column<std::uint32_t> pods_;       ///< pods per class
-  column<std::uint32_t> users_;      ///< classes with pods per selector
   column<std::uint32_t> epoch_;      ///< row 0
   std::vector<std::unique_ptr<const pod_class>> classes_;  ///< null: swept
   std::vector<std::uint32_t> generations_;

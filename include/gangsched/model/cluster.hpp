@@ -55,6 +55,12 @@ class GANGSCHED_API cluster {
   /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels.
   result<void> set_namespace(const namespace_spec& spec);
   result<void> remove_namespace(std::string_view name);
+  /// Services and controllers, for profiles with default spread constraints: what they select is spread. Each adds or replaces;
+  /// a controller is known by its kind too.
+  result<void> set_service(const service_spec& spec);
+  result<void> remove_service(std::string_view ns, std::string_view name);
+  result<void> set_controller(const controller_spec& spec);
+  result<void> remove_controller(controller_kind kind, std::string_view ns, std::string_view name);
   /// Pods keep the priority they were added with when a class changes or goes.
   result<void> set_priority_class(const priority_class_spec& spec);
   result<void> remove_priority_class(std::string_view name);

@@ -81,6 +81,37 @@ struct host_port {
   }
 };
 
+using counter_id = std::uint32_t;
+
+/// A counter and what one of it is worth.
+struct weighted_counter {
+  counter_id counter;
+  std::int32_t weight;
+};
+
+/// A spread constraint with the counter of its pods.
+struct spread_rule {
+  counter_id counter;
+  symbol key;
+  std::int32_t max_skew;
+  std::int32_t min_domains;
+  when_unsatisfiable action;
+};
+
+/// What a class has to do with the cluster's counters (counters.hpp).
+struct pod_counters {
+  std::vector<counter_id> named;    ///< those it brings to life, ascending
+  std::vector<counter_id> matched;  ///< live ones with it in their scope, ascending
+  std::vector<counter_id> counted;  ///< what goes up where it is placed: matched ones that count pods, and its own terms'
+  std::vector<counter_id> minded;   ///< matched ones that count terms: what others want of it
+
+  std::vector<counter_id> affinity;         ///< pods that match all its required affinity terms, per topology key
+  std::vector<counter_id> anti_affinity;    ///< pods that match a required anti-affinity term, per term
+  std::vector<weighted_counter> preferred;  ///< pods that match a preferred term, per term; negative for anti-affinity
+  std::vector<spread_rule> spread;          ///< its own constraints
+  std::vector<std::vector<spread_rule>> default_spread;  ///< by registered set of defaults; without own constraints
+};
+
 /// All that plugins can read of a pod, shared by every pod that is the same in this: its class. Names never count, labels only
 /// through the selectors that live in the cluster.
 struct pod_class {
@@ -106,11 +137,12 @@ struct pod_class {
   pod_affinity affinity_to_pods;
   pod_affinity anti_affinity_to_pods;
   std::vector<topology_spread> spread;  ///< match_label_keys are in the selectors
-  std::vector<std::uint32_t> matched_selectors;  ///< ids of the cluster's live selectors that match its labels, ascending
+  /// Of its services and its controller, while some profile's default spread constraints ask for it.
+  std::optional<label_selector> default_selector;
+  pod_counters counters;
 
   std::string key;               ///< canonical bytes: equal iff the class is equal
-  std::size_t key_prefix = 0;    ///< the part of `key` before the matched selectors
-  std::vector<std::uint32_t> selectors;  ///< ids of the selectors it brings to life
+  std::size_t key_prefix = 0;    ///< the part of `key` before the matched counters
 
   /// What it requests of @p kind, 0 if nothing. O(kinds requested).
   [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept {

@@ -117,6 +117,15 @@ struct container {
 
 enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
 
+/// What owns a pod, as far as the default spread constraints read its selector (kube-framework 7.1).
+enum class controller_kind : std::uint8_t { none, replication_controller, replica_set, stateful_set };
+
+/// The owner reference with controller = true; kinds that are not listed are none.
+struct controller_ref {
+  controller_kind kind = controller_kind::none;
+  std::string name = {};
+};
+
 /// All of a pod that a scheduler reads.
 struct pod_spec {
   std::string name;
@@ -145,6 +154,7 @@ struct pod_spec {
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: its condition DisruptionTarget is true with reason PreemptionByScheduler
   std::optional<instant> start_time = {};
+  controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };
 
@@ -192,6 +202,21 @@ struct priority_class_spec {
   std::int32_t value = 0;
   bool global_default = false;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
+};
+
+/// A Service, as far as it says which pods belong together.
+struct service_spec {
+  std::string name;
+  std::string ns = "default";
+  label_map selector = {};  ///< empty: selects nothing
+};
+
+/// A ReplicationController, ReplicaSet or StatefulSet.
+struct controller_spec {
+  controller_kind kind = controller_kind::replica_set;
+  std::string name;
+  std::string ns = "default";
+  std::optional<label_selector> selector = {};
 };
 
 struct namespace_spec {

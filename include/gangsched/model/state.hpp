@@ -11,55 +11,18 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/image_table.hpp"
+#include "gangsched/model/counters.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/priority_table.hpp"
+#include "gangsched/model/slots.hpp"
 #include "gangsched/model/spec.hpp"
+#include "gangsched/model/topology.hpp"
 
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
 namespace gangsched {
-
-/// Allocates rows of one table: last freed, first reused, under the undo log like everything else.
-class slots {
- public:
-  explicit slots(undo_log& undo) : generation_(undo), next_free_(undo, no_row), head_(undo, no_row), count_(undo) {
-    head_.grow(1);
-    count_.grow(1);
-  }
-  /// Rows ever used: the bound of every row number.
-  [[nodiscard]] row_t count() const noexcept { return count_[0]; }
-  [[nodiscard]] std::uint32_t generation(row_t row) const noexcept { return generation_[row]; }
-  row_t take() {
-    if (const row_t row = head_[0]; row != no_row) {
-      head_.set(0, next_free_[row]);
-      return row;
-    }
-    const row_t row = count_[0];
-    count_.set(0, row + 1);
-    generation_.grow(row + 1);
-    next_free_.grow(row + 1);
-    return row;
-  }
-  void give_back(row_t row) {
-    generation_.set(row, generation_[row] + 1);
-    next_free_.set(row, head_[0]);
-    head_.set(0, row);
-  }
-  void digest_into(digest& out) const {
-    generation_.digest_into(out, count());
-    next_free_.digest_into(out, count());
-    head_.digest_into(out, 1);
-    count_.digest_into(out, 1);
-  }
-
- private:
-  column<std::uint32_t> generation_;
-  column<row_t> next_free_;
-  column<row_t> head_;
-  column<row_t> count_;
-};
 
 /// What of a node changes only when the host says so.
 struct node_record {
@@ -108,6 +71,7 @@ struct pod_record {
   label_map labels;
   std::vector<std::string> gates;
   std::optional<instant> start_time;
+  controller_ref controller;
   std::uint64_t cookie = 0;
   GANGSCHED_API void digest_into(digest& out) const;
 };
@@ -162,6 +126,27 @@ struct namespace_record {
   namespace_spec spec;
   GANGSCHED_API void digest_into(digest& out) const;
 };
+struct service_record {
+  service_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+struct controller_record {
+  controller_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+/// What a controller goes by in its table.
+[[nodiscard]] inline std::string controller_key(controller_kind kind, std::string_view name) {
+  return std::string(1, static_cast<char>('0' + static_cast<int>(kind))) += name;
+}
+
+/// Spread constraints that a profile gives to pods without any (kube-framework 7.1). They have no selectors.
+struct spread_defaults {
+  std::vector<topology_spread> constraints;
+  bool system = false;  ///< defaultingType System: nodes that lack a label take part
+};
+
 struct priority_class_record {
   priority_class_spec spec;
   GANGSCHED_API void digest_into(digest& out) const;
@@ -199,9 +184,17 @@ struct GANGSCHED_API cluster_state {
   priority_table priorities;  ///< of pods on nodes
   group_table groups;
   class_table classes;
+  topology_table topologies;
+  choice_table choices;
+  counter_table counters;
   named_table<namespace_record> namespaces;
   named_table<priority_class_record> priority_classes;
   named_table<budget_record> budgets;
+  named_table<service_record> services;
+  named_table<controller_record> controllers;
+  std::vector<spread_defaults> default_spread;  ///< of the profiles that schedule this cluster; it only grows
+  mutable tuple_table tuples;                   ///< names for what keyed hooks say, no state
+  label_map no_labels;
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
   std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
@@ -212,7 +205,7 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return names.text(kind_names[kind]); }
   [[nodiscard]] resource_kind kind_count() const noexcept { return static_cast<resource_kind>(kind_names.size()); }
 
-  /// The pod's class, re-keyed if selectors came or went since it was computed.
+  /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod);
 
   // What happens to a pod, by row, without checks: `cluster` checks the host's calls, engines know what they do.
@@ -222,8 +215,9 @@ struct GANGSCHED_API cluster_state {
   void nominate(row_t pod, row_t node);
   /// Moves the pod to the list of @p node without a word in the log.
   void point_at(row_t pod, row_t node);
-  void put_on_node(row_t pod, row_t node);
-  void take_off_node(row_t pod);
+  void put_on_node(row_t pod, row_t node, removal how = removal::real);
+  void take_off_node(row_t pod, removal how = removal::real);
+  void mark_terminating(row_t pod);
   void set_pod_state(row_t pod, pod_state to);
   /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
@@ -231,6 +225,29 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
+
+  /// The first pod of a class brings the counters that it names to life, which costs a walk over pods; the last one lets them die.
+  void enter_class(class_id cls);
+  void leave_class(class_id cls);
+  /// Around a change of a node: what counts there moves along. `topologies.settle()` ends the change.
+  void node_came(row_t node);
+  void node_leaves(row_t node);
+  void set_node_record(row_t node, std::unique_ptr<const node_record> record);
+  [[nodiscard]] const label_map& namespace_labels(symbol ns) const;
+  /// Runs @p change, which gives a namespace the labels @p after, with what that means to counters around it. O(pods) if any
+  /// counter minds.
+  template <class Change>
+  void relabel_namespace(symbol ns, const label_map& after, const Change& change) {
+    if (!counters.minds(ns, namespace_labels(ns), after)) return change();
+    const std::vector<row_t> pods_there = placed_in(ns);
+    count_all(pods_there, -1);
+    change();
+    classes.move_epoch();
+    topologies.move_plan_epoch();  // counts on nodes moved, and no node's facet says so
+    count_all(pods_there, +1);
+  }
+  /// Default constraints for every pod without its own; returns the number of the set. Every pod is re-keyed.
+  std::uint32_t add_default_spread(spread_defaults set);
 
   /// Adds to a plugin's column.
   void add_own(std::uint32_t index, row_t node, std::int64_t value) {
@@ -248,10 +265,19 @@ struct GANGSCHED_API cluster_state {
     log.trim();
   }
   [[nodiscard]] std::uint64_t digest() const;
+
+ private:
+  void rekey(row_t pod);
+  void fill(counter_id id);
+  void count_pod(row_t pod, row_t node, std::int32_t by, removal how = removal::real);
+  void count_all(const std::vector<row_t>& all, std::int32_t by);
+  [[nodiscard]] std::vector<row_t> placed_in(symbol ns) const;
+  void count_node(row_t node, bool came);
 };
 
 }  // namespace gangsched
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/state.cpp"
+#include "gangsched/src/model/state_counters.cpp"
 #endif

@@ -16,6 +16,8 @@ namespace gangsched {
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const priority_class_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_disruption_budget_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const namespace_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const service_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const controller_spec& spec);
 
 }  // namespace gangsched
 

@@ -1,0 +1,137 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/topology.hpp"
+
+namespace gangsched {
+
+/// What selects pods by label, in which namespaces.
+struct pod_query {
+  std::optional<label_selector> selector;  ///< absent: nothing
+  std::vector<symbol> namespaces = {};     ///< ascending
+  std::optional<label_selector> namespace_selector = {};
+};
+/// All of them must match.
+using pod_scope = std::vector<pod_query>;
+using scope_id = std::uint32_t;
+
+/// What goes up where a pod is placed.
+enum class counts : std::uint8_t {
+  matching,             ///< pods in the scope
+  carrying_anti,        ///< required anti-affinity terms about the scope, of pods
+  carrying_affinity,    ///< required affinity terms
+  carrying_preference,  ///< preferred terms; `weight` is negative for anti-affinity
+};
+
+/// What a counter counts, per domain of its topology.
+struct counter_spec {
+  counts what = counts::matching;
+  std::int32_t weight = 0;
+  topology_id topology = node_itself;
+  choice_id nodes = every_node;  ///< pods elsewhere do not count
+  scope_id scope = 0;
+  bool spread = false;  ///< terminating pods do not count; and it knows the least count of a domain
+  bool nobody = false;  ///< a spread constraint with an empty selector: matches pods, counts none (kube-framework 7.2)
+};
+
+/// How a pod leaves its node, or comes back.
+enum class removal : std::uint8_t {
+  real,
+  /// A victim's in a preemption trial. Spread counts it down even if it was not counted (terminating, or an empty selector), as
+  /// kube's RemovePod does; and up again when it is put back.
+  trial,
+};
+
+/// Numbers of pods by term and domain, kept with the state under the undo log: placing or removing a pod costs O(counters it is
+/// in). A counter lives while a class with pods names it; a dead one holds nothing that means anything.
+class GANGSCHED_API counter_table {
+ public:
+  explicit counter_table(undo_log& undo);
+  ~counter_table();
+
+  /// The number of a scope, and of a counter, made on first sight.
+  scope_id scope_number(pod_scope&& scope);
+  counter_id number(const counter_spec& spec);
+  [[nodiscard]] const counter_spec& spec(counter_id id) const noexcept { return all_[id]->spec; }
+  [[nodiscard]] const pod_scope& scope(scope_id id) const noexcept;
+  [[nodiscard]] counter_id size() const noexcept { return static_cast<counter_id>(all_.size()); }
+  [[nodiscard]] bool lives(counter_id id) const noexcept { return all_[id]->facts[users] != 0; }
+
+  /// One class with pods more, or less, names it. True if it came to life, or died, by that.
+  bool add_user(counter_id id);
+  bool remove_user(counter_id id);
+
+  /// The live counters whose scope has a pod with these labels in it, ascending. O(scopes).
+  [[nodiscard]] std::vector<counter_id> matching(symbol ns, const label_map& labels, const label_map& ns_labels) const;
+  /// Whether some live counter's namespace selectors say something else of a namespace when its labels change.
+  [[nodiscard]] bool minds(symbol ns, const label_map& before, const label_map& after) const;
+
+  /// Pods in a domain. O(1).
+  [[nodiscard]] std::int32_t count(counter_id id, domain_id domain) const noexcept {
+    const counter& one = *all_[id];
+    return domain < one.size ? one.pods[domain] : 0;
+  }
+  /// Pods in all domains.
+  [[nodiscard]] std::int64_t total(counter_id id) const noexcept { return all_[id]->facts[sum]; }
+  /// Of a spread counter: how many domains have a node that counts, and the least count of these (0 if there is none). O(1).
+  [[nodiscard]] std::uint32_t domains(counter_id id) const noexcept { return static_cast<std::uint32_t>(all_[id]->facts[open]); }
+  [[nodiscard]] std::int32_t least(counter_id id) const noexcept { return static_cast<std::int32_t>(all_[id]->facts[lowest]); }
+
+  // For cluster_state, which knows pods and nodes.
+  void clear(counter_id id);
+  void add(counter_id id, domain_id domain, std::int32_t by);
+  /// A node that counts came into a domain, or left it.
+  void add_node(counter_id id, domain_id domain, bool came);
+
+  /// By what is counted and by value, because numbers depend on who was seen first.
+  void digest_into(digest& out, const topology_table& topologies) const;
+
+ private:
+  enum fact : row_t { users, sum, open, lowest, fact_count };
+  struct counter {
+    counter(undo_log& undo, const counter_spec& given) : spec(given), pods(undo), nodes(undo), having(undo), facts(undo) {
+      facts.grow(fact_count);
+    }
+    counter_spec spec;
+    domain_id size = 0;            // of `pods` and `nodes`
+    column<std::int32_t> pods;     // by domain
+    column<std::uint32_t> nodes;   // by domain: nodes that count; of spread counters
+    std::uint32_t having_size = 0;
+    column<std::uint32_t> having;  // open domains by their count (`slot`); of spread counters
+    column<std::int64_t> facts;
+  };
+  struct index;
+  static void tally(counter& one, std::int32_t count, int by);
+  static void raise(counter& one);
+
+  undo_log* undo_;
+  std::vector<std::unique_ptr<counter>> all_;
+  std::unique_ptr<index> index_;
+};
+
+/// Whether a pod with these labels in this namespace is in the scope.
+[[nodiscard]] GANGSCHED_API bool matches(const pod_scope& scope, symbol ns, const label_map& labels, const label_map& ns_labels);
+
+/// Tuples of words as one word, for keyed hooks with more to say: equal words, equal tuples. It only grows; never iterated.
+class GANGSCHED_API tuple_table {
+ public:
+  tuple_table();
+  ~tuple_table();
+  /// A tuple of one is its own word.
+  [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> tuple);
+  [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& word, std::size_t size) const;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/counters.cpp"
+#endif

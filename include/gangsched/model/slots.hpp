@@ -1,0 +1,46 @@
+#pragma once
+#include "gangsched/model/column.hpp"
+
+namespace gangsched {
+
+/// Allocates rows of one table: last freed, first reused, under the undo log like everything else.
+class slots {
+ public:
+  explicit slots(undo_log& undo) : generation_(undo), next_free_(undo, no_row), head_(undo, no_row), count_(undo) {
+    head_.grow(1);
+    count_.grow(1);
+  }
+  /// Rows ever used: the bound of every row number.
+  [[nodiscard]] row_t count() const noexcept { return count_[0]; }
+  [[nodiscard]] std::uint32_t generation(row_t row) const noexcept { return generation_[row]; }
+  row_t take() {
+    if (const row_t row = head_[0]; row != no_row) {
+      head_.set(0, next_free_[row]);
+      return row;
+    }
+    const row_t row = count_[0];
+    count_.set(0, row + 1);
+    generation_.grow(row + 1);
+    next_free_.grow(row + 1);
+    return row;
+  }
+  void give_back(row_t row) {
+    generation_.set(row, generation_[row] + 1);
+    next_free_.set(row, head_[0]);
+    head_.set(0, row);
+  }
+  void digest_into(digest& out) const {
+    generation_.digest_into(out, count());
+    next_free_.digest_into(out, count());
+    head_.digest_into(out, 1);
+    count_.digest_into(out, 1);
+  }
+
+ private:
+  column<std::uint32_t> generation_;
+  column<row_t> next_free_;
+  column<row_t> head_;
+  column<row_t> count_;
+};
+
+}  // namespace gangsched

@@ -1,0 +1,213 @@
+#include "gangsched/model/topology.hpp"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/node_selector.hpp"
+#include "gangsched/model/state.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE topology_table::topology_table(undo_log& undo) : undo_(&undo), epoch_(undo) {
+  all_.push_back(nullptr);  // node_itself
+  epoch_.grow(1);
+}
+GANGSCHED_INLINE topology_table::~topology_table() = default;
+
+GANGSCHED_INLINE topology_id topology_table::number(symbol key, bool absent_is_empty) {
+  for (topology_id id = 1; id < all_.size(); ++id) {
+    if (all_[id]->key == key && all_[id]->absent_is_empty == absent_is_empty) return id;
+  }
+  all_.push_back(std::make_unique<topology>(*undo_, key, absent_is_empty));
+  all_.back()->domain_of.grow(nodes_);
+  return static_cast<topology_id>(all_.size() - 1);
+}
+
+GANGSCHED_INLINE void topology_table::follow(topology_id id, const node_table& nodes) {
+  if (id == node_itself || all_[id]->facts[is_followed] != 0) return;
+  topology& one = *all_[id];
+  one.facts.set(is_followed, 1);
+  for (row_t row = 0; row < nodes.rows.count(); ++row) {
+    if (nodes.alive(row)) enter(one, row, *nodes.record[row]);
+  }
+  settle();
+}
+
+GANGSCHED_INLINE domain_id topology_table::find(topology_id id, symbol value) const noexcept {
+  return all_[id]->by_value.find(value, {});
+}
+
+GANGSCHED_INLINE std::optional<symbol> topology_table::value_of(const topology& one, const node_record& record) {
+  const std::optional<symbol> value = record.label(one.key);
+  return !value && one.absent_is_empty ? symbol{} : value;
+}
+
+GANGSCHED_INLINE void topology_table::enter(topology& one, row_t node, const node_record& record) {
+  const std::optional<symbol> value = value_of(one, record);
+  if (!value) return;
+  domain_id domain = one.by_value.find(*value, {});
+  if (domain == no_domain) {
+    domain = one.rows.take();
+    one.nodes.grow(domain + 1);
+    one.value.grow(domain + 1);
+    one.value.set(domain, value->value);
+    one.by_value.insert(*value, {}, domain);
+    one.facts.set(domains, one.facts[domains] + 1);
+  }
+  one.nodes.set(domain, one.nodes[domain] + 1);
+  if (one.nodes[domain] == 2) one.facts.set(shared_domains, one.facts[shared_domains] + 1);
+  one.domain_of.set(node, domain);
+}
+
+GANGSCHED_INLINE void topology_table::grow(row_t nodes) {
+  nodes_ = std::max(nodes_, nodes);
+  for (topology_id id = 1; id < all_.size(); ++id) all_[id]->domain_of.grow(nodes_);
+}
+
+GANGSCHED_INLINE void topology_table::join(row_t node, const node_record& record) {
+  for (topology_id id = 1; id < all_.size(); ++id) {
+    if (all_[id]->facts[is_followed] != 0) enter(*all_[id], node, record);
+  }
+}
+
+GANGSCHED_INLINE void topology_table::leave(row_t node) {
+  for (topology_id id = 1; id < all_.size(); ++id) {
+    topology& one = *all_[id];
+    const domain_id domain = one.domain_of[node];
+    if (one.facts[is_followed] == 0 || domain == no_domain) continue;
+    one.domain_of.set(node, no_domain);
+    one.nodes.set(domain, one.nodes[domain] - 1);
+    if (one.nodes[domain] == 1) one.facts.set(shared_domains, one.facts[shared_domains] - 1);
+    if (one.nodes[domain] != 0) continue;
+    one.by_value.erase(symbol{one.value[domain]}, {});
+    one.rows.give_back(domain);
+    one.facts.set(domains, one.facts[domains] - 1);
+  }
+}
+
+GANGSCHED_INLINE void topology_table::settle() {
+  for (topology_id id = 1; id < all_.size(); ++id) {
+    topology& one = *all_[id];
+    const bool before = one.facts[is_local] != 0;
+    const std::uint32_t from = before ? local_from / 2 : local_from;  // not back and forth with every node
+    const bool now = one.facts[shared_domains] == 0 && one.facts[domains] >= from && !one.absent_is_empty;
+    if (now == before) continue;
+    one.facts.set(is_local, now ? 1 : 0);
+    move_plan_epoch();
+  }
+}
+
+GANGSCHED_INLINE bool topology_table::moves(row_t node, const node_record& after) const {
+  return std::any_of(all_.begin() + 1, all_.end(), [&](const auto& one) {
+    if (one->facts[is_followed] == 0) return false;
+    const std::optional<symbol> value = value_of(*one, after);
+    const domain_id domain = one->domain_of[node];
+    return value.has_value() != (domain != no_domain) || (value && one->value[domain] != value->value);
+  });
+}
+
+GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes) const {
+  std::uint64_t sum = 0;  // in no order, because numbers depend on who was seen first
+  for (topology_id id = 1; id < all_.size(); ++id) {
+    const topology& one = *all_[id];
+    if (one.facts[is_followed] == 0) continue;
+    digest mine;
+    mine.add(one.key.value);
+    mine.add(std::uint64_t{one.absent_is_empty});
+    one.rows.digest_into(mine);
+    one.nodes.digest_into(mine, one.rows.count());
+    one.domain_of.digest_into(mine, nodes);
+    one.facts.digest_into(mine, fact_count);
+    sum += mine.value();
+  }
+  out.add(sum);
+}
+
+struct choice_table::index {
+  absl::flat_hash_map<std::string, choice_id> by_key;
+};
+
+GANGSCHED_INLINE choice_table::choice_table(undo_log& undo) : undo_(&undo), index_(std::make_unique<index>()) {
+  all_.push_back(nullptr);  // every_node
+}
+GANGSCHED_INLINE choice_table::~choice_table() = default;
+
+GANGSCHED_INLINE choice_id choice_table::number(node_choice&& choice) {
+  if (choice.keys.empty() && choice.node_selector.empty() && !choice.required && !choice.taints) return every_node;
+  std::string key;
+  canonical::put(key, choice.keys);
+  canonical::put(key, choice.node_selector);
+  canonical::put(key, choice.required);
+  canonical::put(key, choice.taints);
+  canonical::put(key, choice.tolerations);
+  const auto [found, made] = index_->by_key.try_emplace(std::move(key), static_cast<choice_id>(all_.size()));
+  if (made) {
+    all_.push_back(std::make_unique<entry>(*undo_, std::move(choice)));
+    all_.back()->taken.grow(nodes_);
+  }
+  return found->second;
+}
+
+GANGSCHED_INLINE void choice_table::follow(choice_id id, const node_table& nodes, const interner& names) {
+  if (id == every_node || all_[id]->followed[0]) return;
+  entry& one = *all_[id];
+  one.followed.set(0, true);
+  for (row_t row = 0; row < nodes.rows.count(); ++row) {
+    if (nodes.alive(row)) one.taken.set(row, gangsched::takes(one.choice, *nodes.record[row], names));
+  }
+}
+
+GANGSCHED_INLINE void choice_table::grow(row_t nodes) {
+  nodes_ = std::max(nodes_, nodes);
+  for (choice_id id = 1; id < all_.size(); ++id) all_[id]->taken.grow(nodes_);
+}
+
+GANGSCHED_INLINE void choice_table::join(row_t node, const node_record& record, const interner& names) {
+  for (choice_id id = 1; id < all_.size(); ++id) {
+    entry& one = *all_[id];
+    if (!one.followed[0]) continue;
+    const bool taken = gangsched::takes(one.choice, record, names);
+    if (one.taken[node] != taken) one.taken.set(node, taken);
+  }
+}
+
+GANGSCHED_INLINE bool choice_table::moves(row_t node, const node_record& after, const interner& names) const {
+  return std::any_of(all_.begin() + 1, all_.end(), [&](const auto& one) {
+    return one->followed[0] && one->taken[node] != gangsched::takes(one->choice, after, names);
+  });
+}
+
+namespace detail {
+
+/// A record as node selectors want a node.
+struct record_words {
+  const node_record& record;
+  const interner& names;
+  [[nodiscard]] std::optional<symbol> label(symbol key) const { return record.label(key); }
+  [[nodiscard]] symbol name_symbol() const { return record.name; }
+  [[nodiscard]] std::string_view text(symbol name) const { return names.text(name); }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool takes(const node_choice& choice, const node_record& record, const interner& names) {
+  const auto has = [&](symbol key) { return record.label(key).has_value(); };
+  if (!std::all_of(choice.keys.begin(), choice.keys.end(), has)) return false;
+  for (const label_symbols& pair : choice.node_selector) {
+    if (record.label(pair.key) != pair.value) return false;
+  }
+  const detail::record_words node{record, names};
+  const auto holds = [&](const node_term& term) { return matches(term, node); };
+  if (choice.required && std::none_of(choice.required->begin(), choice.required->end(), holds)) return false;
+  if (!choice.taints) return true;
+  return std::all_of(record.taints.begin(), record.taints.end(), [&](const taint_symbols& taint) {
+    const auto tolerates = [&](const toleration_symbols& one) { return one.tolerates(taint); };
+    return taint.effect == taint_effect::prefer_no_schedule ||
+           std::any_of(choice.tolerations.begin(), choice.tolerations.end(), tolerates);
+  });
+}
+
+}  // namespace gangsched
