@@ -115,6 +115,7 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   auto plan = std::make_unique<class_plan>();
   plan->cls = cls;
   plan->generation = state.classes.generation(cls);
+  plan->epoch = state.topologies.plan_epoch();
   for (const plugin_entry& plugin : table.plugins) {
     plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
   }

@@ -139,7 +139,10 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
       else slots.push_back(slots[at]);
       ++groups[slots.back()].population;
     }
-    if (hook.plugin->score.finish != nullptr && !groups.empty()) hook.plugin->score.finish(hook.plugin->self.get(), context, groups);
+    if (hook.plugin->score.finish != nullptr && !groups.empty() &&
+        hook.plugin->score.finish(hook.plugin->self.get(), context, groups).code == code::skip) {
+      continue;
+    }
     for (std::size_t j = 0; j < feasible.size(); ++j) {
       node_verdict& node = why.nodes[feasible[j]];
       node.scores.push_back({hook.plugin->name, raws[j], groups[slots[j]].score, hook.plugin->weight});

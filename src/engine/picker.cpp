@@ -11,7 +11,7 @@ GANGSCHED_INLINE picker::picker(cluster_state& state, const kernel_table& table,
 GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
   if (plans_.size() <= cls) plans_.resize(state_->classes.size());
   auto& plan = plans_[cls];
-  if (plan == nullptr || plan->generation != state_->classes.generation(cls)) plan = make_plan(*table_, *state_, cls);
+  if (plan == nullptr || !plan->holds(*state_)) plan = make_plan(*table_, *state_, cls);
   return plan;
 }
 
@@ -19,7 +19,7 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   ++clock_;
   std::size_t oldest = 0;
   for (std::size_t i = 0; i < indexes_.size(); ++i) {
-    if (indexes_[i].cls == cls && indexes_[i].index->plan().generation == state_->classes.generation(cls)) {
+    if (indexes_[i].cls == cls && indexes_[i].index->plan().holds(*state_)) {
       indexes_[i].used = clock_;
       return *indexes_[i].index;
     }
@@ -251,7 +251,7 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
     scored_.clear();
     for (const std::int64_t value : distinct_) scored_.push_back({value, 0});
     each(open_, [&](std::uint32_t g, std::uint32_t slot) { scored_[slot].population += population_[g]; });
-    hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_);
+    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_).code == code::skip) continue;
     check_range(*hook.plugin, scored_, result);
     each(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
   }
@@ -306,7 +306,7 @@ GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool ad
 
 GANGSCHED_INLINE std::optional<std::string> picker::difference() {
   for (const cached& one : indexes_) {
-    if (one.index->plan().generation != state_->classes.generation(one.cls)) continue;
+    if (!one.index->plan().holds(*state_)) continue;
     one.index->sync();
     const std::shared_ptr<const class_plan> fresh = make_plan(*table_, *state_, one.cls);
     if (const auto wrong = plan_difference(one.index->plan(), *fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;

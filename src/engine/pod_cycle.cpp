@@ -25,7 +25,7 @@ class trial_of final : public trial {
     if (node == no_row) return;
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, false);
     homes_.push_back({victim, node});
-    state.take_off_node(victim.row);
+    state.take_off_node(victim.row, removal::trial);
     state.changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
                    .row = victim.row, .before = node});
   }
@@ -35,7 +35,7 @@ class trial_of final : public trial {
     if (home == homes_.end()) return;
     const row_t node = home->second;
     homes_.erase(home);
-    state.put_on_node(victim.row, node);
+    state.put_on_node(victim.row, node, removal::trial);
     state.changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
                    .row = victim.row, .after = node});
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);

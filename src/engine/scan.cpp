@@ -93,7 +93,7 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
     scored_.clear();
     for (const std::int64_t raw : distinct_) scored_.push_back({raw, 0});
     for (const std::uint32_t slot : slot_) ++scored_[slot].population;
-    hook.plugin->score.finish(hook.plugin->self.get(), context, scored_);
+    if (hook.plugin->score.finish(hook.plugin->self.get(), context, scored_).code == code::skip) continue;
     check_range(*hook.plugin, scored_, result);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       total_[candidates_[i]] += hook.plugin->weight * scored_[slot_[i]].score;

@@ -29,6 +29,12 @@ inline constexpr std::uint8_t no_node = 255;
 struct class_plan {
   class_id cls = no_class;
   std::uint32_t generation = 0;
+  std::uint64_t epoch = 0;  ///< topology_table::plan_epoch when it was made
+
+  /// Whether it is still about this class, and what hooks made for it still holds.
+  [[nodiscard]] bool holds(const cluster_state& state) const noexcept {
+    return generation == state.classes.generation(cls) && epoch == state.topologies.plan_epoch();
+  }
 
   status rejected;              ///< a pre-filter's word for every node
   std::string rejected_by;

@@ -48,8 +48,8 @@ struct score_kernel {
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight, std::int64_t* totals) = nullptr;
   /// The raw score, or the key.
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
-  /// Normalises the raw scores, or turns keys into scores.
-  void (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
+  /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
+  status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
 };
 
 /// One plugin of a profile.

@@ -102,9 +102,12 @@ struct lowering {
     if constexpr (keyed_score_ok<P>()) return call(of(self), &P::score_key, c, row);
     else return call(of(self), &P::score, c, row);
   }
-  static void finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
-    if constexpr (keyed_score_ok<P>()) call_with(of(self), &P::finish_score, c, groups);
-    else call_with(of(self), &P::normalize_score, c, groups);
+  static status finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
+    if constexpr (!keyed_score_ok<P>()) call_with(of(self), &P::normalize_score, c, groups);
+    else if constexpr (std::is_void_v<typename signature<decltype(&P::finish_score)>::result>)
+      call_with(of(self), &P::finish_score, c, groups);
+    else return call_with(of(self), &P::finish_score, c, groups);
+    return {};
   }
 
   static void lower_filter(filter_kernel& k) {

@@ -177,9 +177,10 @@ consteval bool keyed_score_ok() {
     using s = signature<decltype(&P::finish_score)>;
     if constexpr (!s::is_hook) return false;
     else
-      return node_hook<P, decltype(&P::score_key), std::int64_t>::ok && s::is_const && std::is_void_v<typename s::result> &&
-             (pod_parameters<P, typename s::args, std::span<scored_group>>::ok ||
-              pod_parameters<P, typename s::args, const cluster_view&, std::span<scored_group>>::ok);
+      return node_hook<P, decltype(&P::score_key), std::int64_t>::ok && s::is_const &&
+             (std::is_void_v<typename s::result> || std::is_same_v<typename s::result, status>)&&(
+                 pod_parameters<P, typename s::args, std::span<scored_group>>::ok ||
+                  pod_parameters<P, typename s::args, const cluster_view&, std::span<scored_group>>::ok);
   } else {
     return false;
   }
@@ -237,7 +238,8 @@ concept pre_score_plugin = lists<P, point::pre_score> && detail::pre_score_ok<P>
 
 /// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With
 /// `void normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it sees each raw value once, with
-/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters.
+/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, and
+/// skip says that the plugin has no score for the class this time (absent, as with pre_score).
 template <class P>
 concept score_plugin = lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
 

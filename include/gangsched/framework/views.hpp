@@ -88,6 +88,16 @@ class node_view {
   [[nodiscard]] std::int64_t own(node_column column) const requires(covers(Reads, reads::own)) {
     return (*state_->plugin_columns[column.index])[row_];
   }
+  /// The node's domain of a topology key, or no_domain.
+  [[nodiscard]] domain_id domain(topology_id key) const requires(covers(Reads, reads::labels)) {
+    return state_->topologies.domain(key, row_);
+  }
+  /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
+  /// elsewhere it changes with pods on other nodes.
+  [[nodiscard]] std::int32_t count(counter_id counter) const
+    requires(covers(Reads, reads::labels | reads::taints | reads::name | reads::pods)) {
+    return state_->counters.count(counter, domain(state_->counters.spec(counter).topology));
+  }
   /// Calls visit(pod_info) for every pod on the node, newest first.
   template <class Visit>
   void each_pod(Visit&& visit) const requires(covers(Reads, reads::pods));
@@ -132,6 +142,17 @@ class pod_view {
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kind_name(kind); }
   [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kind_names[kind]; }
+
+  /// What one of the class's counters counts, and whether its topology is local. Neither changes while a plan is used.
+  [[nodiscard]] const counter_spec& counter(counter_id id) const { return state_->counters.spec(id); }
+  [[nodiscard]] bool local(topology_id key) const { return state_->topologies.local(key); }
+  /// The domain of a label's value, or no_domain.
+  [[nodiscard]] domain_id find_domain(topology_id key, symbol value) const { return state_->topologies.find(key, value); }
+  /// Several words as one key, and back. A tuple of one is its own key.
+  [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> words) const { return state_->tuples.pack(words); }
+  [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const {
+    return state_->tuples.unpack(key, words);
+  }
 
  protected:
   const cluster_state* state_;
@@ -284,6 +305,12 @@ class cluster_view {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+
+  /// The model's counters (counters.hpp). O(1).
+  [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }
+  [[nodiscard]] std::int64_t total(counter_id counter) const { return state_->counters.total(counter); }
+  [[nodiscard]] std::int32_t least(counter_id counter) const { return state_->counters.least(counter); }
+  [[nodiscard]] std::uint32_t domains(counter_id counter) const { return state_->counters.domains(counter); }
 
  private:
   const cluster_state* state_;

@@ -1,0 +1,101 @@
+#pragma once
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/key_words.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Pods spread evenly over domains (kube-framework 7).
+/// Filter, per hard constraint in order: the node has the key, and count(domain) + self − least <= maxSkew; self is 1 if the selector
+/// matches the pod, least is 0 with fewer than minDomains domains. Domains are those of nodes that have all hard keys and that the
+/// inclusion policies allow; pods are those of the pod's namespace there that are not terminating.
+/// Score: Σ over soft constraints of count·ln(domains + 2) + maxSkew − 1, rounded; then 100·(max + min − s)/max. Domains are those
+/// of feasible nodes. kubernetes.io/hostname counts the node's own pods.
+/// The key of a node is its domain per constraint, or the count itself where each of many domains is one node.
+class pod_topology_spread {
+ public:
+  static constexpr std::string_view name = "PodTopologySpread";
+  static constexpr std::int64_t default_weight = 2;
+  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using words = node_view<reads::labels | reads::taints | reads::name | reads::pods>;
+
+  /// defaultingType System: hostname with skew 3 and zone with skew 5, soft, for pods of a service or controller.
+  GANGSCHED_API pod_topology_spread();
+  /// defaultingType List: these, which have no selectors, instead.
+  explicit pod_topology_spread(std::vector<topology_spread> defaults) : defaults_{std::move(defaults), false} {}
+  /// Arguments: `defaultingType`, `defaultConstraints`, with Kubernetes' names.
+  [[nodiscard]] GANGSCHED_API static result<pod_topology_spread> from(const argument& args);
+
+  void attach(column_maker& maker) {
+    if (!defaults_.constraints.empty()) set_ = maker.add_default_spread(defaults_);
+  }
+
+  /// How a constraint looks at a node.
+  enum class look : std::uint8_t {
+    domain,  ///< by its domain
+    lenient, ///< by its domain and whether it has the label: nodes without it are in the domain of the empty value
+    count,   ///< by the count there
+  };
+  struct part {
+    spread_rule rule;
+    topology_id topology;
+    look how;
+    std::int64_t self;
+  };
+  struct data {
+    std::vector<part> hard, soft;
+    bool require_all = true;  ///< nodes that lack a key of a soft constraint are left out
+  };
+
+  [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
+    d.hard = parts(pod, when_unsatisfiable::do_not_schedule);
+    return d.hard.empty() ? status::skip() : status::success();
+  }
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, const data& d, words node) const {
+    return pod.pack(words_of(d.hard, node).all());
+  }
+  GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+
+  [[nodiscard]] status pre_score(const pod_view& pod, data& d) const {
+    d.soft = parts(pod, when_unsatisfiable::schedule_anyway);
+    d.require_all = !pod.spec().counters.spread.empty() || !defaults_.system;
+    return d.soft.empty() ? status::skip() : status::success();
+  }
+  [[nodiscard]] std::int64_t score_key(const pod_view& pod, const data& d, words node) const {
+    return pod.pack(words_of(d.soft, node).all());
+  }
+  GANGSCHED_API void finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                  std::span<scored_group> groups) const;
+
+ private:
+  static constexpr std::uint32_t no_set = 0xffffffffu;
+  static constexpr std::int64_t absent = INT64_MIN;  ///< in a key: the node lacks the label
+
+  [[nodiscard]] GANGSCHED_API std::vector<part> parts(const pod_view& pod, when_unsatisfiable action) const;
+  [[nodiscard]] static key_words words_of(const std::vector<part>& parts, const words& node) {
+    key_words made;
+    for (const part& one : parts) made.push_back(word(one, node));
+    return made;
+  }
+  [[nodiscard]] static std::int64_t word(const part& one, const words& node) {
+    const domain_id domain = node.domain(one.topology);
+    if (domain == no_domain) return absent;
+    if (one.how == look::domain) return domain;
+    const bool has = (one.how == look::count && one.topology != node_itself) || node.label(one.rule.key).has_value();
+    if (one.how == look::lenient) return 2 * std::int64_t{domain} + (has ? 0 : 1);
+    return has ? node.count(one.rule.counter) : absent;
+  }
+
+  spread_defaults defaults_;
+  std::uint32_t set_ = no_set;
+};
+
+static_assert(pre_filter_plugin<pod_topology_spread> && filter_plugin<pod_topology_spread>);
+static_assert(pre_score_plugin<pod_topology_spread> && score_plugin<pod_topology_spread>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/pod_topology_spread.cpp"
+#endif
