@@ -42,18 +42,22 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
   names all;
   for (const plugin_entry& entry : table.plugins) all.push_back(entry.name);
   CHECK(all == names{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
-                     "NodeAffinity", "NodePorts", "NodeResourcesFit", "GangScheduling",
+                     "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+                     "GangScheduling",
                      "NodeResourcesBalancedAllocation", "ImageLocality"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) ==
-        names{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"});
+        names{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
+              "PodTopologySpread", "InterPodAffinity"});
   CHECK(order_at(table, point::permit) == names{"GangScheduling"});
   CHECK(order_at(table, point::placement_feasible) == names{"GangScheduling"});
   CHECK(order_at(table, point::post_filter).empty());
   CHECK(weights(table) == std::vector<std::pair<std::string, std::int64_t>>{{"TaintToleration", 3},
                                                                             {"NodeAffinity", 2},
                                                                             {"NodeResourcesFit", 1},
+                                                                            {"PodTopologySpread", 2},
+                                                                            {"InterPodAffinity", 2},
                                                                             {"NodeResourcesBalancedAllocation", 1},
                                                                             {"ImageLocality", 1}});
   CHECK(weights(profiles::bin_packing()) == weights(table));
@@ -70,7 +74,7 @@ TEST_CASE("a compile-time profile runs in its order, with default or given weigh
 
 TEST_CASE("the library's plugins are registered by Kubernetes' names, the host's beside them") {
   plugin_registry registry = builtin_plugins();
-  CHECK(registry.names().size() == 13);
+  CHECK(registry.names().size() == 15);
   REQUIRE(registry.add<loves_everybody>());
   CHECK(registry.make("LovesEverybody", {}));
   const auto twice = registry.add<loves_everybody>();

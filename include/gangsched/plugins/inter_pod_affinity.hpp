@@ -1,0 +1,92 @@
+#pragma once
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/key_words.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Pods near, and far from, other pods (kube-framework 6). Terminating pods count.
+/// Filter: the domains of all required affinity terms hold a pod that matches all of these terms (or no domain does and the pod
+/// matches them itself); no domain of an anti-affinity term holds a pod that matches it; no domain holds a pod whose required
+/// anti-affinity matches this one.
+/// Score: Σ over the node's domains of the weights of its preferred terms times the pods that match, of hardPodAffinityWeight times
+/// required affinity terms there that match it, and of the weights of preferred terms there that do; then 100·(s − min)/(max − min).
+/// The key of a node is its domain per topology key, with the verdicts and sums of keys that are local as one word before them.
+class inter_pod_affinity {
+ public:
+  static constexpr std::string_view name = "InterPodAffinity";
+  static constexpr std::int64_t default_weight = 2;
+  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using words = node_view<reads::labels | reads::taints | reads::name | reads::pods>;
+
+  struct options {
+    std::int64_t hard_pod_affinity_weight = 1;  ///< 0 to 100
+    bool ignore_preferred_terms_of_existing_pods = false;
+  };
+  inter_pod_affinity() = default;
+  explicit inter_pod_affinity(const options& given) : options_(given) {}
+  /// Arguments: `hardPodAffinityWeight`, `ignorePreferredTermsOfExistingPods`.
+  [[nodiscard]] GANGSCHED_API static result<inter_pod_affinity> from(const argument& args);
+
+  /// A counter, by the place of its topology among the domains of the key, or that it is local.
+  struct part {
+    counter_id counter;
+    topology_id topology;
+    std::int64_t weight;
+    std::size_t place;
+  };
+  struct data {
+    std::vector<part> affinity, anti_affinity, minded, scored;
+    bool self = false;  ///< matches its own required affinity terms
+    std::vector<topology_id> filter_domains, score_domains;
+  };
+
+  [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, const data& d, words node) const {
+    std::int64_t found = 0;
+    for (const part& one : d.affinity) {
+      if (one.place != is_local) continue;
+      if (node.domain(one.topology) == no_domain) found |= lacks_key;
+      else if (node.count(one.counter) <= 0) found |= alone;
+    }
+    for (const part& one : d.anti_affinity) found |= one.place == is_local && node.count(one.counter) > 0 ? minds : 0;
+    for (const part& one : d.minded) found |= one.place == is_local && node.count(one.counter) > 0 ? minded : 0;
+    return pod.pack(key_of(found, d.filter_domains, node).all());
+  }
+  GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+
+  [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
+  [[nodiscard]] std::int64_t score_key(const pod_view& pod, const data& d, words node) const {
+    std::int64_t sum = 0;
+    for (const part& one : d.scored) sum += one.place == is_local ? one.weight * node.count(one.counter) : 0;
+    return pod.pack(key_of(sum, d.score_domains, node).all());
+  }
+  /// skip if no pod or term that matters is anywhere: the score is absent then, as upstream's.
+  [[nodiscard]] GANGSCHED_API status finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                                  std::span<scored_group> groups) const;
+
+ private:
+  static constexpr std::size_t is_local = 0;  ///< domains have places from 1 on
+  static constexpr std::int64_t lacks_key = 1, alone = 2, minds = 4, minded = 8;  ///< what local keys say of a node
+
+  [[nodiscard]] static part part_of(const pod_view& pod, counter_id counter, std::int64_t weight,
+                                    std::vector<topology_id>& domains);
+  [[nodiscard]] static key_words key_of(std::int64_t local, const std::vector<topology_id>& domains, const words& node) {
+    key_words made;
+    made.push_back(local);
+    for (const topology_id topology : domains) made.push_back(node.domain(topology));
+    return made;
+  }
+
+  options options_;
+};
+
+static_assert(pre_filter_plugin<inter_pod_affinity> && filter_plugin<inter_pod_affinity>);
+static_assert(pre_score_plugin<inter_pod_affinity> && score_plugin<inter_pod_affinity>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/inter_pod_affinity.cpp"
+#endif

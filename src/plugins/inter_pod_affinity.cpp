@@ -1,0 +1,120 @@
+#include "gangsched/plugins/inter_pod_affinity.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "gangsched/framework/argument_reader.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE inter_pod_affinity::part inter_pod_affinity::part_of(const pod_view& pod, counter_id counter,
+                                                                      std::int64_t weight,
+                                                                      std::vector<topology_id>& domains) {
+  const topology_id topology = pod.counter(counter).topology;
+  if (pod.local(topology)) return {counter, topology, weight, is_local};
+  const auto found = std::find(domains.begin(), domains.end(), topology);
+  const auto place = static_cast<std::size_t>(found - domains.begin()) + 1;
+  if (found == domains.end()) domains.push_back(topology);
+  return {counter, topology, weight, place};
+}
+
+GANGSCHED_INLINE status inter_pod_affinity::pre_filter(const pod_view& pod, data& d) const {
+  const pod_counters& of = pod.spec().counters;
+  d.filter_domains.clear(), d.affinity.clear(), d.anti_affinity.clear(), d.minded.clear();
+  const auto take = [&](counter_id counter) { return part_of(pod, counter, 0, d.filter_domains); };
+  for (const counter_id counter : of.affinity) d.affinity.push_back(take(counter));
+  for (const counter_id counter : of.anti_affinity) d.anti_affinity.push_back(take(counter));
+  for (const counter_id counter : of.minded) {
+    if (pod.counter(counter).what == counts::carrying_anti) d.minded.push_back(take(counter));
+  }
+  d.self = !of.affinity.empty() && std::binary_search(of.matched.begin(), of.matched.end(), of.affinity.front());
+  return d.affinity.empty() && d.anti_affinity.empty() && d.minded.empty() ? status::skip() : status::success();
+}
+
+GANGSCHED_INLINE void inter_pod_affinity::finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                                        std::span<filtered_group> groups) const {
+  // Nobody matches yet, and the pod does: the first of its kind.
+  const bool first = d.self && std::all_of(d.affinity.begin(), d.affinity.end(),
+                                           [&](const part& one) { return cluster.total(one.counter) == 0; });
+  for (filtered_group& group : groups) {
+    const std::span<const std::int64_t> key = pod.unpack(group.key, 1 + d.filter_domains.size());
+    const auto domain = [&](const part& one) { return static_cast<domain_id>(key[one.place]); };
+    const auto some = [&](const std::vector<part>& all) {
+      return std::any_of(all.begin(), all.end(), [&](const part& one) {
+        return one.place != is_local && domain(one) != no_domain && cluster.count(one.counter, domain(one)) > 0;
+      });
+    };
+    bool lacking = (key[0] & lacks_key) != 0, lonely = (key[0] & alone) != 0;
+    for (const part& one : d.affinity) {
+      if (one.place == is_local) continue;
+      if (domain(one) == no_domain) lacking = true;
+      else lonely |= cluster.count(one.counter, domain(one)) <= 0;
+    }
+    if (lacking || (lonely && !first)) {
+      group.verdict = status::unresolvable("node(s) didn't match pod affinity rules");
+    } else if ((key[0] & minds) != 0 || some(d.anti_affinity)) {
+      group.verdict = status::unschedulable("node(s) didn't match pod anti-affinity rules");
+    } else if ((key[0] & minded) != 0 || some(d.minded)) {
+      group.verdict = status::unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
+    }
+  }
+}
+
+GANGSCHED_INLINE status inter_pod_affinity::pre_score(const pod_view& pod, data& d) const {
+  const pod_counters& of = pod.spec().counters;
+  d.score_domains.clear(), d.scored.clear();
+  if (of.preferred.empty() && options_.ignore_preferred_terms_of_existing_pods) return status::skip();
+  const auto take = [&](counter_id counter, std::int64_t weight) {
+    d.scored.push_back(part_of(pod, counter, weight, d.score_domains));
+  };
+  for (const weighted_counter& one : of.preferred) take(one.counter, one.weight);
+  for (const counter_id counter : of.minded) {
+    const counter_spec& spec = pod.counter(counter);
+    if (spec.what == counts::carrying_preference) take(counter, spec.weight);
+    if (spec.what == counts::carrying_affinity && options_.hard_pod_affinity_weight > 0) {
+      take(counter, options_.hard_pod_affinity_weight);
+    }
+  }
+  return d.scored.empty() ? status::skip() : status::success();
+}
+
+GANGSCHED_INLINE status inter_pod_affinity::finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
+                                                         std::span<scored_group> groups) const {
+  if (std::all_of(d.scored.begin(), d.scored.end(), [&](const part& one) { return cluster.total(one.counter) == 0; })) {
+    return status::skip();
+  }
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min();
+  for (scored_group& group : groups) {
+    const std::span<const std::int64_t> key = pod.unpack(group.score, 1 + d.score_domains.size());
+    std::int64_t sum = key[0];
+    for (const part& one : d.scored) {
+      if (one.place == is_local) continue;
+      const auto domain = static_cast<domain_id>(key[one.place]);
+      if (domain != no_domain) sum += one.weight * cluster.count(one.counter, domain);
+    }
+    group.score = sum;
+    least = std::min(least, sum);
+    most = std::max(most, sum);
+  }
+  for (scored_group& group : groups) {
+    const double share = most == least ? 0 : static_cast<double>(group.score - least) / static_cast<double>(most - least);
+    group.score = static_cast<std::int64_t>(static_cast<double>(max_node_score) * share);
+  }
+  return status::success();
+}
+
+GANGSCHED_INLINE result<inter_pod_affinity> inter_pod_affinity::from(const argument& args) {
+  options given;
+  argument_reader read{name};
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "hardPodAffinityWeight") return read.number(value, path, 0, 100, given.hard_pod_affinity_weight);
+    if (key != "ignorePreferredTermsOfExistingPods") return read.unknown(path);
+    const bool* flag = value.if_bool();
+    if (flag != nullptr) given.ignore_preferred_terms_of_existing_pods = *flag;
+    return flag != nullptr || read.fail(errc::malformed, path, "is no boolean");
+  });
+  if (!fine) return std::move(read).failure();
+  return inter_pod_affinity{given};
+}
+
+}  // namespace gangsched
