@@ -21,6 +21,8 @@ class GANGSCHED_API class_table {
   [[nodiscard]] class_id size() const noexcept { return static_cast<class_id>(classes_.size()); }
   /// Moves whenever the meaning of a class_id may have changed: a sweep reused it.
   [[nodiscard]] std::uint32_t generation(class_id id) const noexcept { return generations_[id]; }
+  /// Whether any pod is of the class: the counters that it names live then.
+  [[nodiscard]] bool has_pods(class_id id) const noexcept { return pods_[id] != 0; }
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
 
   /// The id of the class with @p made.key, adopting @p made on first sight. O(key).
