@@ -248,6 +248,36 @@ result<namespace_spec> read_namespace(const value& object, std::string_view file
   return detail::checked_alone(std::move(made), object, file, "Namespace", false);
 }
 
+result<service_manifest> read_service(const value& object, std::string_view file, std::vector<warning>* warnings) {
+  return detail::read_alone<service_manifest>(object, file, detail::name_of_object(object, "Service", true), warnings,
+                                              detail::read_service);
+}
+
+result<controller_manifest> read_controller(const value& object, std::string_view kind, std::string_view file,
+                                            std::vector<warning>* warnings) {
+  return detail::read_alone<controller_manifest>(
+      object, file, detail::name_of_object(object, kind, true), warnings,
+      [&](detail::reader& read, const detail::place& of, controller_manifest& out) {
+        detail::controller_of_pods made;
+        if (!detail::read_controller(read, of, kind, made, {.defaulting = false})) return false;
+        const std::string ns = made.meta.ns.empty() ? "default" : made.meta.ns;
+        out = {std::string{kind}, ns, made.meta.name, std::move(made.selector), {0, object.line}};
+        return true;
+      });
+}
+
+result<disruption_budget_manifest> read_disruption_budget(const value& object, std::string_view file,
+                                                          std::vector<warning>* warnings) {
+  return detail::read_alone<disruption_budget_manifest>(
+      object, file, detail::name_of_object(object, "PodDisruptionBudget", true), warnings, detail::read_budget);
+}
+
+result<group_manifest> read_pod_group(const value& object, std::string_view file, std::vector<warning>* warnings) {
+  auto made = detail::read_alone<group_manifest>(object, file, detail::name_of_object(object, "PodGroup", true), warnings,
+                                                 detail::read_pod_group);
+  return detail::checked_alone(std::move(made), object, file, "PodGroup", true);
+}
+
 result<label_selector> read_label_selector(const value& object, std::string_view file) {
   return detail::read_alone<label_selector>(object, file, "LabelSelector", nullptr, detail::read_label_selector);
 }

@@ -305,6 +305,21 @@ metadata: {name: x, labels: {team: a}}
   CHECK(all.warnings.empty());
 }
 
+TEST_CASE("objects are read one by one", "[kube][manifests]") {
+  const auto object = [](const std::string& text) { return parse_yaml({"one", text})->at(0).root; };
+  CHECK(read_service(object("metadata: {name: s}\nspec: {selector: {a: b}}"), "one")->selector.at("a") == "b");
+  const auto set = read_controller(object("metadata: {name: r, namespace: x}\nspec: {selector: {matchLabels: {a: b}}}"), "ReplicaSet", "one");
+  CHECK(set->ns == "x");
+  CHECK(set->selector->match_labels.at("a") == "b");
+  CHECK(read_disruption_budget(object("metadata: {name: b}\nstatus: {disruptionsAllowed: 2}"), "one")->disruptions_allowed == 2);
+  CHECK(read_pod_group(object("metadata: {name: g}\nspec: {schedulingPolicy: {basic: {}}}"), "one")->spec.name == "g");
+  CHECK(read_node(object("metadata: {name: a}"), "one")->spec.name == "a");
+  CHECK(read_pod(object("metadata: {name: a}\nspec: {nodeName: b}"), "one")->node == "b");
+  CHECK(read_namespace(object("metadata: {name: A}"), "one").error().object == "one:1: Namespace A");
+  CHECK(read_pod_group(object("metadata: {name: g}\nspec: {schedulingPolicy: {}}"), "one").error().message() ==
+        "one:2: PodGroup default/g: spec.schedulingPolicy: needs either basic or gang");
+}
+
 TEST_CASE("times are read to the nanosecond", "[kube][manifests]") {
   const auto start = [](const std::string& when) {
     return fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {startTime: '" + when + "'}").pods[0].spec.start_time->count();

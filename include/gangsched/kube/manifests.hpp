@@ -124,6 +124,16 @@ struct read_options {
                                                           const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<namespace_spec> read_namespace(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
+[[nodiscard]] GANGSCHED_API result<service_manifest> read_service(const value& object, std::string_view file,
+                                                                  std::vector<warning>* warnings = nullptr);
+/// A ReplicaSet, ReplicationController or StatefulSet (@p kind): its selector only.
+[[nodiscard]] GANGSCHED_API result<controller_manifest> read_controller(const value& object, std::string_view kind,
+                                                                        std::string_view file,
+                                                                        std::vector<warning>* warnings = nullptr);
+[[nodiscard]] GANGSCHED_API result<disruption_budget_manifest> read_disruption_budget(
+    const value& object, std::string_view file, std::vector<warning>* warnings = nullptr);
+[[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
+                                                                  std::vector<warning>* warnings = nullptr);
 /// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other rules.
 [[nodiscard]] GANGSCHED_API result<label_selector> read_label_selector(const value& object, std::string_view file);
 [[nodiscard]] GANGSCHED_API result<std::vector<node_selector_term>> read_node_selector(const value& object,
