@@ -320,6 +320,27 @@ TEST_CASE("objects are read one by one", "[kube][manifests]") {
         "one:2: PodGroup default/g: spec.schedulingPolicy: needs either basic or gang");
 }
 
+TEST_CASE("a budget without a status allows what the disruption controller would", "[kube][manifests]") {
+  const auto allowed = [](const std::string& spec, int running, int pending) {
+    std::string text = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {selector: {matchLabels: {a: b}}, " + spec + "}\n";
+    for (int i = 0; i < running + pending; ++i) {
+      text += "---\n{apiVersion: v1, kind: Pod, metadata: {name: p" + std::to_string(i) + ", labels: {a: b}}, spec: {" +
+              (i < running ? "nodeName: x" : "") + "}}\n";
+    }
+    const manifests all = fine(text);
+    return disruptions_allowed(all, all.budgets.at(0));
+  };
+  CHECK(allowed("minAvailable: 2", 5, 0) == 3);
+  CHECK(allowed("minAvailable: 7", 5, 0) == 0);
+  CHECK(allowed("minAvailable: 50%", 5, 0) == 2);
+  CHECK(allowed("maxUnavailable: 1", 5, 0) == 1);
+  CHECK(allowed("maxUnavailable: 1", 5, 1) == 0);
+  CHECK(allowed("maxUnavailable: 30%", 5, 0) == 2);
+  CHECK(allowed("maxUnavailable: 10", 3, 0) == 3);
+  const manifests read = fine("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nstatus: {disruptionsAllowed: 7}\n");
+  CHECK(disruptions_allowed(read, read.budgets[0]) == 7);
+}
+
 TEST_CASE("times are read to the nanosecond", "[kube][manifests]") {
   const auto start = [](const std::string& when) {
     return fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {startTime: '" + when + "'}").pods[0].spec.start_time->count();

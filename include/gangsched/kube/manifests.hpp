@@ -93,6 +93,10 @@ struct manifests {
   std::vector<warning> warnings;
 };
 
+/// What the status of @p budget would allow: as it was read, or else as the disruption controller counts it among the pods of @p all
+/// (those on a node and not terminating are healthy, all of them are expected). O(pods).
+[[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_manifest& budget);
+
 struct read_options {
   /// What the API server would have done to a new object: requests from limits, allocatable from capacity, matchLabelKeys merged into
   /// the selectors of affinity terms, the preemption policy of the priority class. Off: the objects come from the API server.
