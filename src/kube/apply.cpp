@@ -8,7 +8,8 @@ namespace detail {
 
 /// Kubernetes' own priority classes, which exist in every cluster.
 const priority_class_spec* system_class(std::string_view name) {
-  static const priority_class_spec all[] = {{"system-cluster-critical", 2'000'000'000}, {"system-node-critical", 2'000'001'000}};
+  static const priority_class_spec all[] = {{"system-cluster-critical", 2'000'000'000},
+                                            {"system-node-critical", 2'000'001'000}};
   for (const priority_class_spec& one : all)
     if (one.name == name) return &one;
   return nullptr;
@@ -27,14 +28,16 @@ class applier {
     for (const node_manifest& one : what_->nodes)
       if (auto added = on_->add_node(one.spec); !added) return told(added.error(), "Node", {}, one.spec.name, one.from);
     for (const group_manifest& one : what_->groups)
-      if (auto added = add_group(one); !added) return told(added.error(), "PodGroup", one.spec.ns, one.spec.name, one.from);
+      if (auto added = add_group(one); !added)
+        return told(added.error(), "PodGroup", one.spec.ns, one.spec.name, one.from);
     for (const pod_manifest& one : what_->pods)
       if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
     return {};
   }
 
  private:
-  [[nodiscard]] error told(const error& wrong, std::string_view kind, std::string_view ns, std::string_view name, origin from) const {
+  [[nodiscard]] error told(const error& wrong, std::string_view kind, std::string_view ns, std::string_view name,
+                           origin from) const {
     const std::string file = from.file < what_->files.size() ? what_->files[from.file] : std::string{"?"};
     return {wrong.code, fmt::format("{}:{}: {}", file, from.line, object_name(kind, ns, name)),
             manifest_path(kind, wrong.field), wrong.reason};

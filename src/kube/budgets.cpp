@@ -16,12 +16,18 @@ std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_m
     if (!pod.node.empty() && !pod.spec.terminating) ++healthy;
   }
   // Percentages are rounded up, of what may be missing as of what has to be there.
-  const auto scaled = [&](const count_or_percent& of) { return of.percent ? (of.number * expected + 99) / 100 : of.number; };
+  const auto scaled = [&](const count_or_percent& of) {
+    return of.percent ? (of.number * expected + 99) / 100 : of.number;
+  };
   std::int64_t desired = 0;
-  if (budget.max_unavailable) desired = std::max<std::int64_t>(0, expected - scaled(*budget.max_unavailable));
-  else if (budget.min_available) desired = scaled(*budget.min_available);
-  else return 0;
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(healthy - desired, 0, std::numeric_limits<std::int32_t>::max()));
+  if (budget.max_unavailable)
+    desired = std::max<std::int64_t>(0, expected - scaled(*budget.max_unavailable));
+  else if (budget.min_available)
+    desired = scaled(*budget.min_available);
+  else
+    return 0;
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(healthy - desired, 0, std::numeric_limits<std::int32_t>::max()));
 }
 
 }  // namespace gangsched::kube

@@ -34,7 +34,9 @@ struct profile_plugins {
 class known_plugins {
  public:
   explicit known_plugins(const plugin_registry& registry) : registry_(&registry), names_(registry.names()) {}
-  [[nodiscard]] bool here(std::string_view name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }
+  [[nodiscard]] bool here(std::string_view name) const {
+    return std::find(names_.begin(), names_.end(), name) != names_.end();
+  }
   [[nodiscard]] bool anywhere(std::string_view name) const { return here(name) || find_in_tree(name) != nullptr; }
   /// The points that it can be configured at; of a host's plugin those that it implements.
   [[nodiscard]] point_set points(std::string_view name) const {
@@ -59,7 +61,8 @@ argument to_argument(const value& from) {
     case value_kind::number: {
       const char* const end = from.text.data() + from.text.size();
       std::int64_t whole = 0;
-      if (const auto [at, wrong] = std::from_chars(from.text.data(), end, whole); wrong == std::errc{} && at == end) return whole;
+      if (const auto [at, wrong] = std::from_chars(from.text.data(), end, whole); wrong == std::errc{} && at == end)
+        return whole;
       double number = 0;
       static_cast<void>(std::from_chars(from.text.data(), end, number));
       return number;
@@ -114,7 +117,8 @@ bool read_plugins(reader& read, const place& of, const known_plugins& known, pro
   });
 }
 
-/// kube's mergePluginSet: the default multiPoint plugins, each replaced in its place by one of the same name, then the others.
+/// kube's mergePluginSet: the default multiPoint plugins, each replaced in its place by one of the same name, then the
+/// others.
 plugin_set merge_defaults(const plugin_set& own, bool gang_scheduling) {
   plugin_set made;
   made.disabled = own.disabled;
@@ -133,9 +137,10 @@ plugin_set merge_defaults(const plugin_set& own, bool gang_scheduling) {
   return made;
 }
 
-/// kube's expandMultiPointPlugins at one point: what both lists name in the point's order, then the rest of multiPoint, then the
-/// rest of the point's own.
-std::vector<configured_plugin> expand_point(const plugin_set& own, const plugin_set& multi, point at, const known_plugins& known) {
+/// kube's expandMultiPointPlugins at one point: what both lists name in the point's order, then the rest of multiPoint,
+/// then the rest of the point's own.
+std::vector<configured_plugin> expand_point(const plugin_set& own, const plugin_set& multi, point at,
+                                            const known_plugins& known) {
   if (own.disables("*")) return own.enabled;
   std::vector<configured_plugin> both, from_multi, rest;
   for (const configured_plugin& one : own.enabled) {
@@ -163,7 +168,8 @@ bool read_plugin_config(reader& read, const place& of, const known_plugins& know
     if (!fine) return false;
     for (const auto& [other, unused] : out.arguments)
       if (other == name) return read.fail(errc::duplicate, item, "there are arguments of " + name + " already");
-    if (!known.here(name)) static_cast<void>(read.warn(item, "arguments of \"" + name + "\", which is not here, are left out"));
+    if (!known.here(name))
+      static_cast<void>(read.warn(item, "arguments of \"" + name + "\", which is not here, are left out"));
     out.arguments.emplace_back(std::move(name), std::move(args));
     return true;
   });
@@ -190,7 +196,8 @@ bool read_profile(reader& read, const place& of, const known_plugins& known, con
     const auto index = static_cast<std::size_t>(one.at);
     std::vector<configured_plugin>& list = out.plugins[index];
     list = expand_point(plugins.at[index], plugins.multi_point, one.at, known);
-    for (configured_plugin& plugin : list) plugin.weight = one.at == point::score ? std::max<std::int64_t>(1, plugin.weight) : 0;
+    for (configured_plugin& plugin : list)
+      plugin.weight = one.at == point::score ? std::max<std::int64_t>(1, plugin.weight) : 0;
     for (const configured_plugin& plugin : list)
       if (!known.points(plugin.name).has(one.at))
         return read.fail(errc::malformed, of, fmt::format("{} does not take part in {}", plugin.name, one.name));
@@ -233,9 +240,10 @@ bool read_configuration(reader& read, const place& of, const known_plugins& know
     if (key == "podMaxBackoffSeconds") return read_seconds(read, v, out.max_backoff);
     if (key == "percentageOfNodesToScore") return read.integer(v, out.percentage_of_nodes_to_score.emplace(), 0, 100);
     if (key == "extenders") return v.at->items.empty() || read.warn(v, "extenders are the host's; they are left out");
-    return read.ignore(key, v, {"apiVersion", "kind", "clientConnection", "delayCacheUntilActive", "enableContentionProfiling",
-                                "enableProfiling", "healthzBindAddress", "leaderElection", "metricsBindAddress",
-                                "parallelism"});
+    return read.ignore(
+        key, v,
+        {"apiVersion", "kind", "clientConnection", "delayCacheUntilActive", "enableContentionProfiling",
+         "enableProfiling", "healthzBindAddress", "leaderElection", "metricsBindAddress", "parallelism"});
   });
   if (!fine) return false;
   if (out.initial_backoff <= instant::zero())
@@ -262,13 +270,16 @@ result<scheduler_configuration> read_configuration(const source& from, const plu
   const value* kind = root.find("kind");
   const value* version = root.find("apiVersion");
   bool fine = true;
-  if (documents->size() > 1) fine = read.fail(errc::malformed, top, "there is more than one document in the file");
+  if (documents->size() > 1)
+    fine = read.fail(errc::malformed, top, "there is more than one document in the file");
   else if (kind != nullptr && kind->text != "KubeSchedulerConfiguration")
-    fine = read.fail(errc::malformed, detail::place{kind, &top, "kind"}, "\"" + kind->text + "\" is not KubeSchedulerConfiguration");
+    fine = read.fail(errc::malformed, detail::place{kind, &top, "kind"},
+                     "\"" + kind->text + "\" is not KubeSchedulerConfiguration");
   else if (version != nullptr && version->text != "kubescheduler.config.k8s.io/v1")
     fine = read.fail(errc::malformed, detail::place{version, &top, "apiVersion"},
                      "\"" + version->text + "\" is not kubescheduler.config.k8s.io/v1");
-  if (!fine || !detail::read_configuration(read, top, detail::known_plugins{registry}, how, made)) return std::move(read).failure();
+  if (!fine || !detail::read_configuration(read, top, detail::known_plugins{registry}, how, made))
+    return std::move(read).failure();
   return made;
 }
 
@@ -287,7 +298,8 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
   const detail::known_plugins known{registry};
   std::vector<point_set> implemented;  // by plugin
   const auto index_of = [&](const std::string& name) {
-    const auto found = std::find_if(made.plugins.begin(), made.plugins.end(), [&](const plugin_entry& e) { return e.name == name; });
+    const auto found =
+        std::find_if(made.plugins.begin(), made.plugins.end(), [&](const plugin_entry& e) { return e.name == name; });
     return static_cast<std::size_t>(found - made.plugins.begin());
   };
   const auto add = [&](std::size_t index, point at) {

@@ -8,8 +8,8 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/src/kube/reader.hpp"
 
-// Workload controllers, and the pods that they would make. Names are as the controllers make them, but what is random there follows
-// from the names here, so that the same files give the same pods.
+// Workload controllers, and the pods that they would make. Names are as the controllers make them, but what is random
+// there follows from the names here, so that the same files give the same pods.
 namespace gangsched::kube::detail {
 
 void add_to_hash(std::uint64_t& state, std::string_view text) {
@@ -41,7 +41,8 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
   return read_pod(read, of, out.pod, over, how);
 }
 
-bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out, const read_options& how) {
+bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
+                     const read_options& how) {
   if (out.kind.empty()) out.kind = kind;
   const bool job = kind == "Job";
   return read.fields(of, [&](std::string_view key, const place& v) {
@@ -57,8 +58,9 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
       if (kind == "CronJob") {
         if (field == "jobTemplate") return read_controller(read, w, "Job", out, how);
         if (field == "suspend") return read.boolean(w, out.suspended);
-        return read.ignore(field, w, {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
-                                      "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+        return read.ignore(field, w,
+                           {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
+                            "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
       }
       if (field == "template") return read_template(read, w, out, how);
       if (field == "selector") {
@@ -70,9 +72,10 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
         if (field == "completions") return read.integer(w, out.completions.emplace(), 0, most);
         if (field == "suspend") return read.boolean(w, out.suspended);
         if (field == "completionMode") return read.word(w, out.indexed, {{"NonIndexed", false}, {"Indexed", true}});
-        return read.ignore(field, w, {"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "managedBy",
-                                      "manualSelector", "maxFailedIndexes", "podFailurePolicy", "podReplacementPolicy",
-                                      "successPolicy", "ttlSecondsAfterFinished"});
+        return read.ignore(field, w,
+                           {"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "managedBy",
+                            "manualSelector", "maxFailedIndexes", "podFailurePolicy", "podReplacementPolicy",
+                            "successPolicy", "ttlSecondsAfterFinished"});
       }
       if (field == "replicas") return read.integer(w, out.replicas, 0, most);
       if (field == "ordinals") {
@@ -80,9 +83,10 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
           return word == "start" ? read.integer(x, out.first_ordinal, 0, most) : read.ignore(word, x, {});
         });
       }
-      return read.ignore(field, w, {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy",
-                                    "serviceName", "podManagementPolicy", "updateStrategy", "volumeClaimTemplates",
-                                    "persistentVolumeClaimRetentionPolicy"});
+      return read.ignore(
+          field, w,
+          {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy", "serviceName",
+           "podManagementPolicy", "updateStrategy", "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy"});
     });
   });
 }
@@ -108,7 +112,8 @@ class pod_maker {
       const bool fine = make(one);
       if (fine) continue;
       wrong = {errc::out_of_range,
-               fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line, object_name(one.kind, one.meta.ns, one.meta.name)),
+               fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,
+                           object_name(one.kind, one.meta.ns, one.meta.name)),
                "spec", fmt::format("makes more than {} pods", how_->max_pods)};
       return false;
     }
@@ -157,7 +162,8 @@ class pod_maker {
     if (one.suspended) return true;
     one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
     one.pod.spec.labels["job-name"] = one.meta.name;
-    const std::int64_t left = one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
+    const std::int64_t left =
+        one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
     if (!one.indexed) return make_unordered(one, std::min(one.replicas, left), {});
     for (std::int64_t i = 0; i < std::min(one.replicas, one.completions.value_or(0)); ++i) {
       const std::string index = fmt::format("{}", i);

@@ -48,13 +48,20 @@ const in_tree_plugin* find_in_tree(std::string_view name) {
 
 std::span<const named_point> named_points() {
   using enum point;
-  static constexpr named_point all[] = {{"preEnqueue", pre_enqueue}, {"queueSort", queue_sort},
-                                        {"preFilter", pre_filter},   {"filter", filter},
-                                        {"postFilter", post_filter}, {"preScore", pre_score},
-                                        {"score", score},            {"reserve", reserve},
-                                        {"permit", permit},          {"preBind", pre_bind},
-                                        {"bind", bind},              {"postBind", post_bind},
-                                        {"placementGenerate", generate_placements}, {"placementScore", score_placement}};
+  static constexpr named_point all[] = {{"preEnqueue", pre_enqueue},
+                                        {"queueSort", queue_sort},
+                                        {"preFilter", pre_filter},
+                                        {"filter", filter},
+                                        {"postFilter", post_filter},
+                                        {"preScore", pre_score},
+                                        {"score", score},
+                                        {"reserve", reserve},
+                                        {"permit", permit},
+                                        {"preBind", pre_bind},
+                                        {"bind", bind},
+                                        {"postBind", post_bind},
+                                        {"placementGenerate", generate_placements},
+                                        {"placementScore", score_placement}};
   return all;
 }
 

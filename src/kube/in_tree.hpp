@@ -9,9 +9,9 @@ namespace gangsched::kube::detail {
 /// A plugin that is compiled into kube-scheduler 1.36.
 struct in_tree_plugin {
   std::string_view name;
-  point_set points;           ///< of those that the configuration names
-  std::int64_t weight = 0;    ///< in the default profile; 0: none given
-  bool by_default = true;     ///< without feature gates
+  point_set points;         ///< of those that the configuration names
+  std::int64_t weight = 0;  ///< in the default profile; 0: none given
+  bool by_default = true;   ///< without feature gates
 };
 
 /// In the order of the default profile's multiPoint list (kube-framework 2 and 13).

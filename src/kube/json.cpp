@@ -7,7 +7,8 @@
 namespace gangsched::kube {
 namespace detail {
 
-/// Where the parser is in the text. Shared by the copies of the iterator, so that line numbers are known while it reads.
+/// Where the parser is in the text. Shared by the copies of the iterator, so that line numbers are known while it
+/// reads.
 struct text_position {
   std::string_view text;
   std::size_t next = 0;
@@ -51,7 +52,8 @@ class text_iterator {
 /// The events of nlohmann's parser, which makes no tree and calls nothing recursively, as our tree.
 class json_events {
  public:
-  json_events(const text_position& at, std::string_view file, const limits& most) : at_(&at), file_(file), most_(&most) {}
+  json_events(const text_position& at, std::string_view file, const limits& most)
+      : at_(&at), file_(file), most_(&most) {}
 
   bool null() { return add({}); }
   bool boolean(bool is) { return scalar(value_kind::boolean, is ? "true" : "false"); }
@@ -141,8 +143,8 @@ result<std::vector<document>> parse_json(const source& from, const limits& most)
     detail::text_iterator here{at};
     while (here != detail::text_iterator{} && std::string_view{" \t\r\n"}.find(*here) != std::string_view::npos) ++here;
     if (here == detail::text_iterator{}) return made;
-    const bool fine = nlohmann::json::sax_parse(here, detail::text_iterator{}, &events,
-                                                nlohmann::json::input_format_t::json, false);
+    const bool fine =
+        nlohmann::json::sax_parse(here, detail::text_iterator{}, &events, nlohmann::json::input_format_t::json, false);
     if (!fine) return std::move(events).failure();
     made.push_back({from.name, events.take_root()});
   }

@@ -52,7 +52,8 @@ class collector {
       if (one.root.kind == value_kind::null) continue;  // "---" after "---"
       reader read{file.name, "document", &made_.warnings};
       const place root{&one.root};
-      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"))) return std::move(read).failure();
+      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion")))
+        return std::move(read).failure();
     }
     return {};
   }
@@ -82,7 +83,8 @@ class collector {
       if (kind == "Workload") return add_workload(read, of);
       if (kind == "CompositePodGroup") return read.warn(of, "composite groups are not modelled; it is left out");
     }
-    return read.warn(of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
+    return read.warn(
+        of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
   }
 
   /// List, and PodList, NodeList …, whose items need not say what they are.
@@ -134,7 +136,8 @@ class collector {
   }
 
   template <class Manifest>
-  bool add_named(reader& read, const place& of, std::vector<Manifest>& into, bool (*read_one)(reader&, const place&, Manifest&)) {
+  bool add_named(reader& read, const place& of, std::vector<Manifest>& into,
+                 bool (*read_one)(reader&, const place&, Manifest&)) {
     Manifest& made = into.emplace_back();
     made.from = here(of);
     return read_one(read, of, made);
@@ -171,11 +174,14 @@ class collector {
       error told = *wrong;
       told.object = fmt::format("{}:{}: {}", read.file(), of.at->line, read.object());
       const bool own = told.field == "name" || told.field == "ns";
-      told.field = (own ? "" : kind == "CronJob" ? "spec.jobTemplate.spec.template." : "spec.template.") +
+      told.field = (own                 ? ""
+                    : kind == "CronJob" ? "spec.jobTemplate.spec.template."
+                                        : "spec.template.") +
                    manifest_path("Pod", told.field);
       return read.fail(std::move(told));
     }
-    if (how_->expand) controllers_.push_back(std::move(made));
+    if (how_->expand)
+      controllers_.push_back(std::move(made));
     else if (kind != "Job" && kind != "CronJob" && kind != "Deployment")
       made_.controllers.push_back({std::string{kind}, made.meta.ns, made.meta.name, made.selector, made.from});
     return true;
@@ -198,11 +204,14 @@ result<Made> read_alone(const value& object, std::string_view file, std::string 
 }
 
 template <class Made>
-result<Made> checked_alone(result<Made> made, const value& object, std::string_view file, std::string_view kind, bool namespaced) {
+result<Made> checked_alone(result<Made> made, const value& object, std::string_view file, std::string_view kind,
+                           bool namespaced) {
   if (!made) return made;
   const auto wrong = [&] {
-    if constexpr (requires { made->spec; }) return check(made->spec);
-    else return check(*made);
+    if constexpr (requires { made->spec; })
+      return check(made->spec);
+    else
+      return check(*made);
   }();
   if (!wrong) return made;
   return in_manifest(*wrong, kind, file, object, name_of_object(object, kind, namespaced));
@@ -221,30 +230,28 @@ result<manifests> read(const source& file, const read_options& how) { return rea
 
 result<node_manifest> read_node(const value& object, std::string_view file, std::vector<warning>* warnings,
                                 const read_options& how) {
-  auto made = detail::read_alone<node_manifest>(
-      object, file, detail::name_of_object(object, "Node", false), warnings,
-      [&](detail::reader& read, const detail::place& of, node_manifest& out) {
-        out.from.line = object.line;
-        return detail::read_node(read, of, out, how);
-      });
+  auto made = detail::read_alone<node_manifest>(object, file, detail::name_of_object(object, "Node", false), warnings,
+                                                [&](detail::reader& read, const detail::place& of, node_manifest& out) {
+                                                  out.from.line = object.line;
+                                                  return detail::read_node(read, of, out, how);
+                                                });
   return detail::checked_alone(std::move(made), object, file, "Node", false);
 }
 
 result<pod_manifest> read_pod(const value& object, std::string_view file, std::vector<warning>* warnings,
                               const read_options& how) {
-  auto made = detail::read_alone<pod_manifest>(
-      object, file, detail::name_of_object(object, "Pod", true), warnings,
-      [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
-        out.from.line = object.line;
-        bool over = false;
-        return detail::read_pod(read, of, out, over, how);
-      });
+  auto made = detail::read_alone<pod_manifest>(object, file, detail::name_of_object(object, "Pod", true), warnings,
+                                               [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
+                                                 out.from.line = object.line;
+                                                 bool over = false;
+                                                 return detail::read_pod(read, of, out, over, how);
+                                               });
   return detail::checked_alone(std::move(made), object, file, "Pod", true);
 }
 
 result<namespace_spec> read_namespace(const value& object, std::string_view file, std::vector<warning>* warnings) {
-  auto made = detail::read_alone<namespace_spec>(object, file, detail::name_of_object(object, "Namespace", false), warnings,
-                                                 detail::read_namespace);
+  auto made = detail::read_alone<namespace_spec>(object, file, detail::name_of_object(object, "Namespace", false),
+                                                 warnings, detail::read_namespace);
   return detail::checked_alone(std::move(made), object, file, "Namespace", false);
 }
 
@@ -273,8 +280,8 @@ result<disruption_budget_manifest> read_disruption_budget(const value& object, s
 }
 
 result<group_manifest> read_pod_group(const value& object, std::string_view file, std::vector<warning>* warnings) {
-  auto made = detail::read_alone<group_manifest>(object, file, detail::name_of_object(object, "PodGroup", true), warnings,
-                                                 detail::read_pod_group);
+  auto made = detail::read_alone<group_manifest>(object, file, detail::name_of_object(object, "PodGroup", true),
+                                                 warnings, detail::read_pod_group);
   return detail::checked_alone(std::move(made), object, file, "PodGroup", true);
 }
 

@@ -29,8 +29,9 @@ bool read_priority_class(reader& read, const place& of, priority_class_spec& out
     if (key == "value") return read.integer(v, out.value);
     if (key == "globalDefault") return read.boolean(v, out.global_default);
     if (key == "preemptionPolicy") {
-      return read.word(v, out.preemption, {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority},
-                                           {"Never", preemption_policy::never}});
+      return read.word(
+          v, out.preemption,
+          {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority}, {"Never", preemption_policy::never}});
     }
     return read.ignore(key, v, {"apiVersion", "kind", "description"});
   });
@@ -141,12 +142,14 @@ bool read_service(reader& read, const place& of, service_manifest& out) {
 }
 
 bool read_count_or_percent(reader& read, const place& of, count_or_percent& out) {
-  if (of.at->kind == value_kind::number) return read.integer(of, out.number, 0, std::numeric_limits<std::int32_t>::max());
+  if (of.at->kind == value_kind::number)
+    return read.integer(of, out.number, 0, std::numeric_limits<std::int32_t>::max());
   std::string word;
   if (!read.text(of, word)) return false;
   const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), out.number);
   out.percent = true;
-  const bool fits = wrong == std::errc{} && end == word.data() + word.size() - 1 && *end == '%' && out.number >= 0 && out.number <= 100;
+  const bool fits = wrong == std::errc{} && end == word.data() + word.size() - 1 && *end == '%' && out.number >= 0 &&
+                    out.number <= 100;
   return fits || read.fail(errc::malformed, of, "\"" + word + "\" is neither a number nor a percentage like 20%");
 }
 
@@ -174,7 +177,8 @@ bool read_budget(reader& read, const place& of, disruption_budget_manifest& out)
       return read.fields(v, [&](std::string_view field, const place& w) {
         if (field == "disruptionsAllowed") return read.integer(w, out.disruptions_allowed.emplace());
         if (field != "disruptedPods")
-          return read.ignore(field, w, {"conditions", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"});
+          return read.ignore(field, w,
+                             {"conditions", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"});
         const bool fine = read.fields(w, [&](std::string_view pod, const place&) {
           out.disrupted_pods.emplace_back(pod);
           return true;

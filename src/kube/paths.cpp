@@ -3,8 +3,8 @@
 #include <cctype>
 #include <span>
 
-// From the model's names of fields ("tolerations[2].op") to the manifest's ("spec.tolerations[2].operator"), for errors that the
-// model finds.
+// From the model's names of fields ("tolerations[2].op") to the manifest's ("spec.tolerations[2].operator"), for errors
+// that the model finds.
 namespace gangsched::kube::detail {
 
 using renamed = std::pair<std::string_view, std::string_view>;
@@ -55,7 +55,7 @@ std::string camel(std::string_view snake) {
 
 std::string manifest_path(std::string_view kind, std::string_view field) {
   const bool pod = kind == "Pod", node = kind == "Node";
-  const std::span<const renamed> tops = pod ? std::span<const renamed>{pod_fields}
+  const std::span<const renamed> tops = pod    ? std::span<const renamed>{pod_fields}
                                         : node ? std::span<const renamed>{node_fields}
                                                : std::span<const renamed>{other_fields};
   std::string made;
@@ -84,14 +84,22 @@ std::string manifest_path(std::string_view kind, std::string_view field) {
     const std::string_view word = rest.substr(0, rest.find_first_of(".["));
     rest.remove_prefix(word.size());
     std::string name = camel(word);
-    if (word == "op") name = "operator";
-    else if (word == "requests") name = "resources.requests";
-    else if (word == "sidecar") name = "restartPolicy";
-    else if (word == "action") name = "whenUnsatisfiable";
-    else if (word == "selector") name = "labelSelector";
-    else if (word == "required") name = std::string{required} + (to_nodes ? ".nodeSelectorTerms" : "");
-    else if (word == "preferred") name = preferred;
-    else if (word == "term") name = to_nodes ? "preference" : "podAffinityTerm";
+    if (word == "op")
+      name = "operator";
+    else if (word == "requests")
+      name = "resources.requests";
+    else if (word == "sidecar")
+      name = "restartPolicy";
+    else if (word == "action")
+      name = "whenUnsatisfiable";
+    else if (word == "selector")
+      name = "labelSelector";
+    else if (word == "required")
+      name = std::string{required} + (to_nodes ? ".nodeSelectorTerms" : "");
+    else if (word == "preferred")
+      name = preferred;
+    else if (word == "term")
+      name = to_nodes ? "preference" : "podAffinityTerm";
     if (!made.empty()) made += '.';
     made += name;
   }
@@ -111,7 +119,8 @@ std::uint32_t line_of(const value& object, std::string_view path) {
       path.remove_prefix(end + 2);
     } else if (path.starts_with("[")) {
       std::size_t index = 0, i = 1;
-      for (; i < path.size() && path[i] >= '0' && path[i] <= '9'; ++i) index = index * 10 + static_cast<std::size_t>(path[i] - '0');
+      for (; i < path.size() && path[i] >= '0' && path[i] <= '9'; ++i)
+        index = index * 10 + static_cast<std::size_t>(path[i] - '0');
       if (at->kind == value_kind::list && index < at->items.size()) next = &at->items[index];
       path.remove_prefix(i < path.size() ? i + 1 : i);
     } else {
@@ -125,11 +134,12 @@ std::uint32_t line_of(const value& object, std::string_view path) {
   return at->line;
 }
 
-
-error in_manifest(const error& wrong, std::string_view kind, std::string_view file, const value& object, std::string_view name) {
+error in_manifest(const error& wrong, std::string_view kind, std::string_view file, const value& object,
+                  std::string_view name) {
   std::string path = manifest_path(kind, wrong.field);
   const std::uint32_t line = line_of(object, path);
-  return {wrong.code, std::string{file} + ":" + std::to_string(line) + ": " + std::string{name}, std::move(path), wrong.reason};
+  return {wrong.code, std::string{file} + ":" + std::to_string(line) + ": " + std::string{name}, std::move(path),
+          wrong.reason};
 }
 
 }  // namespace gangsched::kube::detail

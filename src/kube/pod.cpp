@@ -35,7 +35,8 @@ bool read_port(reader& read, const place& of, container_port& out, bool host_net
   return fine;
 }
 
-bool read_container(reader& read, const place& of, container& out, bool init, bool host_network, const read_options& how) {
+bool read_container(reader& read, const place& of, container& out, bool init, bool host_network,
+                    const read_options& how) {
   resources own;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "image") return read.text(v, out.image);
@@ -51,10 +52,28 @@ bool read_container(reader& read, const place& of, container& out, bool init, bo
       out.sidecar = init && policy == "Always";
       return true;
     }
-    return read.ignore(key, v, {"name", "args", "command", "env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe",
-                                "readinessProbe", "resizePolicy", "restartPolicyRules", "securityContext", "startupProbe",
-                                "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
-                                "volumeDevices", "volumeMounts", "workingDir"});
+    return read.ignore(key, v,
+                       {"name",
+                        "args",
+                        "command",
+                        "env",
+                        "envFrom",
+                        "imagePullPolicy",
+                        "lifecycle",
+                        "livenessProbe",
+                        "readinessProbe",
+                        "resizePolicy",
+                        "restartPolicyRules",
+                        "securityContext",
+                        "startupProbe",
+                        "stdin",
+                        "stdinOnce",
+                        "terminationMessagePath",
+                        "terminationMessagePolicy",
+                        "tty",
+                        "volumeDevices",
+                        "volumeMounts",
+                        "workingDir"});
   });
   out.requests = std::move(own.requests);
   if (how.defaulting) out.requests.insert(own.limits.begin(), own.limits.end());
@@ -63,9 +82,10 @@ bool read_container(reader& read, const place& of, container& out, bool init, bo
 
 bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out) {
   if (of.at->kind == value_kind::text && of.at->text.empty()) return true;
-  return read.word(of, out.emplace(), {{"NoSchedule", taint_effect::no_schedule},
-                                       {"PreferNoSchedule", taint_effect::prefer_no_schedule},
-                                       {"NoExecute", taint_effect::no_execute}});
+  return read.word(of, out.emplace(),
+                   {{"NoSchedule", taint_effect::no_schedule},
+                    {"PreferNoSchedule", taint_effect::prefer_no_schedule},
+                    {"NoExecute", taint_effect::no_execute}});
 }
 
 bool read_toleration(reader& read, const place& of, toleration& out) {
@@ -91,11 +111,35 @@ bool read_volume(reader& read, const place& of, pod_spec& out) {
     }
     if (key == "persistentVolumeClaim" || key == "ephemeral")
       return read.warn(v, "claims are not resolved: where the volume can be used does not count");
-    return read.ignore(key, v, {"name", "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap",
-                                "csi", "downwardAPI", "emptyDir", "fc", "flexVolume", "flocker", "gcePersistentDisk",
-                                "gitRepo", "glusterfs", "hostPath", "iscsi", "nfs", "photonPersistentDisk",
-                                "portworxVolume", "projected", "quobyte", "rbd", "scaleIO", "secret", "storageos",
-                                "vsphereVolume"});
+    return read.ignore(key, v,
+                       {"name",
+                        "awsElasticBlockStore",
+                        "azureDisk",
+                        "azureFile",
+                        "cephfs",
+                        "cinder",
+                        "configMap",
+                        "csi",
+                        "downwardAPI",
+                        "emptyDir",
+                        "fc",
+                        "flexVolume",
+                        "flocker",
+                        "gcePersistentDisk",
+                        "gitRepo",
+                        "glusterfs",
+                        "hostPath",
+                        "iscsi",
+                        "nfs",
+                        "photonPersistentDisk",
+                        "portworxVolume",
+                        "projected",
+                        "quobyte",
+                        "rbd",
+                        "scaleIO",
+                        "secret",
+                        "storageos",
+                        "vsphereVolume"});
   });
 }
 
@@ -146,13 +190,13 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
       over = phase == "Succeeded" || phase == "Failed";
       return true;
     }
-    return read.ignore(key, v, {"allocatedResources", "conditions", "containerStatuses", "ephemeralContainerStatuses",
-                                "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message",
-                                "observedGeneration", "podIP", "podIPs", "qosClass", "reason", "resize",
-                                "resourceClaimStatuses", "resources"});
+    return read.ignore(
+        key, v,
+        {"allocatedResources", "conditions", "containerStatuses", "ephemeralContainerStatuses",
+         "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message", "observedGeneration",
+         "podIP", "podIPs", "qosClass", "reason", "resize", "resourceClaimStatuses", "resources"});
   });
 }
-
 
 bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how) {
   pod_spec& spec = out.spec;
@@ -183,8 +227,9 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "priority") return read.integer(v, spec.priority.emplace());
     if (key == "priorityClassName") return read.text(v, spec.priority_class);
     if (key == "preemptionPolicy") {
-      return read.word(v, spec.preemption, {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority},
-                                            {"Never", preemption_policy::never}});
+      return read.word(
+          v, spec.preemption,
+          {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority}, {"Never", preemption_policy::never}});
     }
     if (key == "schedulerName") {
       if (!read.text(v, spec.scheduler_name)) return false;
@@ -202,12 +247,31 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
     if (key == "hostNetwork") return read.boolean(v, host_network);
     if (key == "resourceClaims") return read.warn(v, "device claims are not modelled; they are left out");
-    return read.ignore(key, v, {"activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig", "dnsPolicy",
-                                "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostPID",
-                                "hostUsers", "hostname", "hostnameOverride", "imagePullSecrets", "os", "readinessGates",
-                                "restartPolicy", "runtimeClassName", "securityContext", "serviceAccount",
-                                "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
-                                "terminationGracePeriodSeconds"});
+    return read.ignore(key, v,
+                       {"activeDeadlineSeconds",
+                        "automountServiceAccountToken",
+                        "dnsConfig",
+                        "dnsPolicy",
+                        "enableServiceLinks",
+                        "ephemeralContainers",
+                        "hostAliases",
+                        "hostIPC",
+                        "hostPID",
+                        "hostUsers",
+                        "hostname",
+                        "hostnameOverride",
+                        "imagePullSecrets",
+                        "os",
+                        "readinessGates",
+                        "restartPolicy",
+                        "runtimeClassName",
+                        "securityContext",
+                        "serviceAccount",
+                        "serviceAccountName",
+                        "setHostnameAsFQDN",
+                        "shareProcessNamespace",
+                        "subdomain",
+                        "terminationGracePeriodSeconds"});
   });
   if (has_own && !own.requests.empty()) spec.resources = std::move(own.requests);
   if (fine && how.defaulting) default_pod_requests(spec, own.limits);
@@ -276,8 +340,9 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
             });
           });
         }
-        return read.ignore(field, w, {"addresses", "conditions", "config", "daemonEndpoints", "declaredFeatures", "features",
-                                      "nodeInfo", "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
+        return read.ignore(field, w,
+                           {"addresses", "conditions", "config", "daemonEndpoints", "declaredFeatures", "features",
+                            "nodeInfo", "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
       });
     }
     return read.ignore(key, v, {"apiVersion", "kind"});

@@ -7,9 +7,7 @@
 
 namespace gangsched::kube {
 
-std::string warning::message() const {
-  return object + (field.empty() ? ": " : ": " + field + ": ") + reason;
-}
+std::string warning::message() const { return object + (field.empty() ? ": " : ": " + field + ": ") + reason; }
 
 namespace detail {
 
@@ -21,7 +19,6 @@ std::string place::path() const {
   if (!all.empty()) all += '.';
   return all += key;
 }
-
 
 std::string_view article(value_kind kind) {
   switch (kind) {
@@ -35,13 +32,13 @@ std::string_view article(value_kind kind) {
   return "?";
 }
 
-
 bool reader::fail(errc code, const place& of, std::string reason) {
   return fail(code, of.at->line, of.path(), std::move(reason));
 }
 
 bool reader::fail(errc code, std::uint32_t line, std::string path, std::string reason) {
-  if (!failure_) failure_ = error{code, fmt::format("{}:{}: {}", file_, line, object_), std::move(path), std::move(reason)};
+  if (!failure_)
+    failure_ = error{code, fmt::format("{}:{}: {}", file_, line, object_), std::move(path), std::move(reason)};
   return false;
 }
 
@@ -63,7 +60,8 @@ bool reader::ignore(std::string_view key, const place& of, std::initializer_list
 
 bool reader::is(const place& of, value_kind kind, std::string_view what) {
   if (of.at->kind == kind) return true;
-  const bool unquoted = kind == value_kind::text && (of.at->kind == value_kind::number || of.at->kind == value_kind::boolean);
+  const bool unquoted =
+      kind == value_kind::text && (of.at->kind == value_kind::number || of.at->kind == value_kind::boolean);
   return fail(errc::malformed, of,
               fmt::format("has to be {}, not {}{}", what, article(of.at->kind),
                           unquoted ? fmt::format(" (\"{}\" in quotes is text)", of.at->text) : std::string{}));
@@ -98,9 +96,11 @@ bool reader::whole(const place& of, std::int64_t least, std::int64_t most, std::
 }
 
 bool reader::amount(const place& of, quantity& out) {
-  if (of.at->kind != value_kind::text && of.at->kind != value_kind::number) return is(of, value_kind::text, "a quantity");
+  if (of.at->kind != value_kind::text && of.at->kind != value_kind::number)
+    return is(of, value_kind::text, "a quantity");
   const auto parsed = quantity::parse(of.at->text);
-  if (!parsed) return fail(parsed.error().code, of, fmt::format("\"{}\" is no quantity: {}", of.at->text, parsed.error().reason));
+  if (!parsed)
+    return fail(parsed.error().code, of, fmt::format("\"{}\" is no quantity: {}", of.at->text, parsed.error().reason));
   out = *parsed;
   return true;
 }
@@ -171,8 +171,9 @@ bool read_meta(reader& read, const place& of, object_meta& out) {
         return fine;
       });
     }
-    return read.ignore(key, v, {"uid", "generateName", "annotations", "creationTimestamp", "deletionGracePeriodSeconds",
-                                "finalizers", "generation", "managedFields", "resourceVersion", "selfLink"});
+    return read.ignore(key, v,
+                       {"uid", "generateName", "annotations", "creationTimestamp", "deletionGracePeriodSeconds",
+                        "finalizers", "generation", "managedFields", "resourceVersion", "selfLink"});
   });
 }
 

@@ -10,8 +10,9 @@
 
 #include "gangsched/kube/manifests.hpp"
 
-/// Reads trees strictly: a value of the wrong type is an error that names file, line, object and path; a field that the API does not
-/// have is a warning. As with `argument_reader` every call says whether it went well, and the first mistake stays.
+/// Reads trees strictly: a value of the wrong type is an error that names file, line, object and path; a field that the
+/// API does not have is a warning. As with `argument_reader` every call says whether it went well, and the first
+/// mistake stays.
 namespace gangsched::kube::detail {
 
 /// A value and how it was reached: a chain on the stack that becomes text only when something is wrong.
@@ -141,9 +142,9 @@ struct controller_of_pods {
   std::string kind;
   object_meta meta;
   std::optional<label_selector> selector;
-  pod_manifest pod;             ///< its template
-  std::string pod_hash;         ///< of the template
-  std::int64_t replicas = 1;    ///< of a job: the parallelism
+  pod_manifest pod;           ///< its template
+  std::string pod_hash;       ///< of the template
+  std::int64_t replicas = 1;  ///< of a job: the parallelism
   std::optional<std::int64_t> completions;
   std::int64_t succeeded = 0;
   std::int64_t first_ordinal = 0;
@@ -151,7 +152,8 @@ struct controller_of_pods {
   bool suspended = false;
   origin from;
 };
-bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out, const read_options& how);
+bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
+                     const read_options& how);
 
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, error& wrong);
@@ -163,6 +165,7 @@ std::string object_name(std::string_view kind, std::string_view ns, std::string_
 std::string manifest_path(std::string_view kind, std::string_view field);
 
 /// An error of `check` in the words of the manifest: path and line of the value that the spec's field came from.
-error in_manifest(const error& wrong, std::string_view kind, std::string_view file, const value& object, std::string_view name);
+error in_manifest(const error& wrong, std::string_view kind, std::string_view file, const value& object,
+                  std::string_view name);
 
 }  // namespace gangsched::kube::detail

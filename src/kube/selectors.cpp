@@ -9,11 +9,17 @@ bool read_requirement(reader& read, const place& of, selector_requirement& out, 
     if (key == "values") return read.texts(v, out.values);
     if (key != "operator") return read.ignore(key, v, {});
     if (numeric) {
-      return read.word(v, out.op, {{"In", op::in}, {"NotIn", op::not_in}, {"Exists", op::exists},
-                                   {"DoesNotExist", op::does_not_exist}, {"Gt", op::gt}, {"Lt", op::lt}});
+      return read.word(v, out.op,
+                       {{"In", op::in},
+                        {"NotIn", op::not_in},
+                        {"Exists", op::exists},
+                        {"DoesNotExist", op::does_not_exist},
+                        {"Gt", op::gt},
+                        {"Lt", op::lt}});
     }
-    return read.word(v, out.op, {{"In", op::in}, {"NotIn", op::not_in}, {"Exists", op::exists},
-                                 {"DoesNotExist", op::does_not_exist}});
+    return read.word(
+        v, out.op,
+        {{"In", op::in}, {"NotIn", op::not_in}, {"Exists", op::exists}, {"DoesNotExist", op::does_not_exist}});
   });
 }
 
@@ -104,7 +110,6 @@ bool read_pod_affinity(reader& read, const place& of, const label_map* labels, p
   });
 }
 
-
 bool read_label_selector(reader& read, const place& of, label_selector& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "matchLabels") return read.texts_by_name(v, out.match_labels);
@@ -116,7 +121,8 @@ bool read_label_selector(reader& read, const place& of, label_selector& out) {
 bool read_node_selector(reader& read, const place& of, std::vector<node_selector_term>& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "nodeSelectorTerms") return read.ignore(key, v, {});
-    return read.list(v, out, [&](const place& item, node_selector_term& one) { return read_node_term(read, item, one); });
+    return read.list(v, out,
+                     [&](const place& item, node_selector_term& one) { return read_node_term(read, item, one); });
   });
 }
 
@@ -139,8 +145,9 @@ bool read_spread(reader& read, const place& of, topology_spread& out) {
     if (key == "maxSkew") return read.integer(v, out.max_skew);
     if (key == "whenUnsatisfiable") {
       acts = true;
-      return read.word(v, out.action, {{"DoNotSchedule", when_unsatisfiable::do_not_schedule},
-                                       {"ScheduleAnyway", when_unsatisfiable::schedule_anyway}});
+      return read.word(v, out.action,
+                       {{"DoNotSchedule", when_unsatisfiable::do_not_schedule},
+                        {"ScheduleAnyway", when_unsatisfiable::schedule_anyway}});
     }
     if (key == "labelSelector") return read_label_selector(read, v, out.selector.emplace());
     if (key == "minDomains") return read.integer(v, out.min_domains);

@@ -103,7 +103,8 @@ class yaml_events : public YAML::EventHandler {
     if (stack_.size() + depth > most_->depth) fail(errc::out_of_range, mark, "is nested too deeply");
     attach(value{found->second}, mark);
   }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
     value made;
     if (tag == "?" || tag.empty()) {
       made = plain_scalar(text);
@@ -131,12 +132,14 @@ class yaml_events : public YAML::EventHandler {
     open(value_kind::list, mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     open(value_kind::object, mark, anchor);
   }
   void OnMapEnd() override {
     frame& top = stack_.back();
-    if (const auto twice = repeated_key(top.made)) fail(errc::duplicate, top.made.line, "\"" + *twice + "\" is there twice");
+    if (const auto twice = repeated_key(top.made))
+      fail(errc::duplicate, top.made.line, "\"" + *twice + "\" is there twice");
     for (value& merged : top.merges) merge(top.made, std::move(merged));
     close();
   }
@@ -233,7 +236,8 @@ class yaml_events : public YAML::EventHandler {
       return;
     }
     if (!top.has_key) {
-      if (made.kind == value_kind::null || made.kind >= value_kind::list) fail(errc::malformed, mark, "a key has to be a word");
+      if (made.kind == value_kind::null || made.kind >= value_kind::list)
+        fail(errc::malformed, mark, "a key has to be a word");
       top.merging = plain_ && made.text == "<<";
       top.key = std::move(made.text);
       top.has_key = true;

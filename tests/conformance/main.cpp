@@ -9,8 +9,8 @@
 
 #include "conformance/cases.hpp"
 
-// gangsched-conformance [--first N] PATH…: files of recorded decisions, or folders with .jsonl files; N differences of each file are
-// shown (10). Exit 0: no difference; 1: some, or nothing to compare; 2: something could not be read.
+// gangsched-conformance [--first N] PATH…: files of recorded decisions, or folders with .jsonl files; N differences of
+// each file are shown (10). Exit 0: no difference; 1: some, or nothing to compare; 2: something could not be read.
 
 int main(int argc, char** argv) {
   using namespace gangsched::conformance;

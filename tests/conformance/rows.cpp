@@ -30,7 +30,9 @@ std::string_view format_name(quantity_format format) {
 
 /// A recorded selector may break the rules for label values: then it does not parse, as the library's check says.
 enum class verdict { match, nomatch, error };
-std::string_view name_of(verdict v) { return v == verdict::match ? "match" : v == verdict::nomatch ? "nomatch" : "error"; }
+std::string_view name_of(verdict v) {
+  return v == verdict::match ? "match" : v == verdict::nomatch ? "nomatch" : "error";
+}
 
 label_map labels_of(const kube::value& of, const std::string& file) {
   label_map made;
@@ -111,23 +113,26 @@ void run_quantity_row(const kube::value& recorded, const std::string& file, tall
   const bool beyond = is_true(recorded, "valueOverflow") && is_true(recorded, "milliOverflow");
   if (!parsed && parsed.error().code == errc::out_of_range && ok && beyond) return;
   if (parsed.has_value() != ok) {
-    into.add({where, "parse", "", ok ? "a quantity" : "an error", parsed ? parsed->to_string() : parsed.error().message()});
+    into.add(
+        {where, "parse", "", ok ? "a quantity" : "an error", parsed ? parsed->to_string() : parsed.error().message()});
     return;
   }
   if (!ok) return;
   const auto compare = [&](std::string_view key, const std::string& got) {
-    const std::string expected = is_true(recorded, fmt::format("{}Overflow", key)) ? "overflow" : text_field(recorded, key, file);
+    const std::string expected =
+        is_true(recorded, fmt::format("{}Overflow", key)) ? "overflow" : text_field(recorded, key, file);
     // Without the overflow mark of this reading the recorded number counts.
     if (expected != got) into.add({where, std::string{key}, "", expected, got});
   };
-  // Of negative amounts outside its 64-bit form upstream's integers are accidents ("-1.1n" has value 1); the library rounds away from
-  // zero, and no amount of a resource is negative.
+  // Of negative amounts outside its 64-bit form upstream's integers are accidents ("-1.1n" has value 1); the library
+  // rounds away from zero, and no amount of a resource is negative.
   if (!parsed->negative()) {
     compare("value", integer(parsed->value()));
     compare("milli", integer(parsed->milli_value()));
   }
   const std::string& format = text_field(recorded, "format", file);
-  if (format != format_name(parsed->format())) into.add({where, "format", "", format, std::string{format_name(parsed->format())}});
+  if (format != format_name(parsed->format()))
+    into.add({where, "format", "", format, std::string{format_name(parsed->format())}});
   const std::string& canonical = text_field(recorded, "canonical", file);
   const auto same = quantity::parse(canonical);
   if (!same || *same != *parsed) into.add({where, "canonical", "", canonical, parsed->to_string()});
@@ -151,8 +156,8 @@ void run_selector_row(const kube::value& recorded, const std::string& file, tall
   const std::string& expected = text_field(recorded, "result", file);
   if (expected != name_of(got)) {
     const kube::value* selector = recorded.find(kind == "label" ? "selector" : "nodeSelector");
-    into.add({fmt::format("{}:{} {}", file, recorded.line, selector == nullptr ? "" : to_json(*selector)), "selector", "", expected,
-              std::string{name_of(got)}});
+    into.add({fmt::format("{}:{} {}", file, recorded.line, selector == nullptr ? "" : to_json(*selector)), "selector",
+              "", expected, std::string{name_of(got)}});
   }
 }
 

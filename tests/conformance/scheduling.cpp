@@ -13,11 +13,14 @@
 namespace gangsched::conformance {
 namespace {
 
-/// Objects are recorded as they were given to the plugins: the API server's defaulting has not been done and must not be.
+/// Objects are recorded as they were given to the plugins: the API server's defaulting has not been done and must not
+/// be.
 kube::read_options as_recorded() { return {.defaulting = false}; }
 
 std::string code_name(code said) {
-  return said == code::unschedulable ? "Unschedulable" : said == code::unresolvable ? "UnschedulableAndUnresolvable" : "other";
+  return said == code::unschedulable  ? "Unschedulable"
+         : said == code::unresolvable ? "UnschedulableAndUnresolvable"
+                                      : "other";
 }
 
 /// A verdict as the recording writes it: [plugin, code, [reasons]].
@@ -29,11 +32,17 @@ std::string verdict_text(const std::string& plugin, const std::string& code, std
 class case_runner {
  public:
   case_runner(const kube::value& recorded, const std::string& file, kernel_table table, std::string run, tally& into)
-      : recorded_(&recorded), file_(&file), run_(std::move(run)), into_(&into), scheduler_(cluster_, without_preemption(std::move(table))) {}
+      : recorded_(&recorded),
+        file_(&file),
+        run_(std::move(run)),
+        into_(&into),
+        scheduler_(cluster_, without_preemption(std::move(table))) {}
 
   void run() {
-    for (const kube::value* one : list(*recorded_, "namespaces")) must(cluster_.set_namespace(must(kube::read_namespace(*one, *file_))));
-    for (const kube::value* one : list(*recorded_, "nodes")) must(cluster_.add_node(must(kube::read_node(*one, *file_, nullptr, as_recorded())).spec));
+    for (const kube::value* one : list(*recorded_, "namespaces"))
+      must(cluster_.set_namespace(must(kube::read_namespace(*one, *file_))));
+    for (const kube::value* one : list(*recorded_, "nodes"))
+      must(cluster_.add_node(must(kube::read_node(*one, *file_, nullptr, as_recorded())).spec));
     for (const kube::value* one : list(*recorded_, "pods")) add_bound(*one);
     std::size_t number = 0;
     for (const kube::value* one : list(*recorded_, "steps")) {
@@ -84,8 +93,12 @@ class case_runner {
 
   void step(const kube::value& one) {
     const std::string& op = text_field(one, "op", *file_);
-    const auto node = [&] { return must(kube::read_node(field(one, "node", *file_), *file_, nullptr, as_recorded())).spec; };
-    const auto ns = [&] { return one.find("namespace") == nullptr ? std::string{"default"} : text_field(one, "namespace", *file_); };
+    const auto node = [&] {
+      return must(kube::read_node(field(one, "node", *file_), *file_, nullptr, as_recorded())).spec;
+    };
+    const auto ns = [&] {
+      return one.find("namespace") == nullptr ? std::string{"default"} : text_field(one, "namespace", *file_);
+    };
     if (op == "schedule") {
       schedule(one);
     } else if (op == "addNode") {
@@ -123,8 +136,9 @@ class case_runner {
 
   void compare(const kube::value& expect, const explanation& got) {
     if (const kube::value* prefilter = expect.find("prefilter")) {
-      const std::string wanted = verdict_text(text_field(*prefilter, "plugin", *file_), text_field(*prefilter, "code", *file_),
-                                              texts(prefilter->find("reasons")));
+      const std::string wanted =
+          verdict_text(text_field(*prefilter, "plugin", *file_), text_field(*prefilter, "code", *file_),
+                       texts(prefilter->find("reasons")));
       const std::string said = got.rejected_by.empty() || got.nodes.empty()
                                    ? "none"
                                    : verdict_text(got.rejected_by, code_name(got.code), got.nodes.front().reasons);
@@ -140,7 +154,8 @@ class case_runner {
     const std::vector<std::string> feasible = texts(expect.find("feasible"));
     const kube::value& rejected = field(expect, "rejected", *file_);
     if (verdicts.size() != feasible.size() + rejected.keys.size())
-      differ("nodes", "", fmt::format("{}", feasible.size() + rejected.keys.size()), fmt::format("{}", verdicts.size()));
+      differ("nodes", "", fmt::format("{}", feasible.size() + rejected.keys.size()),
+             fmt::format("{}", verdicts.size()));
     bool same = true;
     const auto judge = [&](const std::string& name, const std::string& wanted, const std::string& plugin) {
       const auto found = verdicts.find(name);
@@ -156,7 +171,8 @@ class case_runner {
     for (std::size_t i = 0; i < rejected.keys.size(); ++i) {
       const kube::value& word = rejected.items[i];
       if (word.items.size() != 3) refuse(*file_, word, "a verdict has three parts");
-      judge(rejected.keys[i], verdict_text(word.items[0].text, word.items[1].text, texts(&word.items[2])), word.items[0].text);
+      judge(rejected.keys[i], verdict_text(word.items[0].text, word.items[1].text, texts(&word.items[2])),
+            word.items[0].text);
     }
     if (same && !feasible.empty()) compare_scores(expect, feasible, verdicts);
   }
@@ -173,7 +189,8 @@ class case_runner {
       for (const plugin_score& score : node.scores) said[score.plugin].push_back(fmt::format("{}", score.weighted()));
       totals.push_back(fmt::format("{}", node.total));
     }
-    const auto compare_one = [&](const std::string& plugin, const std::vector<std::string>* a, const std::vector<std::string>* b) {
+    const auto compare_one = [&](const std::string& plugin, const std::vector<std::string>* a,
+                                 const std::vector<std::string>* b) {
       if (a == nullptr || b == nullptr || a->size() != b->size()) {
         const auto word = [](const std::vector<std::string>* of) {
           return of == nullptr ? std::string{"absent"} : fmt::format("[{}]", fmt::join(*of, ","));
@@ -212,8 +229,10 @@ class case_runner {
       must(cluster_.remove_pod(pod));
     } else {
       spec.node = node_of(bind->text, *bind);
-      if (picked && picked == spec.node) must(scheduler_.confirm(pod));
-      else must(cluster_.update_pod(pod, spec));
+      if (picked && picked == spec.node)
+        must(scheduler_.confirm(pod));
+      else
+        must(cluster_.update_pod(pod, spec));
       pods_[key_of(spec)] = std::move(spec);
     }
   }
@@ -231,18 +250,23 @@ class case_runner {
 };
 
 /// The profile as this library expands it, against the recorded expansion.
-void compare_profile(const kube::value& recorded, const kube::scheduler_profile& ours, const std::string& file, tally& into) {
+void compare_profile(const kube::value& recorded, const kube::scheduler_profile& ours, const std::string& file,
+                     tally& into) {
   const kube::value& resolved = field(recorded, "resolved", file);
   const std::string where = text_field(recorded, "name", file) + " profile";
-  const std::pair<std::string_view, point> lists[] = {
-      {"preFilter", point::pre_filter}, {"filter", point::filter}, {"preScore", point::pre_score}, {"score", point::score}};
+  const std::pair<std::string_view, point> lists[] = {{"preFilter", point::pre_filter},
+                                                      {"filter", point::filter},
+                                                      {"preScore", point::pre_score},
+                                                      {"score", point::score}};
   for (const auto& [key, at] : lists) {
     std::vector<std::string> wanted, got;
     if (const kube::value* found = resolved.find(key))
       for (const kube::value& one : found->items) wanted.push_back(at == point::score ? to_json(one) : one.text);
     for (const kube::configured_plugin& one : ours.at(at))
       got.push_back(at == point::score ? fmt::format("[\"{}\",{}]", one.name, one.weight) : one.name);
-    if (wanted != got) into.add({where, std::string{key}, "", fmt::format("{}", fmt::join(wanted, " ")), fmt::format("{}", fmt::join(got, " "))});
+    if (wanted != got)
+      into.add({where, std::string{key}, "", fmt::format("{}", fmt::join(wanted, " ")),
+                fmt::format("{}", fmt::join(got, " "))});
   }
 }
 

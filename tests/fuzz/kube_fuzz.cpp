@@ -6,8 +6,8 @@
 #include "gangsched/kube/configuration.hpp"
 #include "gangsched/profiles.hpp"
 
-// What any text may do to the readers of gangsched::kube: nothing but make objects, warnings or one error. Linked with libFuzzer
-// by the preset `fuzz`, and with a test that replays the corpus.
+// What any text may do to the readers of gangsched::kube: nothing but make objects, warnings or one error. Linked with
+// libFuzzer by the preset `fuzz`, and with a test that replays the corpus.
 
 namespace {
 
@@ -36,7 +36,8 @@ void read_as_manifests(const kube::source& text) {
 
 void read_as_configuration(const kube::source& text) {
   static const plugin_registry registry = builtin_plugins();
-  const auto made = kube::read_configuration(text, registry, {.most = {.depth = 50, .values = 100'000, .copied = 10'000}});
+  const auto made =
+      kube::read_configuration(text, registry, {.most = {.depth = 50, .values = 100'000, .copied = 10'000}});
   if (!made) return;
   demand(!made->profiles.empty());
   for (const kube::scheduler_profile& one : made->profiles) static_cast<void>(kube::make_table(one, registry));

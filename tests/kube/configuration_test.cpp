@@ -30,7 +30,8 @@ std::string refusal(const std::string& text) {
 }
 std::string listed(const scheduler_profile& of, point at) {
   std::string all;
-  for (const configured_plugin& one : of.at(at)) all += (all.empty() ? "" : " ") + one.name + (one.weight == 0 ? "" : "*" + std::to_string(one.weight));
+  for (const configured_plugin& one : of.at(at))
+    all += (all.empty() ? "" : " ") + one.name + (one.weight == 0 ? "" : "*" + std::to_string(one.weight));
   return all;
 }
 std::string listed(const kernel_table& of, point at) {
@@ -48,7 +49,8 @@ TEST_CASE("nothing written is the default profile", "[kube][configuration]") {
   const scheduler_profile& profile = made.profiles[0];
   CHECK(profile.scheduler_name == "default-scheduler");
   CHECK(listed(profile, point::filter) ==
-        "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits "
+        "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions "
+        "NodeVolumeLimits "
         "VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures");
   CHECK(listed(profile, point::score) ==
         "TaintToleration*3 NodeAffinity*2 NodeResourcesFit*1 VolumeBinding*1 PodTopologySpread*2 InterPodAffinity*2 "
@@ -65,8 +67,10 @@ TEST_CASE("the table has the same plugins as the compile-time profile", "[kube][
     CAPTURE(p);
     const auto at = static_cast<point>(p);
     // Our NodeName has a pre_filter and Kubernetes' has none: it comes last there, where the order is nothing to see.
-    if (at == point::pre_filter) CHECK(read.at(at).size() == ours.at(at).size());
-    else CHECK(listed(read, at) == listed(ours, at));
+    if (at == point::pre_filter)
+      CHECK(read.at(at).size() == ours.at(at).size());
+    else
+      CHECK(listed(read, at) == listed(ours, at));
   }
   for (const plugin_entry& one : read.plugins)
     for (const plugin_entry& other : ours.plugins)
@@ -78,21 +82,25 @@ TEST_CASE("plugins are enabled, disabled, reordered and weighted as kube does", 
     return fine("profiles:\n- plugins:\n" + plugins).profiles.at(0);
   };
   // Only what is named, in its order.
-  const std::string sort = "        enabled: [{name: PrioritySort}, {name: NodePorts}, {name: NodeName}, {name: NodeAffinity, weight: 7}]\n";
+  const std::string sort =
+      "        enabled: [{name: PrioritySort}, {name: NodePorts}, {name: NodeName}, {name: NodeAffinity, weight: 7}]\n";
   CHECK(listed(profile(no_defaults + sort), point::filter) == "NodePorts NodeName NodeAffinity");
   CHECK(listed(profile(no_defaults + sort), point::score) == "NodeAffinity*7");
   // Named in both lists: first, in the order of the point; others of the point come last.
-  CHECK(listed(profile(no_defaults + sort + "      filter: {enabled: [{name: TaintToleration}, {name: NodeName}]}\n"), point::filter) ==
-        "NodeName NodePorts NodeAffinity TaintToleration");
+  CHECK(listed(profile(no_defaults + sort + "      filter: {enabled: [{name: TaintToleration}, {name: NodeName}]}\n"),
+               point::filter) == "NodeName NodePorts NodeAffinity TaintToleration");
   // A default plugin in multiPoint keeps its place and gets the weight.
   CHECK(listed(profile("      multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}\n"), point::score)
             .starts_with("TaintToleration*3 NodeAffinity*9 NodeResourcesFit*1"));
   // The weight at score wins over that of multiPoint, and comes first.
   CHECK(listed(profile("      score: {enabled: [{name: ImageLocality, weight: 5}]}\n"), point::score)
             .starts_with("ImageLocality*5 TaintToleration*3"));
-  CHECK(listed(profile("      score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity}]}\n"), point::score) == "NodeAffinity*1");
-  CHECK(listed(profile("      filter: {disabled: [{name: NodeName}]}\n"), point::filter).find("NodeName") == std::string::npos);
-  CHECK(listed(profile("      multiPoint: {disabled: [{name: NodeAffinity}]}\n"), point::pre_filter).find("NodeAffinity") == std::string::npos);
+  CHECK(listed(profile("      score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity}]}\n"), point::score) ==
+        "NodeAffinity*1");
+  CHECK(listed(profile("      filter: {disabled: [{name: NodeName}]}\n"), point::filter).find("NodeName") ==
+        std::string::npos);
+  CHECK(listed(profile("      multiPoint: {disabled: [{name: NodeAffinity}]}\n"), point::pre_filter)
+            .find("NodeAffinity") == std::string::npos);
 }
 
 TEST_CASE("a table takes order, weights and arguments from the profile", "[kube][configuration]") {
@@ -136,17 +144,24 @@ TEST_CASE("mistakes in a configuration name profile, plugin and place", "[kube][
         "s.yaml:6: profile a: profiles[0].plugins.filter.enabled[0]: there is no plugin \"NodeNmae\"");
   CHECK(refusal("profiles:\n- schedulerName: a\n  plugins: {score: {enabled: [{name: NodeName}]}}\n") ==
         "s.yaml:2: profile a: profiles[0]: NodeName does not take part in score");
-  CHECK(refusal("profiles:\n- schedulerName: a\n- schedulerName: a\n").find("there is a profile of that name already") != std::string::npos);
+  CHECK(
+      refusal("profiles:\n- schedulerName: a\n- schedulerName: a\n").find("there is a profile of that name already") !=
+      std::string::npos);
   CHECK(refusal("profiles:\n- plugins: {multiPoint: {disabled: [{name: '*'}]}}\n") ==
         "s.yaml:2: profile default-scheduler: profiles[0]: needs exactly one plugin that sorts the queue");
-  CHECK(refusal("profiles:\n- schedulerName: a\n  pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]\n") ==
-        "s.yaml:2: profile a: plugin NodeResourcesFit: args.scoringStrategy.type: \"Best\" is not LeastAllocated, MostAllocated or "
+  CHECK(refusal("profiles:\n- schedulerName: a\n  pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: "
+                "{type: Best}}}]\n") ==
+        "s.yaml:2: profile a: plugin NodeResourcesFit: args.scoringStrategy.type: \"Best\" is not LeastAllocated, "
+        "MostAllocated or "
         "RequestedToCapacityRatio");
-  CHECK(refusal("profiles:\n- pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]\n").find("arguments of NodeAffinity already") != std::string::npos);
+  CHECK(refusal("profiles:\n- pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]\n")
+            .find("arguments of NodeAffinity already") != std::string::npos);
   CHECK(refusal("podMaxBackoffSeconds: 0").find("is less than") != std::string::npos);
   CHECK(refusal("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n") ==
-        "s.yaml:1: KubeSchedulerConfiguration: apiVersion: \"kubescheduler.config.k8s.io/v1beta3\" is not kubescheduler.config.k8s.io/v1");
-  CHECK(refusal("kind: Pod") == "s.yaml:1: KubeSchedulerConfiguration: kind: \"Pod\" is not KubeSchedulerConfiguration");
+        "s.yaml:1: KubeSchedulerConfiguration: apiVersion: \"kubescheduler.config.k8s.io/v1beta3\" is not "
+        "kubescheduler.config.k8s.io/v1");
+  CHECK(refusal("kind: Pod") ==
+        "s.yaml:1: KubeSchedulerConfiguration: kind: \"Pod\" is not KubeSchedulerConfiguration");
 }
 
 TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configuration]") {

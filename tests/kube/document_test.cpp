@@ -20,8 +20,12 @@ value json(const std::string& text) {
   return made->front().root;
 }
 std::string refusal(const result<std::vector<document>>& of) { return of ? "fine" : of.error().message(); }
-std::string yaml_refusal(const std::string& text, const limits& most = {}) { return refusal(parse_yaml({"a.yaml", text}, most)); }
-std::string json_refusal(const std::string& text, const limits& most = {}) { return refusal(parse_json({"a.json", text}, most)); }
+std::string yaml_refusal(const std::string& text, const limits& most = {}) {
+  return refusal(parse_yaml({"a.yaml", text}, most));
+}
+std::string json_refusal(const std::string& text, const limits& most = {}) {
+  return refusal(parse_json({"a.json", text}, most));
+}
 
 /// Kinds and texts, without lines: what both formats have to agree on.
 std::string shown(const value& of) {
@@ -64,7 +68,8 @@ TEST_CASE("plain words of YAML mean what they mean to kubectl", "[kube][document
   CHECK(shown(yaml("[yes, No, ON, off, y, true]")) == "[b:true b:false b:true b:false b:true b:true ]");
   CHECK(shown(yaml("[010, 0x1F, 0o17, 0b101, 1_000, +5, -0x10]")) == "[n:8 n:31 n:15 n:5 n:1000 n:5 n:-16 ]");
   CHECK(shown(yaml("[1., .5, 1e3, 1E-3, -2.5]")) == "[n:1. n:.5 n:1e3 n:1E-3 n:-2.5 ]");
-  CHECK(shown(yaml("[1Gi, 100m, 1e, e3, 1.2.3, 08:30, -, null, Null]")) == "['1Gi' '100m' '1e' 'e3' '1.2.3' '08:30' '-' ~ ~ ]");
+  CHECK(shown(yaml("[1Gi, 100m, 1e, e3, 1.2.3, 08:30, -, null, Null]")) ==
+        "['1Gi' '100m' '1e' 'e3' '1.2.3' '08:30' '-' ~ ~ ]");
   CHECK(shown(yaml("['5', \"true\", !!str 5, !!int 7]")) == "['5' 'true' '5' n:7 ]");
   CHECK(yaml_refusal("!!int x") == "a.yaml:1: syntax: \"x\" is no int");
   CHECK(yaml_refusal("!thing x") == "a.yaml:1: syntax: the tag !thing means nothing here");
@@ -108,8 +113,10 @@ TEST_CASE("the format follows the name, else the text", "[kube][document]") {
 }
 
 TEST_CASE("anchors, aliases and merge keys are followed", "[kube][document]") {
-  CHECK(shown(yaml("a: &x {p: 1, q: 2}\nb: *x\nc: {<<: *x, q: 3}\n")) == "{a={p=n:1 q=n:2 } b={p=n:1 q=n:2 } c={q=n:3 p=n:1 } }");
-  CHECK(shown(yaml("a: &x {p: 1}\nb: &y {p: 2, q: 3}\nc: {<<: [*x, *y]}\n")) == "{a={p=n:1 } b={p=n:2 q=n:3 } c={p=n:1 q=n:3 } }");
+  CHECK(shown(yaml("a: &x {p: 1, q: 2}\nb: *x\nc: {<<: *x, q: 3}\n")) ==
+        "{a={p=n:1 q=n:2 } b={p=n:1 q=n:2 } c={q=n:3 p=n:1 } }");
+  CHECK(shown(yaml("a: &x {p: 1}\nb: &y {p: 2, q: 3}\nc: {<<: [*x, *y]}\n")) ==
+        "{a={p=n:1 } b={p=n:2 q=n:3 } c={p=n:1 q=n:3 } }");
   CHECK(shown(yaml("a: {\"<<\": 1}")) == "{a={<<=n:1 } }");
   CHECK(yaml_refusal("a: {<<: 1}") == "a.yaml:1: syntax: << takes an object or a list of objects");
   CHECK(yaml_refusal("a: &x [*x]\n") == "a.yaml:1: syntax: an alias of something that contains it");

@@ -108,8 +108,10 @@ TEST_CASE("a pod is read with all that scheduling reads", "[kube][manifests]") {
   CHECK(pod.topology_spread_constraints.at(0).node_taints_policy == node_inclusion::honor);
 }
 
-TEST_CASE("what the API server would have filled in is filled in, unless the objects come from it", "[kube][manifests]") {
-  const std::string gpu = "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1, cpu: 2}, requests: {cpu: 1}}}]\n";
+TEST_CASE("what the API server would have filled in is filled in, unless the objects come from it",
+          "[kube][manifests]") {
+  const std::string gpu =
+      "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1, cpu: 2}, requests: {cpu: 1}}}]\n";
   CHECK(pod_of(gpu).containers[0].requests.at("nvidia.com/gpu") == quantity{1});
   CHECK(pod_of(gpu).containers[0].requests.at("cpu") == quantity{1});
   CHECK(pod_of(gpu, {.defaulting = false}).containers[0].requests.count("nvidia.com/gpu") == 0);
@@ -118,7 +120,8 @@ TEST_CASE("what the API server would have filled in is filled in, unless the obj
   CHECK(pod_of(host).containers[0].ports[0].host_port == 80);
   CHECK(pod_of(host, {.defaulting = false}).containers[0].ports[0].host_port == 0);
 
-  const std::string whole = "  resources: {limits: {cpu: 4, memory: 8Gi}}\n  containers: [{name: c, resources: {requests: {cpu: 1}}}]\n";
+  const std::string whole =
+      "  resources: {limits: {cpu: 4, memory: 8Gi}}\n  containers: [{name: c, resources: {requests: {cpu: 1}}}]\n";
   CHECK(pod_of(whole).resources->at("cpu") == quantity{1});
   CHECK(pod_of(whole).resources->at("memory") == quantity::parse("8Gi").value());
 
@@ -130,13 +133,15 @@ TEST_CASE("what the API server would have filled in is filled in, unless the obj
   CHECK(merged[0].values == std::vector<std::string>{"web"});
   CHECK(pod_of(keys, {.defaulting = false}).affinity_to_pods.required.at(0).selector->match_expressions.empty());
 
-  CHECK(fine("kind: Node\napiVersion: v1\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4}}").nodes[0].spec.allocatable.at("cpu") ==
-        quantity{4});
+  CHECK(fine("kind: Node\napiVersion: v1\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4}}")
+            .nodes[0]
+            .spec.allocatable.at("cpu") == quantity{4});
 }
 
 TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests]") {
   CHECK(pod_refusal("  containers:\n  - name: c\n    resources: {requests: {cpu: 1x}}") ==
-        "a.yaml:7: Pod default/p: spec.containers[0].resources.requests.cpu: \"1x\" is no quantity: expected a number and an "
+        "a.yaml:7: Pod default/p: spec.containers[0].resources.requests.cpu: \"1x\" is no quantity: expected a number "
+        "and an "
         "optional suffix, such as 100m or 1.5Gi");
   CHECK(pod_refusal("  containers: nothing") == "a.yaml:5: Pod default/p: spec.containers: has to be a list, not text");
   CHECK(pod_refusal("  nodeSelector: {a: true}") ==
@@ -149,7 +154,8 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
   CHECK(pod_refusal("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, "
                     "labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}]}}")
             .find("\"Gt\" is not one of In, NotIn, Exists, DoesNotExist") != std::string::npos);
-  CHECK(refusal("kind: Pod\napiVersion: v1\nmetadata: 5") == "a.yaml:3: Pod: metadata: has to be an object, not a number");
+  CHECK(refusal("kind: Pod\napiVersion: v1\nmetadata: 5") ==
+        "a.yaml:3: Pod: metadata: has to be an object, not a number");
   CHECK(refusal("- 1") == "a.yaml:1: document: is no object");
   CHECK(refusal("a: 1") == "a.yaml:1: document: has no kind");
 }
@@ -159,19 +165,25 @@ TEST_CASE("what the model finds wrong is said in the manifest's words", "[kube][
         "a.yaml:7: Pod default/p: spec.tolerations[1].operator: has to be exists when the key is empty");
   CHECK(pod_refusal("  containers:\n  - resources:\n      requests:\n        nvidia.com/gpu: -1") ==
         "a.yaml:8: Pod default/p: spec.containers[0].resources.requests[\"nvidia.com/gpu\"]: is negative");
-  CHECK(pod_refusal("  topologySpreadConstraints:\n  - {topologyKey: z, maxSkew: 0, whenUnsatisfiable: DoNotSchedule}") ==
-        "a.yaml:6: Pod default/p: spec.topologySpreadConstraints[0].maxSkew: 0 is below 1");
-  CHECK(pod_refusal("  affinity:\n    nodeAffinity:\n      preferredDuringSchedulingIgnoredDuringExecution:\n      - weight: 101\n") ==
-        "a.yaml:8: Pod default/p: spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: 101 is not in 1 to 100");
-  CHECK(refusal("kind: Node\napiVersion: v1\nmetadata:\n  name: N_1\n").starts_with("a.yaml:4: Node N_1: metadata.name: \"N_1\" is not a DNS"));
+  CHECK(
+      pod_refusal("  topologySpreadConstraints:\n  - {topologyKey: z, maxSkew: 0, whenUnsatisfiable: DoNotSchedule}") ==
+      "a.yaml:6: Pod default/p: spec.topologySpreadConstraints[0].maxSkew: 0 is below 1");
+  CHECK(pod_refusal("  affinity:\n    nodeAffinity:\n      preferredDuringSchedulingIgnoredDuringExecution:\n      - "
+                    "weight: 101\n") ==
+        "a.yaml:8: Pod default/p: "
+        "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: 101 is not in 1 to 100");
+  CHECK(refusal("kind: Node\napiVersion: v1\nmetadata:\n  name: N_1\n")
+            .starts_with("a.yaml:4: Node N_1: metadata.name: \"N_1\" is not a DNS"));
 }
 
 TEST_CASE("fields that do not exist are warnings", "[kube][manifests]") {
-  const manifests all = fine("kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec:\n  prority: 5\n  containers: [{name: c, imagee: x}]\n");
+  const manifests all = fine(
+      "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec:\n  prority: 5\n  containers: [{name: c, imagee: x}]\n");
   REQUIRE(all.warnings.size() == 2);
   CHECK(all.warnings[0].message() == "a.yaml:5: Pod default/p: spec.prority: there is no such field; it is left out");
   CHECK(all.warnings[1].field == "spec.containers[0].imagee");
-  CHECK(fine("kind: Thing\napiVersion: example.com/v1\n").warnings.at(0).reason == "Thing of example.com/v1 is not read; it is left out");
+  CHECK(fine("kind: Thing\napiVersion: example.com/v1\n").warnings.at(0).reason ==
+        "Thing of example.com/v1 is not read; it is left out");
 }
 
 TEST_CASE("lists, also of one kind, are their items", "[kube][manifests]") {
@@ -188,7 +200,10 @@ items:
 
 TEST_CASE("controllers become pods with their names", "[kube][manifests]") {
   const std::string rest = "\n  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c}]}}\n";
-  const std::string set = "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec:\n  replicas: 3\n  selector: {matchLabels: {app: web}}" + rest;
+  const std::string set =
+      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec:\n  replicas: 3\n  selector: {matchLabels: "
+      "{app: web}}" +
+      rest;
   const manifests all = fine(set);
   REQUIRE(all.pods.size() == 3);
   CHECK(names(fine(set)) == names(all));
@@ -199,27 +214,37 @@ TEST_CASE("controllers become pods with their names", "[kube][manifests]") {
   }
   CHECK(all.controllers.at(0).name == "rs");
 
-  const manifests deployment = fine("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {app: web}}" + rest);
+  const manifests deployment =
+      fine("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {app: web}}" +
+           rest);
   REQUIRE(deployment.pods.size() == 1);
   const std::string hash = deployment.pods[0].spec.labels.at("pod-template-hash");
   CHECK(deployment.pods[0].spec.name.starts_with("d-" + hash + "-"));
   CHECK(deployment.controllers.at(0).name == "d-" + hash);
   CHECK(deployment.controllers.at(0).selector->match_labels.at("pod-template-hash") == hash);
 
-  const manifests stateful = fine("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s, namespace: x}\nspec:\n  replicas: 2\n  ordinals: {start: 4}" + rest);
+  const manifests stateful = fine(
+      "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s, namespace: x}\nspec:\n  replicas: 2\n  ordinals: "
+      "{start: 4}" +
+      rest);
   CHECK(names(stateful) == std::vector<std::string>{"x/s-4", "x/s-5"});
   CHECK(stateful.pods[1].spec.labels.at("apps.kubernetes.io/pod-index") == "5");
 
-  const manifests job = fine("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 5\n  completions: 3" + rest);
+  const manifests job =
+      fine("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 5\n  completions: 3" + rest);
   CHECK(job.pods.size() == 3);
-  const manifests indexed = fine("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 2\n  completions: 3\n  completionMode: Indexed" + rest);
+  const manifests indexed = fine(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: 2\n  completions: 3\n  "
+      "completionMode: Indexed" +
+      rest);
   REQUIRE(indexed.pods.size() == 2);
   CHECK(indexed.pods[1].spec.name.starts_with("j-1-"));
   CHECK(indexed.pods[1].spec.labels.at("batch.kubernetes.io/job-completion-index") == "1");
   CHECK(fine("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  suspend: true" + rest).pods.empty());
 
   const manifests cron = fine(
-      "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\nspec:\n  schedule: '* * * * *'\n  jobTemplate:\n    spec:\n"
+      "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\nspec:\n  schedule: '* * * * *'\n  jobTemplate:\n    "
+      "spec:\n"
       "      template: {spec: {containers: [{name: c}]}}\n",
       {.now = std::chrono::minutes{90}});
   REQUIRE(cron.pods.size() == 1);
@@ -248,12 +273,17 @@ status: {phase: Succeeded}
 }
 
 TEST_CASE("controllers make a bounded number of pods", "[kube][manifests]") {
-  const auto made = read(source{"a.yaml", "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {replicas: 2000000000, template: {}}\n"},
-                         {.max_pods = 10});
+  const auto made = read(
+      source{
+          "a.yaml",
+          "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {replicas: 2000000000, template: {}}\n"},
+      {.max_pods = 10});
   REQUIRE_FALSE(made);
   CHECK(made.error().message() == "a.yaml:1: ReplicaSet default/rs: spec: makes more than 10 pods");
-  CHECK(refusal("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {template: {spec: {tolerations: [{}]}}}") ==
-        "a.yaml:1: ReplicaSet default/rs: spec.template.spec.tolerations[0].operator: has to be exists when the key is empty");
+  CHECK(refusal("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {template: {spec: {tolerations: "
+                "[{}]}}}") ==
+        "a.yaml:1: ReplicaSet default/rs: spec.template.spec.tolerations[0].operator: has to be exists when the key is "
+        "empty");
 }
 
 TEST_CASE("groups, classes, services and budgets are read", "[kube][manifests]") {
@@ -308,10 +338,12 @@ metadata: {name: x, labels: {team: a}}
 TEST_CASE("objects are read one by one", "[kube][manifests]") {
   const auto object = [](const std::string& text) { return parse_yaml({"one", text})->at(0).root; };
   CHECK(read_service(object("metadata: {name: s}\nspec: {selector: {a: b}}"), "one")->selector.at("a") == "b");
-  const auto set = read_controller(object("metadata: {name: r, namespace: x}\nspec: {selector: {matchLabels: {a: b}}}"), "ReplicaSet", "one");
+  const auto set = read_controller(object("metadata: {name: r, namespace: x}\nspec: {selector: {matchLabels: {a: b}}}"),
+                                   "ReplicaSet", "one");
   CHECK(set->ns == "x");
   CHECK(set->selector->match_labels.at("a") == "b");
-  CHECK(read_disruption_budget(object("metadata: {name: b}\nstatus: {disruptionsAllowed: 2}"), "one")->disruptions_allowed == 2);
+  CHECK(read_disruption_budget(object("metadata: {name: b}\nstatus: {disruptionsAllowed: 2}"), "one")
+            ->disruptions_allowed == 2);
   CHECK(read_pod_group(object("metadata: {name: g}\nspec: {schedulingPolicy: {basic: {}}}"), "one")->spec.name == "g");
   CHECK(read_node(object("metadata: {name: a}"), "one")->spec.name == "a");
   CHECK(read_pod(object("metadata: {name: a}\nspec: {nodeName: b}"), "one")->node == "b");
@@ -322,7 +354,10 @@ TEST_CASE("objects are read one by one", "[kube][manifests]") {
 
 TEST_CASE("a budget without a status allows what the disruption controller would", "[kube][manifests]") {
   const auto allowed = [](const std::string& spec, int running, int pending) {
-    std::string text = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {selector: {matchLabels: {a: b}}, " + spec + "}\n";
+    std::string text =
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {selector: {matchLabels: {a: "
+        "b}}, " +
+        spec + "}\n";
     for (int i = 0; i < running + pending; ++i) {
       text += "---\n{apiVersion: v1, kind: Pod, metadata: {name: p" + std::to_string(i) + ", labels: {a: b}}, spec: {" +
               (i < running ? "nodeName: x" : "") + "}}\n";
@@ -337,18 +372,23 @@ TEST_CASE("a budget without a status allows what the disruption controller would
   CHECK(allowed("maxUnavailable: 1", 5, 1) == 0);
   CHECK(allowed("maxUnavailable: 30%", 5, 0) == 2);
   CHECK(allowed("maxUnavailable: 10", 3, 0) == 3);
-  const manifests read = fine("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nstatus: {disruptionsAllowed: 7}\n");
+  const manifests read =
+      fine("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nstatus: {disruptionsAllowed: 7}\n");
   CHECK(disruptions_allowed(read, read.budgets[0]) == 7);
 }
 
 TEST_CASE("times are read to the nanosecond", "[kube][manifests]") {
   const auto start = [](const std::string& when) {
-    return fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {startTime: '" + when + "'}").pods[0].spec.start_time->count();
+    return fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {startTime: '" + when + "'}")
+        .pods[0]
+        .spec.start_time->count();
   };
   CHECK(start("1970-01-01T00:00:01Z") == 1'000'000'000);
   CHECK(start("2000-02-29T12:00:00.000000005Z") == 951825600'000'000'005);
   CHECK(start("1970-01-01T02:00:00+02:00") == 0);
-  CHECK(refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, deletionTimestamp: yesterday}").find("is no time like") != std::string::npos);
+  CHECK(
+      refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, deletionTimestamp: yesterday}").find("is no time like") !=
+      std::string::npos);
 }
 
 TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]") {
@@ -370,7 +410,8 @@ TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]")
   CHECK(on.state_of(*on.find_pod("default", "waits")) == pod_state::pending);
 
   cluster other;
-  const auto refused = apply(other, fine(good + "---\n{apiVersion: v1, kind: Pod, metadata: {name: lost},\n spec: {nodeName: n9}}\n"));
+  const auto refused =
+      apply(other, fine(good + "---\n{apiVersion: v1, kind: Pod, metadata: {name: lost},\n spec: {nodeName: n9}}\n"));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message() == "a.yaml:11: Pod default/lost: spec.nodeName: no node \"n9\"");
   CHECK(other.digest() == before);

@@ -21,8 +21,8 @@ struct configured_plugin {
   friend bool operator==(const configured_plugin&, const configured_plugin&) = default;
 };
 
-/// One profile, defaulted and expanded as kube-scheduler 1.36 does it (kube-framework 1.2): per point the plugins in running order,
-/// in-tree plugins that the library does not have included.
+/// One profile, defaulted and expanded as kube-scheduler 1.36 does it (kube-framework 1.2): per point the plugins in
+/// running order, in-tree plugins that the library does not have included.
 struct scheduler_profile {
   std::string scheduler_name = "default-scheduler";
   std::array<std::vector<configured_plugin>, point_count> plugins;
@@ -56,8 +56,8 @@ struct configuration_options {
   limits most{};
 };
 
-/// Reads a configuration; an empty file is the default one. Plugins that neither Kubernetes nor @p registry has are errors that name
-/// profile and plugin; in-tree plugins that @p registry lacks are warnings. O(length).
+/// Reads a configuration; an empty file is the default one. Plugins that neither Kubernetes nor @p registry has are
+/// errors that name profile and plugin; in-tree plugins that @p registry lacks are warnings. O(length).
 [[nodiscard]] GANGSCHED_API result<scheduler_configuration> read_configuration(const source& from,
                                                                                const plugin_registry& registry,
                                                                                const configuration_options& how = {});
@@ -67,10 +67,11 @@ struct configuration_options {
                                                                    std::vector<warning>* warnings = nullptr,
                                                                    const configuration_options& how = {});
 
-/// The profile with the plugins that @p registry has, ready for a scheduler. A plugin takes part in those of its points where the
-/// profile names it, and in those that Kubernetes' configuration does not know (requeue, the points of groups).
-/// Error: bad arguments, a negative or too large weight, not exactly one queue sort.
-[[nodiscard]] GANGSCHED_API result<kernel_table> make_table(const scheduler_profile& profile, const plugin_registry& registry);
+/// The profile with the plugins that @p registry has, ready for a scheduler. A plugin takes part in those of its points
+/// where the profile names it, and in those that Kubernetes' configuration does not know (requeue, the points of
+/// groups). Error: bad arguments, a negative or too large weight, not exactly one queue sort.
+[[nodiscard]] GANGSCHED_API result<kernel_table> make_table(const scheduler_profile& profile,
+                                                            const plugin_registry& registry);
 
 /// In-tree plugins of kube-scheduler 1.36 by name, in the order of the default profile.
 [[nodiscard]] GANGSCHED_API std::vector<std::string> in_tree_plugins();

@@ -16,10 +16,10 @@ enum class value_kind : std::uint8_t { null, boolean, number, text, list, object
 /// One value of a document. Numbers keep their digits: nothing is lost to a double.
 struct value {
   value_kind kind = value_kind::null;
-  std::uint32_t line = 0;         ///< where it begins, from 1
-  std::string text = {};          ///< a text; a number as JSON spells it; "true" or "false"
+  std::uint32_t line = 0;              ///< where it begins, from 1
+  std::string text = {};               ///< a text; a number as JSON spells it; "true" or "false"
   std::vector<std::string> keys = {};  ///< of an object, in the order of the file; no two are equal
-  std::vector<value> items = {};  ///< of a list, or what `keys` lead to
+  std::vector<value> items = {};       ///< of a list, or what `keys` lead to
 
   /// The field of that name, or null; null too if this is no object. O(fields).
   [[nodiscard]] GANGSCHED_API const value* find(std::string_view key) const noexcept;
@@ -39,20 +39,22 @@ struct document {
 
 /// What a file may cost, however small it is.
 struct limits {
-  std::size_t depth = 100;            ///< lists and objects inside each other
-  std::size_t values = 50'000'000;    ///< in one file
-  std::size_t copied = 1'000'000;     ///< values that anchors and aliases of one YAML file multiply
+  std::size_t depth = 100;          ///< lists and objects inside each other
+  std::size_t values = 50'000'000;  ///< in one file
+  std::size_t copied = 1'000'000;   ///< values that anchors and aliases of one YAML file multiply
 };
 
 /// All documents of a JSON text: one value, or several after each other (JSON lines too).
 /// Error: malformed (with the line), duplicate (a key), out_of_range (a limit). O(length).
 [[nodiscard]] GANGSCHED_API result<std::vector<document>> parse_json(const source& from, const limits& most = {});
 
-/// All documents of a YAML text: anchors, aliases and merge keys are followed. Plain words mean what they mean to kubectl (YAML 1.1:
-/// `yes` is true, 010 is 8). Errors as above, and `unknown` for an alias of nothing. O(length + what aliases copy).
+/// All documents of a YAML text: anchors, aliases and merge keys are followed. Plain words mean what they mean to
+/// kubectl (YAML 1.1: `yes` is true, 010 is 8). Errors as above, and `unknown` for an alias of nothing. O(length + what
+/// aliases copy).
 [[nodiscard]] GANGSCHED_API result<std::vector<document>> parse_yaml(const source& from, const limits& most = {});
 
-/// The one or the other: JSON if the name ends in .json or .jsonl, YAML if it ends in .yaml or .yml, else by the first character.
+/// The one or the other: JSON if the name ends in .json or .jsonl, YAML if it ends in .yaml or .yml, else by the first
+/// character.
 [[nodiscard]] GANGSCHED_API result<std::vector<document>> parse(const source& from, const limits& most = {});
 
 /// Reads a file. Error: unknown, if it cannot be read.

@@ -9,8 +9,9 @@
 #include "gangsched/kube/document.hpp"
 #include "gangsched/model/cluster.hpp"
 
-/// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are applied.
-/// Errors name file and line and object ("cluster.yaml:12: Pod default/web"), the path ("spec.tolerations[2].effect") and the reason.
+/// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are
+/// applied. Errors name file and line and object ("cluster.yaml:12: Pod default/web"), the path
+/// ("spec.tolerations[2].effect") and the reason.
 namespace gangsched::kube {
 
 /// Something that was read and left out: a field that Kubernetes does not have, or one that the library does not model.
@@ -93,13 +94,15 @@ struct manifests {
   std::vector<warning> warnings;
 };
 
-/// What the status of @p budget would allow: as it was read, or else as the disruption controller counts it among the pods of @p all
-/// (those on a node and not terminating are healthy, all of them are expected). O(pods).
-[[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_manifest& budget);
+/// What the status of @p budget would allow: as it was read, or else as the disruption controller counts it among the
+/// pods of @p all (those on a node and not terminating are healthy, all of them are expected). O(pods).
+[[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all,
+                                                             const disruption_budget_manifest& budget);
 
 struct read_options {
-  /// What the API server would have done to a new object: requests from limits, allocatable from capacity, matchLabelKeys merged into
-  /// the selectors of affinity terms, the preemption policy of the priority class. Off: the objects come from the API server.
+  /// What the API server would have done to a new object: requests from limits, host ports from hostNetwork,
+  /// allocatable from capacity, matchLabelKeys merged into the selectors of affinity terms. Off: the objects come from
+  /// the API server.
   bool defaulting = true;
   /// Turn ReplicaSets, Deployments, StatefulSets, Jobs and CronJobs into the pods that they lack.
   bool expand = true;
@@ -113,12 +116,12 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
-/// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups, pods. What has
-/// a name that exists already is an error; namespaces and priority classes are replaced. O(size).
+/// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups,
+/// pods. What has a name that exists already is an error; namespaces and priority classes are replaced. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
-// One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place, @p warnings
-// may be null.
+// One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
+// @p warnings may be null.
 
 [[nodiscard]] GANGSCHED_API result<node_manifest> read_node(const value& object, std::string_view file,
                                                             std::vector<warning>* warnings = nullptr,
@@ -138,7 +141,8 @@ struct read_options {
     const value& object, std::string_view file, std::vector<warning>* warnings = nullptr);
 [[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
-/// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other rules.
+/// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other
+/// rules.
 [[nodiscard]] GANGSCHED_API result<label_selector> read_label_selector(const value& object, std::string_view file);
 [[nodiscard]] GANGSCHED_API result<std::vector<node_selector_term>> read_node_selector(const value& object,
                                                                                        std::string_view file);
