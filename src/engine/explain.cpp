@@ -145,7 +145,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     }
     for (std::size_t j = 0; j < feasible.size(); ++j) {
       node_verdict& node = why.nodes[feasible[j]];
-      node.scores.push_back({hook.plugin->name, raws[j], groups[slots[j]].score, hook.plugin->weight});
+      const std::int64_t normalized = groups[slots[j]].score;
+      node.scores.push_back({hook.plugin->name, hook.plugin->score.raw_is_key ? normalized : raws[j], normalized, hook.plugin->weight});
       node.total += node.scores.back().weighted();
     }
   }

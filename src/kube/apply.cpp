@@ -25,8 +25,20 @@ class applier {
       if (auto set = on_->set_namespace(one); !set) return std::move(set).error();
     for (const priority_class_spec& one : what_->priority_classes)
       if (auto set = on_->set_priority_class(one); !set) return std::move(set).error();
+    for (const service_manifest& one : what_->services)
+      if (auto set = on_->set_service({one.name, one.ns, one.selector}); !set)
+        return told(set.error(), "Service", one.ns, one.name, one.from);
+    for (const controller_manifest& one : what_->controllers)
+      if (auto set = on_->set_controller({controller_kind_of(one.kind), one.name, one.ns, one.selector}); !set)
+        return told(set.error(), one.kind, one.ns, one.name, one.from);
     for (const node_manifest& one : what_->nodes)
       if (auto added = on_->add_node(one.spec); !added) return told(added.error(), "Node", {}, one.spec.name, one.from);
+    for (const disruption_budget_manifest& one : what_->budgets) {
+      const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, disruptions_allowed(*what_, one),
+                                            one.disrupted_pods};
+      if (auto added = on_->add_disruption_budget(spec); !added)
+        return told(added.error(), "PodDisruptionBudget", one.ns, one.name, one.from);
+    }
     for (const group_manifest& one : what_->groups)
       if (auto added = add_group(one); !added)
         return told(added.error(), "PodGroup", one.spec.ns, one.spec.name, one.from);
@@ -68,6 +80,7 @@ class applier {
     const auto unknown = [](const char* field, const char* what, const std::string& name) {
       return error{errc::unknown, {}, field, fmt::format("no {} \"{}\"", what, name)};
     };
+    spec.controller = {controller_kind_of(one.owner_kind), one.owner_name};
     if (!one.node.empty()) {
       const auto node = on_->find_node(one.node);
       if (!node) return unknown("node", "node", one.node);

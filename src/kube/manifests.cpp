@@ -219,6 +219,12 @@ result<Made> checked_alone(result<Made> made, const value& object, std::string_v
 
 }  // namespace detail
 
+controller_kind controller_kind_of(std::string_view kind) noexcept {
+  if (kind == "ReplicaSet") return controller_kind::replica_set;
+  if (kind == "ReplicationController") return controller_kind::replication_controller;
+  return kind == "StatefulSet" ? controller_kind::stateful_set : controller_kind::none;
+}
+
 result<manifests> read(std::span<const source> files, const read_options& how) {
   detail::collector all{how};
   for (const source& file : files)

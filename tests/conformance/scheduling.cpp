@@ -43,6 +43,14 @@ class case_runner {
       must(cluster_.set_namespace(must(kube::read_namespace(*one, *file_))));
     for (const kube::value* one : list(*recorded_, "nodes"))
       must(cluster_.add_node(must(kube::read_node(*one, *file_, nullptr, as_recorded())).spec));
+    for (const kube::value* one : list(*recorded_, "services")) {
+      const auto made = must(kube::read_service(*one, *file_));
+      must(cluster_.set_service({made.name, made.ns, made.selector}));
+    }
+    for (const kube::value* one : list(*recorded_, "replicaSets")) {
+      const auto made = must(kube::read_controller(*one, "ReplicaSet", *file_));
+      must(cluster_.set_controller({controller_kind::replica_set, made.name, made.ns, made.selector}));
+    }
     for (const kube::value* one : list(*recorded_, "pods")) add_bound(*one);
     std::size_t number = 0;
     for (const kube::value* one : list(*recorded_, "steps")) {
@@ -86,6 +94,7 @@ class case_runner {
 
   void add_bound(const kube::value& recorded) {
     kube::pod_manifest made = must(kube::read_pod(recorded, *file_, nullptr, as_recorded()));
+    made.spec.controller = {kube::controller_kind_of(made.owner_kind), made.owner_name};
     made.spec.node = node_of(made.node, recorded);
     must(cluster_.add_pod(made.spec));
     pods_[key_of(made.spec)] = std::move(made.spec);
@@ -129,6 +138,7 @@ class case_runner {
     kube::pod_manifest made = must(kube::read_pod(field(one, "pod", *file_), *file_, nullptr, as_recorded()));
     pod_spec spec = std::move(made.spec);
     spec.required_node = made.node;
+    spec.controller = {kube::controller_kind_of(made.owner_kind), made.owner_name};
     const pod_id pod = must(cluster_.add_pod(spec));
     compare(expect, must(scheduler_.explain(pod)));
     pick(expect, pod, spec);

@@ -11,7 +11,7 @@ namespace gangsched {
 /// One plugin's part in a node's score.
 struct plugin_score {
   std::string plugin;
-  std::int64_t raw = 0;
+  std::int64_t raw = 0;  ///< the same as normalized for a plugin that scores by keys
   std::int64_t normalized = 0;
   std::int64_t weight = 1;
   [[nodiscard]] std::int64_t weighted() const noexcept { return normalized * weight; }

@@ -44,6 +44,7 @@ struct score_kernel {
   gangsched::shape shape = shape::none;
   reads facets = reads::nothing;
   bool opaque = false;
+  bool raw_is_key = false;  ///< `one` says a key, which nobody wants to read
   /// Adds weight × score to totals[row] for every row; false if a score is outside [0, 100].
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight, std::int64_t* totals) = nullptr;
   /// The raw score, or the key.

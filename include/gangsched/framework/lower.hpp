@@ -133,6 +133,7 @@ struct lowering {
     if constexpr (keyed_score_ok<P>()) {
       using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
       k.shape = shape::keyed;
+      k.raw_is_key = true;
       k.facets = hook::facets;
       k.opaque = hook::opaque;
       k.finish = finish_score;

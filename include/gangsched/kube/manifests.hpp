@@ -64,6 +64,9 @@ struct controller_manifest {
   origin from = {};
 };
 
+/// What the model calls a kind of controller; none for the others.
+[[nodiscard]] GANGSCHED_API controller_kind controller_kind_of(std::string_view kind) noexcept;
+
 /// A number, or a part of all in percent.
 struct count_or_percent {
   std::int64_t number = 0;
