@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/framework/registry.hpp"
+#include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"

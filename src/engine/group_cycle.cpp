@@ -237,7 +237,7 @@ GANGSCHED_INLINE bool core::make_group_room(row_t group) {
   victim_plan plan;
   for (const std::uint16_t index : table_.at(point::group_preempt)) {
     const plugin_entry& plugin = table_.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial();
+    const std::unique_ptr<trial> attempt = start_trial(index);
     plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
     if (plan.verdict.code != code::unschedulable) break;
   }

@@ -5,54 +5,6 @@
 
 namespace gangsched::engine {
 
-/// What post-filter hooks try things with: a transaction around the whole search.
-class trial_of final : public trial {
- public:
-  explicit trial_of(core& engine) : core_(&engine), transaction_(*engine.state_) {}
-
-  [[nodiscard]] cluster_view cluster() const override { return cluster_view{*core_->state_}; }
-  /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
-  [[nodiscard]] status filter(pod_id pod, node_id node) override {
-    if (pod.row != begun_ || !said_.ok()) {
-      begun_ = pod.row;
-      said_ = core_->picker_.begin_cycle(core_->picker_.plan_of(core_->state_->class_of(pod.row)), pod.row);
-    }
-    return said_.ok() ? core_->picker_.filter(pod.row, node.row) : said_;
-  }
-  void remove(pod_id victim) override {
-    cluster_state& state = *core_->state_;
-    const row_t node = state.pods.node[victim.row];
-    if (node == no_row) return;
-    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, false);
-    homes_.push_back({victim, node});
-    state.take_off_node(victim.row, removal::trial);
-    state.changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
-                   .row = victim.row, .before = node});
-  }
-  void restore(pod_id victim) override {
-    cluster_state& state = *core_->state_;
-    const auto home = std::find_if(homes_.begin(), homes_.end(), [&](const auto& h) { return h.first == victim; });
-    if (home == homes_.end()) return;
-    const row_t node = home->second;
-    homes_.erase(home);
-    state.put_on_node(victim.row, node, removal::trial);
-    state.changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state.classes[state.pods.cls[victim.row]]),
-                   .row = victim.row, .after = node});
-    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
-  }
-
- private:
-  core* core_;
-  row_t begun_ = no_row;
-  status said_;
-  transaction transaction_;
-  std::vector<std::pair<pod_id, row_t>> homes_;
-};
-
-GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial() {
-  return std::make_unique<trial_of>(*this);
-}
-
 GANGSCHED_INLINE bool core::run(entity e) {
   if (e.group) {
     if (!state_->groups.alive(e.row)) return false;
@@ -183,15 +135,18 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
 GANGSCHED_INLINE bool core::make_room(row_t pod) {
   if (table_.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
   victim_plan plan;
+  bool keep = true;
   for (const std::uint16_t index : table_.at(point::post_filter)) {
     const plugin_entry& plugin = table_.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial();
+    const std::unique_ptr<trial> attempt = start_trial(index);
     plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
+    keep = keep && plan.keep_nomination;
     if (plan.verdict.code != code::unschedulable) break;
   }
   const bool helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
-  state_->nominate(pod, helped ? plan.nominated.row : no_row);
+  if (helped || !keep) state_->nominate(pod, helped ? plan.nominated.row : no_row);
   if (!helped) return false;
+  clear_nominations(pod, plan.nominated.row);
   decision& nominated = decide(decision_kind::nominate, pod);
   nominated.node = plan.nominated;
   nominated.node_cookie = state_->nodes.record[plan.nominated.row]->cookie;
@@ -200,9 +155,20 @@ GANGSCHED_INLINE bool core::make_room(row_t pod) {
   return true;
 }
 
-/// A running victim is the host's to evict; one that is only assumed is taken back here and now.
+/// Pods of lower priority that are nominated to the node have to look for another one.
+GANGSCHED_INLINE void core::clear_nominations(row_t pod, row_t node) {
+  const std::int32_t priority = state_->classes[state_->pods.cls[pod]].priority;
+  for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {
+    const row_t next = state_->pods.next_nominated[other];
+    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->nominate(other, no_row);
+    other = next;
+  }
+}
+
+/// A running victim is the host's to evict, unless it goes already; one that is only assumed is taken back here and now.
 GANGSCHED_INLINE void core::evict(pod_id victim) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
+  if (state_->pods.terminating[victim.row]) return;
   if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row);
   else if (state_->pods.state[victim.row] == pod_state::assumed) send_back(victim.row, "preempted before it ran", false);
 }

@@ -265,8 +265,9 @@ class run {
   }
   // The summary counts for a pod that fits nowhere; a key is no raw score.
   static std::string line(const std::string& plugin, std::int64_t raw, std::int64_t normal, std::int64_t weight) {
-    return " " + plugin + "=" + (plugin == "ZoneShare" ? "" : std::to_string(raw) + "->") + std::to_string(normal) +
-           "*" + std::to_string(weight);
+    const bool keyed = plugin == "ZoneShare" || plugin == "ImageLocality";
+    return " " + plugin + "=" + (keyed ? "" : std::to_string(raw) + "->") + std::to_string(normal) + "*" +
+           std::to_string(weight);
   }
   static std::string in_words(const explanation& all, bool brief) {
     if (brief && !all.rejected_by.empty()) return "rejected by " + all.rejected_by + ": " + all.summary;

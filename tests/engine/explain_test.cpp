@@ -286,6 +286,7 @@ TEST_CASE("the score sheet of the chosen node sums to the decision's score", "[e
       if (roll.percent(40)) pod.prefer(static_cast<std::int32_t>(roll.between(1, 100)), "disk", {"ssd"});
       if (roll.percent(30)) pod.select("disk", "hdd");
       if (roll.percent(20)) pod.gpus(1);
+      pod.spec.preemption = preemption_policy::never;
       const pod_id id = w.add(pod);
       const explanation all = why(w, pod.spec.name);
       std::int64_t best = -1;

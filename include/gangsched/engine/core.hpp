@@ -9,6 +9,7 @@
 
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
+#include "gangsched/engine/trial_memory.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -140,7 +141,8 @@ class GANGSCHED_API core {
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod);
   void evict(pod_id victim);
-  std::unique_ptr<trial> start_trial();
+  void clear_nominations(row_t pod, row_t node);
+  std::unique_ptr<trial> start_trial(std::uint16_t plugin);
   bool take_back_holdings(row_t own, entity e);
   [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
@@ -178,6 +180,7 @@ class GANGSCHED_API core {
   scheduler_options options_;
   engine_statistics statistics_;
   picker picker_;
+  trial_memory memory_;
   queue queue_;
   instant now_{};
   log_cursor cursor_;
@@ -212,5 +215,6 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/room.cpp"
+#include "gangsched/src/engine/trial.cpp"
 #include "gangsched/src/engine/wake.cpp"
 #endif

@@ -185,17 +185,35 @@ class trial {
  public:
   virtual ~trial() = default;
   [[nodiscard]] virtual cluster_view cluster() const = 0;
-  /// The filters' word on @p node as things stand in the trial.
+  /// The filters' word on @p node as things stand in the trial, with the pods that are nominated to it and without them
+  /// (kube-framework 1.3).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
-  /// Takes a running pod off its node, or puts it back.
+  /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;
   virtual void restore(pod_id victim) = 0;
+  /// Puts everybody back.
+  virtual void reset() = 0;
+
+  /// What the plugin remembers from cycle to cycle about nodes for pods of this class, made on first sight. @p changed: the rows to
+  /// look at again, ascending; some may have no node any more. Null if what the filters say depends on more than class, node and
+  /// pods nominated to the node: then nothing can be remembered. To be called before anybody is removed. One type per plugin.
+  template <class Memory>
+  [[nodiscard]] Memory* recall(pod_id pod, std::vector<row_t>& changed) {
+    std::shared_ptr<void>* const found = kept(pod, changed);
+    if (found == nullptr) return nullptr;
+    if (*found == nullptr) *found = std::make_shared<Memory>();
+    return static_cast<Memory*>(found->get());
+  }
+
+ private:
+  [[nodiscard]] virtual std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) = 0;
 };
 
 struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
   std::vector<pod_id> victims = {};
+  bool keep_nomination = false;  ///< without success the pod loses the node it was nominated to, unless every plugin says this
 };
 
 // --- groups

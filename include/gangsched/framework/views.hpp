@@ -300,6 +300,11 @@ class cluster_view {
       if (state_->budgets.record[row] != nullptr) visit(budget_view{*state_, row});
     }
   }
+  /// The pod with this id, if there is one.
+  [[nodiscard]] std::optional<pod_info> pod(pod_id id) const {
+    if (!state_->pods.alive(id.row) || state_->pods.rows.generation(id.row) != id.generation) return std::nullopt;
+    return pod_info{*state_, id.row};
+  }
   /// The node in this row, if there is one.
   [[nodiscard]] std::optional<node_info> node_at(row_t row) const {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;

@@ -1,0 +1,86 @@
+#pragma once
+#include <compare>
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Who has to go so that a pod of higher priority fits on a node (kube-framework 8.1 – 8.5).
+///
+/// Not for a pod that may not preempt, or whose nominated node still waits for a pod that was preempted. Per node that rejected the
+/// pod with unschedulable: take all pods of lower priority off; if it fits then, put back first those that a disruption budget has
+/// no room for, then the others, most important first (priority, then the earlier start, then the earlier arrival), each if the
+/// pod still fits. Of the nodes: fewest broken budgets; lowest of the highest victims' priorities; lowest sum of priorities
+/// + 2^31; fewest victims; latest of the earliest starts among the victims of highest priority; lowest row.
+///
+/// Every node is looked at, as Kubernetes would with minCandidateNodesPercentage 100. What came out for a node is remembered for the
+/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node.
+class default_preemption {
+ public:
+  static constexpr std::string_view name = "DefaultPreemption";
+  using points = implements<point::post_filter>;
+
+  /// Kubernetes' limit on the number of candidates: max(nodes · percentage / 100, absolute).
+  struct limit {
+    std::int32_t percentage = 10;  ///< 0 to 100
+    std::int32_t absolute = 100;   ///< 0 or more; not both 0
+    std::uint64_t seed = 0;        ///< of the node to begin with, which differs from pod to pod
+  };
+  /// The victims on one node, most important first.
+  struct candidate {
+    node_id node;
+    std::vector<pod_id> victims;
+    std::int64_t violations = 0;  ///< victims that some disruption budget has no room for
+  };
+  /// What nodes are compared by, most significant first; lower is better.
+  struct cost {
+    std::int64_t violations = 0;
+    std::int64_t highest = 0;  ///< priority of the most important victim
+    std::int64_t sum = 0;      ///< of priority + 2^31
+    std::int64_t victims = 0;
+    std::int64_t late = 0;     ///< minus the earliest start among the victims of highest priority
+    friend auto operator<=>(const cost&, const cost&) = default;
+  };
+
+  default_preemption() = default;
+  /// @pre check(limited) finds nothing.
+  explicit default_preemption(const limit& limited) : limit_(limited) { GANGSCHED_ASSERT(!check(limited)); }
+  /// The first number that is out of bounds.
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const limit& limited);
+  /// Arguments: Kubernetes' DefaultPreemptionArgs. Without any there is no limit.
+  [[nodiscard]] GANGSCHED_API static result<default_preemption> from(const argument& args);
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+
+  // Its parts, each as things stand in the trial.
+
+  /// Whether the pod may preempt; if not, why.
+  [[nodiscard]] GANGSCHED_API static status eligible(trial& attempt, const pod_info& pod);
+  /// Finds the victims on a node that rejects the pod. Leaves the trial as it was. Unresolvable if there is nobody to take away.
+  [[nodiscard]] GANGSCHED_API static status dry_run(trial& attempt, const pod_info& pod, node_id node, candidate& out);
+  /// @pre at least one victim
+  [[nodiscard]] GANGSCHED_API static cost cost_of(const cluster_view& cluster, const candidate& one);
+
+ private:
+  struct remembered {
+    bool stale = true;
+    std::optional<cost> price;  ///< if the node is a candidate
+  };
+  struct memory {
+    std::vector<remembered> nodes;  ///< by row
+  };
+  struct search;
+  std::optional<limit> limit_;
+};
+
+static_assert(post_filter_plugin<default_preemption>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/default_preemption.cpp"
+#endif

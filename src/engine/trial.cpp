@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "gangsched/engine/core.hpp"
+
+namespace gangsched::engine {
+
+/// What post-filter hooks try things with: a transaction around the whole search, and one around what stands now.
+class trial_of final : public trial {
+ public:
+  trial_of(core& engine, std::uint16_t plugin) : core_(&engine), plugin_(plugin), whole_(*engine.state_) {
+    now_.emplace(*engine.state_);
+  }
+
+  [[nodiscard]] cluster_view cluster() const override { return cluster_view{*core_->state_}; }
+
+  /// Twice if pods of its priority or a higher one are nominated to the node (kube-framework 1.3): with them there, then without.
+  [[nodiscard]] status filter(pod_id pod, node_id node) override {
+    if (const status said = begin(pod.row); !said.ok()) return said;
+    if (const status said = with_nominated(pod.row, node.row); !said.ok()) return said;
+    return core_->picker_.filter(pod.row, node.row);
+  }
+  void remove(pod_id victim) override {
+    const row_t node = core_->state_->pods.node[victim.row];
+    if (node == no_row) return;
+    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, false);
+    homes_.push_back({victim, node});
+    take_off(victim.row, node);
+  }
+  void restore(pod_id victim) override {
+    const auto home = std::find_if(homes_.begin(), homes_.end(), [&](const auto& h) { return h.first == victim; });
+    if (home == homes_.end()) return;
+    const row_t node = home->second;
+    homes_.erase(home);
+    put_on(victim.row, node, removal::trial);
+    if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
+  }
+  void reset() override {
+    if (homes_.empty()) return;
+    if (begun_ != no_row && !core_->picker_.plan_of(core_->state_->pods.cls[begun_]).incremental.empty()) {
+      while (!homes_.empty()) restore(homes_.back().first);
+    }
+    homes_.clear();
+    now_->roll_back();
+    now_.emplace(*core_->state_);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) override {
+    const class_plan& plan = core_->picker_.plan_of(core_->state_->class_of(pod.row));
+    if (!trial_memory::possible(plan)) return nullptr;
+    return &core_->memory_.recall(*core_->state_, plan, plugin_, changed);
+  }
+  /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
+  status begin(row_t pod) {
+    if (pod != begun_ || !said_.ok()) {
+      begun_ = pod;
+      said_ = core_->picker_.begin_cycle(core_->picker_.plan_of(core_->state_->class_of(pod)), pod);
+    }
+    return said_;
+  }
+  void take_off(row_t pod, row_t node) {
+    cluster_state& state = *core_->state_;
+    const std::vector<host_port>& ports = state.classes[state.pods.cls[pod]].ports;
+    // Kubernetes' dry run keeps a set of ports: with the pod a port is free, even if another pod has it too.
+    for (const host_port& port : ports) state.nodes.ports.add(node, port);
+    state.take_off_node(pod, removal::trial);
+    for (const host_port& port : ports) {
+      const auto taken = [&] {
+        const std::span<const host_port> all = state.nodes.ports[node];
+        return std::binary_search(all.begin(), all.end(), port);
+      };
+      while (taken()) state.nodes.ports.remove(node, port);
+    }
+    use_columns(pod, -1);
+    state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
+  }
+  void put_on(row_t pod, row_t node, removal how) {
+    cluster_state& state = *core_->state_;
+    state.put_on_node(pod, node, how);
+    use_columns(pod, +1);
+    state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
+  }
+  [[nodiscard]] reads facets_of(row_t pod) const {
+    return cluster_state::facets_of(core_->state_->classes[core_->state_->pods.cls[pod]]);
+  }
+  /// What reserve hooks noted for the pod goes and comes with it.
+  void use_columns(row_t pod, std::int64_t sign) {
+    if (core_->uses_.empty()) return;
+    cluster_state& state = *core_->state_;
+    const auto held = core_->uses_.find({pod, state.pods.rows.generation(pod)});
+    if (held == core_->uses_.end()) return;
+    for (const column_use& use : held->second) {
+      const row_t node = use.node.row;
+      if (!state.nodes.alive(node) || state.nodes.rows.generation(node) != use.node.generation) continue;
+      state.add_own(use.column.index, node, sign * use.amount);
+    }
+  }
+  status with_nominated(row_t pod, row_t node) {
+    cluster_state& state = *core_->state_;
+    const auto counts = [&](row_t other) {
+      return other != pod && state.pods.node[other] == no_row &&
+             state.classes[state.pods.cls[other]].priority >= state.classes[state.pods.cls[pod]].priority;
+    };
+    row_t first = state.nodes.first_nominated[node];
+    while (first != no_row && !counts(first)) first = state.pods.next_nominated[first];
+    if (first == no_row) return {};
+    transaction pass{state};
+    std::vector<row_t> there;
+    status said;
+    for (row_t other = first; other != no_row; other = state.pods.next_nominated[other]) {
+      if (!counts(other)) continue;
+      if (!state.fits_in_words(node, state.classes[state.pods.cls[other]])) {
+        said = status::unschedulable("the nominated pods' requests would not fit into 64 bits");
+        break;
+      }
+      put_on(other, node, removal::real);
+      core_->picker_.follow(pod, other, node, true);
+      there.push_back(other);
+    }
+    if (said.ok()) said = core_->picker_.filter(pod, node);
+    for (const row_t other : there) core_->picker_.follow(pod, other, node, false);
+    return said;
+  }
+
+  core* core_;
+  std::uint16_t plugin_;
+  row_t begun_ = no_row;
+  status said_;
+  transaction whole_;
+  std::optional<transaction> now_;
+  std::vector<std::pair<pod_id, row_t>> homes_;
+};
+
+GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial(std::uint16_t plugin) {
+  return std::make_unique<trial_of>(*this, plugin);
+}
+
+}  // namespace gangsched::engine
