@@ -25,13 +25,16 @@ pod_spec pod_of(int which, const std::string& name, const char* ns, bool by_sele
   pod_spec pod;
   pod.name = name;
   pod.ns = ns;
-  pod.containers = {{.requests = {{"cpu", quantity::from_milli(100)}, {"memory", bench::mebi(500)}}, .image = "example.com/pause:1"}};
+  pod.containers = {
+      {.requests = {{"cpu", quantity::from_milli(100)}, {"memory", bench::mebi(500)}}, .image = "example.com/pause:1"}};
   const std::string colour = colours[which];
   if (!colour.empty()) pod.labels = {{"color", colour}};
   const auto term = [&](const char* key) {
     pod_affinity_term made{key, label_selector{.match_labels = {{"color", colour}}}};
-    if (by_selector) made.namespace_selector = label_selector{.match_labels = {{"team", "devops"}}};
-    else made.namespaces = {"sched-1", "sched-0"};
+    if (by_selector)
+      made.namespace_selector = label_selector{.match_labels = {{"team", "devops"}}};
+    else
+      made.namespaces = {"sched-1", "sched-0"};
     return made;
   };
   const char* const host = "kubernetes.io/hostname";
@@ -93,7 +96,8 @@ void affinity(benchmark::State& state, int workload, int bound_kind, int bound, 
     scheduler scheduler{cluster, profiles::kube_default()};
     std::vector<pod_id> warm;
     for (int i = 0; i < 70; ++i) {
-      warm.push_back(bench::must(cluster.add_pod(pod_of(kind_of(workload, i), numbered("warm-%06d", i), "sched-1", by_selector))));
+      warm.push_back(
+          bench::must(cluster.add_pod(pod_of(kind_of(workload, i), numbered("warm-%06d", i), "sched-1", by_selector))));
     }
     bench::drain(cluster, scheduler, warm.size());
     for (int i = 0; i < pods; ++i) {
@@ -109,15 +113,22 @@ void affinity(benchmark::State& state, int workload, int bound_kind, int bound, 
     if (last.bound != static_cast<std::size_t>(pods)) state.SkipWithError("not every pod was placed");
   }
   const double scheduled = static_cast<double>(last.bound);
-  state.counters["pods/s"] = benchmark::Counter(scheduled * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["pods/s"] =
+      benchmark::Counter(scheduled * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
   state.counters["us/pod"] = last.seconds * 1e6 / scheduled;
   state.counters["rows/pod"] = static_cast<double>(after.rows_evaluated - before.rows_evaluated) / scheduled;
   state.counters["builds"] = static_cast<double>(after.index_builds - before.index_builds);
   state.counters["scans"] = static_cast<double>(after.scans - before.scans);
 }
 
-#define GANGSCHED_WORKLOAD(label, ...) \
-  BENCHMARK_CAPTURE(affinity, label, __VA_ARGS__)->Name(#label)->ArgName("nodes")->Arg(5000)->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond)
+#define GANGSCHED_WORKLOAD(label, ...)            \
+  BENCHMARK_CAPTURE(affinity, label, __VA_ARGS__) \
+      ->Name(#label)                              \
+      ->ArgName("nodes")                          \
+      ->Arg(5000)                                 \
+      ->UseManualTime()                           \
+      ->Iterations(3)                             \
+      ->Unit(benchmark::kMillisecond)
 GANGSCHED_WORKLOAD(TopologySpreading, spread_hard, plain, 5000, 20000, false);
 GANGSCHED_WORKLOAD(PreferredTopologySpreading, spread_soft, plain, 5000, 20000, false);
 GANGSCHED_WORKLOAD(SchedulingPodAffinity, zone, zone, 5000, 20000, false);

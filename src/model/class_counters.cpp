@@ -1,8 +1,7 @@
-#include "gangsched/model/class_counters.hpp"
-
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/state.hpp"
 
 namespace gangsched {
 namespace detail {
@@ -30,11 +29,14 @@ struct counter_names {
     std::sort(made_query.namespaces.begin(), made_query.namespaces.end());
     return made_query;
   }
-  topology_id topology(const pod_affinity_term& term) { return state.topologies.number(state.names.intern(term.topology_key)); }
+  topology_id topology(const pod_affinity_term& term) {
+    return state.topologies.number(state.names.intern(term.topology_key));
+  }
 
   void carries(const pod_affinity_term& term, counts what, std::int32_t weight = 0) {
     const scope_id about = state.counters.scope_number({query(term, false)});
-    made.counters.counted.push_back(named({.what = what, .weight = weight, .topology = topology(term), .scope = about}));
+    made.counters.counted.push_back(
+        named({.what = what, .weight = weight, .topology = topology(term), .scope = about}));
   }
   counter_id asks(const pod_affinity_term& term) {
     return named({.topology = topology(term), .scope = state.counters.scope_number({query(term, true)})});
@@ -154,10 +156,13 @@ GANGSCHED_INLINE std::optional<label_selector> default_selector(const cluster_st
   if (row != no_row && state.controllers.record[row]->spec.selector) {
     const label_selector& own = *state.controllers.record[row]->spec.selector;
     for (const auto& [key, value] : own.match_labels) {
-      if (controller.kind == controller_kind::replication_controller) all.match_labels.insert_or_assign(key, value);
-      else all.match_expressions.push_back({key, selector_operator::in, {value}});
+      if (controller.kind == controller_kind::replication_controller)
+        all.match_labels.insert_or_assign(key, value);
+      else
+        all.match_expressions.push_back({key, selector_operator::in, {value}});
     }
-    all.match_expressions.insert(all.match_expressions.end(), own.match_expressions.begin(), own.match_expressions.end());
+    all.match_expressions.insert(all.match_expressions.end(), own.match_expressions.begin(),
+                                 own.match_expressions.end());
   }
   if (all.match_labels.empty() && all.match_expressions.empty()) return std::nullopt;
   return all;

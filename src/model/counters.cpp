@@ -36,6 +36,11 @@ struct counter_table::index {
   absl::flat_hash_map<std::string, counter_id> by_key;
 };
 
+GANGSCHED_INLINE counter_table::counter::counter(undo_log& undo, const counter_spec& given)
+    : spec(given), pods(undo), nodes(undo), having(undo), facts(undo) {
+  facts.grow(fact_count);
+}
+
 GANGSCHED_INLINE counter_table::counter_table(undo_log& undo) : undo_(&undo), index_(std::make_unique<index>()) {}
 GANGSCHED_INLINE counter_table::~counter_table() = default;
 
@@ -43,7 +48,8 @@ GANGSCHED_INLINE scope_id counter_table::scope_number(pod_scope&& scope) {
   std::string key;
   for (const pod_query& query : scope) detail::put_query(key, query);
   const auto [found, made] = index_->scope_by_key.try_emplace(key, static_cast<scope_id>(index_->scopes.size()));
-  if (made) index_->scopes.push_back(std::make_unique<index::entry>(index::entry{std::move(key), std::move(scope), {}}));
+  if (made)
+    index_->scopes.push_back(std::make_unique<index::entry>(index::entry{std::move(key), std::move(scope), {}}));
   return found->second;
 }
 
@@ -93,11 +99,12 @@ GANGSCHED_INLINE std::vector<counter_id> counter_table::matching(symbol ns, cons
 
 GANGSCHED_INLINE bool counter_table::minds(symbol ns, const label_map& before, const label_map& after) const {
   return std::any_of(index_->scopes.begin(), index_->scopes.end(), [&](const auto& scope) {
-    const bool live = std::any_of(scope->counters.begin(), scope->counters.end(), [&](counter_id id) { return lives(id); });
+    const bool live =
+        std::any_of(scope->counters.begin(), scope->counters.end(), [&](counter_id id) { return lives(id); });
     return live && std::any_of(scope->scope.begin(), scope->scope.end(), [&](const pod_query& query) {
-      return query.namespace_selector && !is_among(ns, query.namespaces) &&
-             matches(*query.namespace_selector, before) != matches(*query.namespace_selector, after);
-    });
+             return query.namespace_selector && !is_among(ns, query.namespaces) &&
+                    matches(*query.namespace_selector, before) != matches(*query.namespace_selector, after);
+           });
   });
 }
 
@@ -148,8 +155,10 @@ GANGSCHED_INLINE void counter_table::add(counter_id id, domain_id domain, std::i
   if (!one.spec.spread || one.nodes[domain] == 0) return;
   tally(one, before, -1);
   tally(one, after, +1);
-  if (after < one.facts[lowest]) one.facts.set(lowest, after);
-  else if (before == one.facts[lowest]) raise(one);
+  if (after < one.facts[lowest])
+    one.facts.set(lowest, after);
+  else if (before == one.facts[lowest])
+    raise(one);
 }
 
 GANGSCHED_INLINE void counter_table::add_node(counter_id id, domain_id domain, bool came) {
@@ -161,8 +170,10 @@ GANGSCHED_INLINE void counter_table::add_node(counter_id id, domain_id domain, b
   const std::int32_t count = one.pods[domain];
   tally(one, count, came ? +1 : -1);
   one.facts.set(open, one.facts[open] + (came ? 1 : -1));
-  if (came && (one.facts[open] == 1 || count < one.facts[lowest])) one.facts.set(lowest, count);
-  else if (!came && count == one.facts[lowest]) raise(one);
+  if (came && (one.facts[open] == 1 || count < one.facts[lowest]))
+    one.facts.set(lowest, count);
+  else if (!came && count == one.facts[lowest])
+    raise(one);
 }
 
 GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_table& topologies) const {
@@ -189,8 +200,8 @@ GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_tab
 
 GANGSCHED_INLINE bool matches(const pod_scope& scope, symbol ns, const label_map& labels, const label_map& ns_labels) {
   return std::all_of(scope.begin(), scope.end(), [&](const pod_query& query) {
-    const bool here = is_among(ns, query.namespaces) ||
-                      (query.namespace_selector && matches(*query.namespace_selector, ns_labels));
+    const bool here =
+        is_among(ns, query.namespaces) || (query.namespace_selector && matches(*query.namespace_selector, ns_labels));
     return here && query.selector && matches(*query.selector, labels);
   });
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
-#include "gangsched/model/class_counters.hpp"
 #include "gangsched/model/node_selector.hpp"
 
 namespace gangsched {

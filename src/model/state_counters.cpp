@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
-#include "gangsched/model/class_counters.hpp"
 #include "gangsched/model/state.hpp"
 
 // Keeps counters and classes right while pods, nodes and namespaces change.
@@ -66,7 +65,8 @@ GANGSCHED_INLINE void cluster_state::fill(counter_id id) {
   if (spec.spread && spec.topology != node_itself) {
     for (row_t row = 0; row < nodes.rows.count(); ++row) {
       const domain_id domain = topologies.domain(spec.topology, row);
-      if (nodes.alive(row) && domain != no_domain && choices.takes(spec.nodes, row)) counters.add_node(id, domain, true);
+      if (nodes.alive(row) && domain != no_domain && choices.takes(spec.nodes, row))
+        counters.add_node(id, domain, true);
     }
   }
   if (spec.what != counts::matching || spec.nobody) return;

@@ -11,6 +11,18 @@
 
 namespace gangsched {
 
+GANGSCHED_INLINE topology_table::topology::topology(undo_log& undo, symbol with_key, bool with_empty)
+    : key(with_key),
+      absent_is_empty(with_empty),
+      rows(undo),
+      nodes(undo),
+      value(undo),
+      by_value(undo),
+      domain_of(undo, no_domain),
+      facts(undo) {
+  facts.grow(fact_count);
+}
+
 GANGSCHED_INLINE topology_table::topology_table(undo_log& undo) : undo_(&undo), epoch_(undo) {
   all_.push_back(nullptr);  // node_itself
   epoch_.grow(1);
@@ -129,6 +141,11 @@ GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes) cons
 struct choice_table::index {
   absl::flat_hash_map<std::string, choice_id> by_key;
 };
+
+GANGSCHED_INLINE choice_table::entry::entry(undo_log& undo, node_choice&& given)
+    : choice(std::move(given)), taken(undo), followed(undo) {
+  followed.grow(1);
+}
 
 GANGSCHED_INLINE choice_table::choice_table(undo_log& undo) : undo_(&undo), index_(std::make_unique<index>()) {
   all_.push_back(nullptr);  // every_node

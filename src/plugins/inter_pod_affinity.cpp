@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/key_words.hpp"
 
 namespace gangsched {
 
@@ -16,6 +17,34 @@ GANGSCHED_INLINE inter_pod_affinity::part inter_pod_affinity::part_of(const pod_
   const auto place = static_cast<std::size_t>(found - domains.begin()) + 1;
   if (found == domains.end()) domains.push_back(topology);
   return {counter, topology, weight, place};
+}
+
+GANGSCHED_INLINE std::int64_t inter_pod_affinity::key_of(const pod_view& pod, std::int64_t local,
+                                                         const std::vector<topology_id>& domains, const words& node) {
+  key_words made;
+  made.push_back(local);
+  for (const topology_id topology : domains) made.push_back(node.domain(topology));
+  return pod.pack(made.all());
+}
+
+GANGSCHED_INLINE std::int64_t inter_pod_affinity::filter_key(const pod_view& pod, const data& d, words node) const {
+  std::int64_t found = 0;
+  for (const part& one : d.affinity) {
+    if (one.place != is_local) continue;
+    if (node.domain(one.topology) == no_domain)
+      found |= lacks_key;
+    else if (node.count(one.counter) <= 0)
+      found |= alone;
+  }
+  for (const part& one : d.anti_affinity) found |= one.place == is_local && node.count(one.counter) > 0 ? minds : 0;
+  for (const part& one : d.minded) found |= one.place == is_local && node.count(one.counter) > 0 ? minded : 0;
+  return key_of(pod, found, d.filter_domains, node);
+}
+
+GANGSCHED_INLINE std::int64_t inter_pod_affinity::score_key(const pod_view& pod, const data& d, words node) const {
+  std::int64_t sum = 0;
+  for (const part& one : d.scored) sum += one.place == is_local ? one.weight * node.count(one.counter) : 0;
+  return key_of(pod, sum, d.score_domains, node);
 }
 
 GANGSCHED_INLINE status inter_pod_affinity::pre_filter(const pod_view& pod, data& d) const {
@@ -47,8 +76,10 @@ GANGSCHED_INLINE void inter_pod_affinity::finish_filter(const pod_view& pod, con
     bool lacking = (key[0] & lacks_key) != 0, lonely = (key[0] & alone) != 0;
     for (const part& one : d.affinity) {
       if (one.place == is_local) continue;
-      if (domain(one) == no_domain) lacking = true;
-      else lonely |= cluster.count(one.counter, domain(one)) <= 0;
+      if (domain(one) == no_domain)
+        lacking = true;
+      else
+        lonely |= cluster.count(one.counter, domain(one)) <= 0;
     }
     if (lacking || (lonely && !first)) {
       group.verdict = status::unresolvable("node(s) didn't match pod affinity rules");
@@ -78,7 +109,8 @@ GANGSCHED_INLINE status inter_pod_affinity::pre_score(const pod_view& pod, data&
   return d.scored.empty() ? status::skip() : status::success();
 }
 
-GANGSCHED_INLINE status inter_pod_affinity::finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
+GANGSCHED_INLINE status inter_pod_affinity::finish_score(const pod_view& pod, const data& d,
+                                                         const cluster_view& cluster,
                                                          std::span<scored_group> groups) const {
   if (std::all_of(d.scored.begin(), d.scored.end(), [&](const part& one) { return cluster.total(one.counter) == 0; })) {
     return status::skip();
@@ -97,7 +129,8 @@ GANGSCHED_INLINE status inter_pod_affinity::finish_score(const pod_view& pod, co
     most = std::max(most, sum);
   }
   for (scored_group& group : groups) {
-    const double share = most == least ? 0 : static_cast<double>(group.score - least) / static_cast<double>(most - least);
+    const double share =
+        most == least ? 0 : static_cast<double>(group.score - least) / static_cast<double>(most - least);
     group.score = static_cast<std::int64_t>(static_cast<double>(max_node_score) * share);
   }
   return status::success();

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/key_words.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -37,7 +38,8 @@ namespace detail {
 
 GANGSCHED_INLINE pod_topology_spread::pod_topology_spread() {
   defaults_.system = true;
-  for (const auto& [key, skew] : {std::pair{"kubernetes.io/hostname", 3}, std::pair{"topology.kubernetes.io/zone", 5}}) {
+  for (const auto& [key, skew] :
+       {std::pair{"kubernetes.io/hostname", 3}, std::pair{"topology.kubernetes.io/zone", 5}}) {
     topology_spread one;
     one.topology_key = key;
     one.max_skew = skew;
@@ -63,7 +65,45 @@ GANGSCHED_INLINE std::vector<pod_topology_spread::part> pod_topology_spread::par
   return made;
 }
 
-GANGSCHED_INLINE void pod_topology_spread::finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
+GANGSCHED_INLINE std::int64_t pod_topology_spread::key_of(const pod_view& pod, const std::vector<part>& parts,
+                                                          const words& node) {
+  key_words made;
+  for (const part& one : parts) {
+    const domain_id domain = node.domain(one.topology);
+    const bool labelled = one.topology != node_itself && one.how != look::lenient
+                              ? domain != no_domain
+                              : node.label(one.rule.key).has_value();
+    if (one.how == look::lenient)
+      made.push_back(2 * std::int64_t{domain} + (labelled ? 0 : 1));
+    else if (!labelled)
+      made.push_back(absent);
+    else
+      made.push_back(one.how == look::count ? node.count(one.rule.counter) : std::int64_t{domain});
+  }
+  return pod.pack(made.all());
+}
+
+GANGSCHED_INLINE status pod_topology_spread::pre_filter(const pod_view& pod, data& d) const {
+  d.hard = parts(pod, when_unsatisfiable::do_not_schedule);
+  return d.hard.empty() ? status::skip() : status::success();
+}
+
+GANGSCHED_INLINE std::int64_t pod_topology_spread::filter_key(const pod_view& pod, const data& d, words node) const {
+  return key_of(pod, d.hard, node);
+}
+
+GANGSCHED_INLINE status pod_topology_spread::pre_score(const pod_view& pod, data& d) const {
+  d.soft = parts(pod, when_unsatisfiable::schedule_anyway);
+  d.require_all = !pod.spec().counters.spread.empty() || !defaults_.system;
+  return d.soft.empty() ? status::skip() : status::success();
+}
+
+GANGSCHED_INLINE std::int64_t pod_topology_spread::score_key(const pod_view& pod, const data& d, words node) const {
+  return key_of(pod, d.soft, node);
+}
+
+GANGSCHED_INLINE void pod_topology_spread::finish_filter(const pod_view& pod, const data& d,
+                                                         const cluster_view& cluster,
                                                          std::span<filtered_group> groups) const {
   for (std::size_t i = d.hard.size(); i-- > 0;) {  // the first constraint that says no has the last word
     const part& one = d.hard[i];
@@ -73,7 +113,8 @@ GANGSCHED_INLINE void pod_topology_spread::finish_filter(const pod_view& pod, co
     for (filtered_group& group : groups) {
       const std::int64_t word = pod.unpack(group.key, d.hard.size())[i];
       if (word == absent) {
-        group.verdict = status::unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
+        group.verdict =
+            status::unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
       } else if ((one.how == look::count ? word : cluster.count(counter, static_cast<domain_id>(word))) > room) {
         group.verdict = status::unschedulable("node(s) didn't match pod topology spread constraints");
       }
@@ -84,7 +125,9 @@ GANGSCHED_INLINE void pod_topology_spread::finish_filter(const pod_view& pod, co
 GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                                         std::span<scored_group> groups) const {
   const std::size_t size = d.soft.size();
-  const auto lacks = [](const part& one, std::int64_t word) { return one.how == look::lenient ? (word & 1) != 0 : word == absent; };
+  const auto lacks = [](const part& one, std::int64_t word) {
+    return one.how == look::lenient ? (word & 1) != 0 : word == absent;
+  };
   const auto ignored = [&](const scored_group& group) {
     const std::span<const std::int64_t> key = pod.unpack(group.score, size);
     for (std::size_t i = 0; d.require_all && i < size; ++i) {
@@ -102,8 +145,10 @@ GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, con
       if (ignored(group)) continue;
       const std::int64_t word = pod.unpack(group.score, size)[i];
       // A node without the label is of the empty value; hostnames are counted by nodes, with or without.
-      if (one.how == look::count && (one.topology == node_itself || word != absent)) nodes += group.population;
-      else values.push_back(one.how == look::lenient ? word >> 1 : word);
+      if (one.how == look::count && (one.topology == node_itself || word != absent))
+        nodes += group.population;
+      else
+        values.push_back(one.how == look::lenient ? word >> 1 : word);
     }
     weights.push_back(detail::go_log(static_cast<double>(nodes + detail::count_distinct(values) + 2)));
   }
@@ -120,7 +165,8 @@ GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, con
       const part& one = d.soft[i];
       if (lacks(one, key[i])) continue;
       const std::int64_t word = one.how == look::lenient ? key[i] >> 1 : key[i];
-      const std::int64_t count = one.how == look::count ? word : cluster.count(one.rule.counter, static_cast<domain_id>(word));
+      const std::int64_t count =
+          one.how == look::count ? word : cluster.count(one.rule.counter, static_cast<domain_id>(word));
       sum += static_cast<double>(count) * weights[i] + static_cast<double>(one.rule.max_skew - 1);
     }
     group.score = static_cast<std::int64_t>(std::round(sum));
@@ -128,8 +174,10 @@ GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, con
     most = std::max(most, group.score);
   }
   for (scored_group& group : groups) {
-    if (group.score == out) group.score = 0;
-    else group.score = most == 0 ? max_node_score : max_node_score * (most + least - group.score) / most;
+    if (group.score == out)
+      group.score = 0;
+    else
+      group.score = most == 0 ? max_node_score : max_node_score * (most + least - group.score) / most;
   }
 }
 
@@ -144,7 +192,8 @@ GANGSCHED_INLINE result<pod_topology_spread> pod_topology_spread::from(const arg
     const auto policy = [&](node_inclusion& out) {
       if (!read.text(v, at, word)) return false;
       out = word == "Honor" ? node_inclusion::honor : node_inclusion::ignore;
-      return word == "Honor" || word == "Ignore" || read.fail(errc::unknown, at, fmt::format("\"{}\" is no policy", word));
+      return word == "Honor" || word == "Ignore" ||
+             read.fail(errc::unknown, at, fmt::format("\"{}\" is no policy", word));
     };
     if (field == "topologyKey") return read.text(v, at, one.topology_key);
     if (field == "maxSkew" || field == "minDomains") {
@@ -173,18 +222,21 @@ GANGSCHED_INLINE result<pod_topology_spread> pod_topology_spread::from(const arg
     std::string word;
     if (!read.text(value, path, word)) return false;
     system = word == "System";
-    return system || word == "List" || read.fail(errc::unknown, path, fmt::format("\"{}\" is no defaulting type", word));
+    return system || word == "List" ||
+           read.fail(errc::unknown, path, fmt::format("\"{}\" is no defaulting type", word));
   });
   if (!fine) return std::move(read).failure();
   if (system && !given.constraints.empty()) {
-    return error{errc::malformed, "plugin PodTopologySpread", "args.defaultConstraints", "are for defaultingType List only"};
+    return error{errc::malformed, "plugin PodTopologySpread", "args.defaultConstraints",
+                 "are for defaultingType List only"};
   }
   if (system) return made;
   // The rules for them are those for a pod's.
   pod_spec carrier;
   carrier.name = "defaults";
   carrier.topology_spread_constraints = given.constraints;
-  if (auto wrong = check(carrier)) return error{wrong->code, "plugin PodTopologySpread", "args.defaultConstraints: " + wrong->field, wrong->reason};
+  if (auto wrong = check(carrier))
+    return error{wrong->code, "plugin PodTopologySpread", "args.defaultConstraints: " + wrong->field, wrong->reason};
   return pod_topology_spread{std::move(given.constraints)};
 }
 

@@ -32,7 +32,8 @@ std::int32_t carried(const cluster_state& state, row_t pod, const counter_spec& 
     if (term.namespaces.empty() && !term.namespace_selector) scope[0].namespaces.push_back(cls.ns);
     std::sort(scope[0].namespaces.begin(), scope[0].namespaces.end());
     const auto bytes = [](const pod_scope& of) {
-      return canonical::bytes(of[0].selector) + canonical::bytes(of[0].namespaces) + canonical::bytes(of[0].namespace_selector);
+      return canonical::bytes(of[0].selector) + canonical::bytes(of[0].namespaces) +
+             canonical::bytes(of[0].namespace_selector);
     };
     times += bytes(scope) == bytes(state.counters.scope(spec.scope)) ? 1 : 0;
   };
@@ -47,7 +48,8 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
   recount made;
   for (row_t node = 0; node < state.nodes.rows.count(); ++node) {
     if (!state.nodes.alive(node)) continue;
-    if (spec.nodes != every_node && !takes(state.choices.choice(spec.nodes), *state.nodes.record[node], state.names)) continue;
+    if (spec.nodes != every_node && !takes(state.choices.choice(spec.nodes), *state.nodes.record[node], state.names))
+      continue;
     domain_id domain = node;
     if (spec.topology != node_itself) {
       domain = state.topologies.domain(spec.topology, node);
@@ -64,7 +66,9 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
       if (spec.what != counts::matching) {
         made.pods[domain] += carried(state, pod, spec);
       } else if (!spec.nobody && !(spec.spread && state.pods.terminating[pod])) {
-        made.pods[domain] += matches(state.counters.scope(spec.scope), record.ns, record.labels, state.namespace_labels(record.ns)) ? 1 : 0;
+        made.pods[domain] +=
+            matches(state.counters.scope(spec.scope), record.ns, record.labels, state.namespace_labels(record.ns)) ? 1
+                                                                                                                   : 0;
       }
     }
   }
@@ -141,7 +145,8 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   const node_id node = c.add_node(a_node("n").zone("a")).value();
   a_pod asks{"asks"};
   asks.label("app", "web");
-  asks.spec.topology_spread_constraints.push_back({.topology_key = "topology.kubernetes.io/zone", .selector = label_selector{}});
+  asks.spec.topology_spread_constraints.push_back(
+      {.topology_key = "topology.kubernetes.io/zone", .selector = label_selector{}});
   asks.spec.topology_spread_constraints.push_back(
       {.topology_key = "kubernetes.io/hostname", .selector = label_selector{.match_labels = {{"app", "web"}}}});
   asks.avoid("app", "web", "topology.kubernetes.io/zone");
@@ -156,7 +161,8 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   const domain_id host = state.topologies.domain(state.counters.spec(web).topology, node.row);
   const auto now = [&] {
     return std::vector<std::int32_t>{state.counters.count(everything, zone), state.counters.least(everything),
-                                     state.counters.count(web, host), state.counters.least(web), state.counters.count(anti, zone)};
+                                     state.counters.count(web, host), state.counters.least(web),
+                                     state.counters.count(anti, zone)};
   };
   const std::uint64_t before = c.digest();
   REQUIRE(now() == std::vector<std::int32_t>{0, 0, 0, 0, 1});
@@ -176,18 +182,22 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
 TEST_CASE("the default selector is that of the services and the controller together", "[model][counters]") {
   cluster c;
   c.state().add_default_spread({{topology_spread{.topology_key = "zone"}}, false});
-  const auto selector = [&](const pod_id pod) { return c.state().classes[c.state().class_of(pod.row)].default_selector; };
+  const auto selector = [&](const pod_id pod) {
+    return c.state().classes[c.state().class_of(pod.row)].default_selector;
+  };
   const pod_id pod = c.add_pod([] {
-    a_pod made{"p"};
-    made.label("app", "web").label("tier", "f");
-    made.spec.controller = {controller_kind::replica_set, "rs"};
-    return made.spec;
-  }()).value();
+                        a_pod made{"p"};
+                        made.label("app", "web").label("tier", "f");
+                        made.spec.controller = {controller_kind::replica_set, "rs"};
+                        return made.spec;
+                      }())
+                         .value();
   CHECK_FALSE(selector(pod).has_value());
   REQUIRE(c.set_service({"none", "default", {}}));
   REQUIRE(c.set_service({"other", "default", {{"app", "db"}}}));
   REQUIRE(c.set_service({"elsewhere", "blue", {{"app", "web"}}}));
-  REQUIRE(c.set_controller({controller_kind::stateful_set, "rs", "default", label_selector{.match_labels = {{"a", "b"}}}}));
+  REQUIRE(
+      c.set_controller({controller_kind::stateful_set, "rs", "default", label_selector{.match_labels = {{"a", "b"}}}}));
   CHECK_FALSE(selector(pod).has_value());
   REQUIRE(c.set_service({"web", "default", {{"app", "web"}}}));
   REQUIRE(selector(pod));
@@ -195,7 +205,8 @@ TEST_CASE("the default selector is that of the services and the controller toget
   REQUIRE(c.set_service({"front", "default", {{"tier", "f"}}}));
   CHECK(selector(pod)->match_labels == label_map{{"app", "web"}, {"tier", "f"}});
   // A controller need not select its pod: then the two exclude each other.
-  REQUIRE(c.set_controller({controller_kind::replica_set, "rs", "default", label_selector{.match_labels = {{"app", "old"}}}}));
+  REQUIRE(c.set_controller(
+      {controller_kind::replica_set, "rs", "default", label_selector{.match_labels = {{"app", "old"}}}}));
   CHECK_FALSE(matches(*selector(pod), {{"app", "web"}, {"tier", "f"}}));
   REQUIRE(c.remove_controller(controller_kind::replica_set, "default", "rs"));
   REQUIRE(c.remove_service("default", "web"));
@@ -204,11 +215,12 @@ TEST_CASE("the default selector is that of the services and the controller toget
   CHECK(c.set_service({"Bad", "default", {}}).error().field == "name");
   CHECK(c.set_controller({controller_kind::none, "rs", "default", {}}).error().field == "kind");
   const pod_id own = c.add_pod([] {
-    a_pod made{"own"};
-    made.label("tier", "f");
-    made.spec.topology_spread_constraints.push_back({.topology_key = "zone"});
-    return made.spec;
-  }()).value();
+                        a_pod made{"own"};
+                        made.label("tier", "f");
+                        made.spec.topology_spread_constraints.push_back({.topology_key = "zone"});
+                        return made.spec;
+                      }())
+                         .value();
   CHECK_FALSE(selector(own).has_value());
 }
 

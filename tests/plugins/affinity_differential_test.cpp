@@ -47,7 +47,8 @@ sheet said(scheduler& s, pod_id pod) {
     made.reasons.push_back(node.reasons.empty() ? "" : node.reasons.front());
     made.affinity.emplace_back();
     made.spread.emplace_back();
-    for (const plugin_score& one : node.scores) (one.plugin == "InterPodAffinity" ? made.affinity : made.spread).back() = one.normalized;
+    for (const plugin_score& one : node.scores)
+      (one.plugin == "InterPodAffinity" ? made.affinity : made.spread).back() = one.normalized;
   }
   return made;
 }
@@ -64,7 +65,8 @@ using tally = std::map<std::string, std::size_t>;
 void note(tally& seen, const sheet& one) {
   for (const std::string& reason : one.reasons) ++seen[reason];
   const auto scores = [&](const char* name, const auto& all) {
-    for (const auto& score : all) ++seen[name + std::string{!score ? " absent" : *score == 0 ? " 0" : *score == 100 ? " 100" : " between"}];
+    for (const auto& score : all)
+      ++seen[name + std::string{!score ? " absent" : *score == 0 ? " 0" : *score == 100 ? " 100" : " between"}];
   };
   scores("affinity", one.affinity);
   scores("spread", one.spread);
@@ -99,18 +101,20 @@ void duel(std::uint64_t seed, std::size_t steps, tally& seen) {
   constexpr auto soft = when_unsatisfiable::schedule_anyway;
   const std::vector<topology_spread> system{constraint("kubernetes.io/hostname", 3, soft),
                                             constraint("topology.kubernetes.io/zone", 5, soft)};
-  const std::vector<topology_spread> list{constraint("rack", 1, when_unsatisfiable::do_not_schedule), constraint("rack", 2, soft),
-                                          constraint("kubernetes.io/hostname", 2, soft)};
+  const std::vector<topology_spread> list{constraint("rack", 1, when_unsatisfiable::do_not_schedule),
+                                          constraint("rack", 2, soft), constraint("kubernetes.io/hostname", 2, soft)};
   cluster c;
   if (seed % 2 == 0) c.state().topologies.local_from = 2;
   affinity_events events{c, seed, seed % 3 == 0 ? 15u : 35u};
   events.random.shared_hostnames = seed % 4 < 2;
-  contestant first{scheduler{c, profile{priority_sort{}, pod_topology_spread{}, inter_pod_affinity{}}}, {1, false, system, true}};
+  contestant first{scheduler{c, profile{priority_sort{}, pod_topology_spread{}, inter_pod_affinity{}}},
+                   {1, false, system, true}};
   events.add_nodes(3 + seed % 8);
   for (std::size_t i = 0; i < 40; ++i) events.any();
   // The second comes to a cluster that is in use.
   contestant second{scheduler{c, profile{priority_sort{}, pod_topology_spread{list},
-                                         inter_pod_affinity{{.hard_pod_affinity_weight = 7, .ignore_preferred_terms_of_existing_pods = true}}}},
+                                         inter_pod_affinity{{.hard_pod_affinity_weight = 7,
+                                                             .ignore_preferred_terms_of_existing_pods = true}}}},
                     {7, true, list, false}};
   dice& roll = events.random.rolls();
   instant now{0};

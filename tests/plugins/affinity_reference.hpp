@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/model/class_counters.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/node_selector.hpp"
 
@@ -68,10 +67,12 @@ class affinity_reference {
       }
       std::int64_t least = 0;
       if (static_cast<std::int64_t>(counts.size()) >= one.min_domains) {
-        for (const auto& [domain, number] : counts) least = domain == counts.begin()->first ? number : std::min(least, number);
+        for (const auto& [domain, number] : counts)
+          least = domain == counts.begin()->first ? number : std::min(least, number);
       }
       const bool self = one.selector && matches(*one.selector, state_.pods.record[pod_]->labels);
-      if (counts[*value] + (self ? 1 : 0) - least > one.max_skew) return "node(s) didn't match pod topology spread constraints";
+      if (counts[*value] + (self ? 1 : 0) - least > one.max_skew)
+        return "node(s) didn't match pod topology spread constraints";
     }
     return {};
   }
@@ -107,7 +108,9 @@ class affinity_reference {
     const auto [least, most] = std::minmax_element(made.begin(), made.end());
     const std::int64_t low = *least, range = *most - *least;
     for (std::int64_t& one : made) {
-      one = range == 0 ? 0 : static_cast<std::int64_t>(100.0 * (static_cast<double>(one - low) / static_cast<double>(range)));
+      one = range == 0
+                ? 0
+                : static_cast<std::int64_t>(100.0 * (static_cast<double>(one - low) / static_cast<double>(range)));
     }
     return made;
   }
@@ -142,14 +145,17 @@ class affinity_reference {
         const bool host = soft[i].topology_key == hostname;
         const std::size_t size = host ? feasible.size() - ignored.size() : counts[i].size();
         const std::int64_t number = host ? count(node, soft[i]) : counts[i].at(*value);
-        sum += static_cast<double>(number) * std::log(static_cast<double>(size + 2)) + static_cast<double>(soft[i].max_skew - 1);
+        sum += static_cast<double>(number) * std::log(static_cast<double>(size + 2)) +
+               static_cast<double>(soft[i].max_skew - 1);
       }
       made.push_back(static_cast<std::int64_t>(std::round(sum)));
       if (!ignored.contains(node)) least = std::min(least, made.back()), most = std::max(most, made.back());
     }
     for (std::size_t i = 0; i < made.size(); ++i) {
-      if (ignored.contains(feasible[i])) made[i] = 0;
-      else made[i] = most == 0 ? 100 : 100 * (most + least - made[i]) / most;
+      if (ignored.contains(feasible[i]))
+        made[i] = 0;
+      else
+        made[i] = most == 0 ? 100 : 100 * (most + least - made[i]) / most;
     }
     return made;
   }
@@ -232,7 +238,8 @@ class affinity_reference {
     std::int64_t number = 0;
     each_pod(node, [&](row_t other) {
       const pod_record& record = *state_.pods.record[other];
-      number += !state_.pods.terminating[other] && record.ns == state_.pods.record[pod_]->ns && matches(*one.selector, record.labels);
+      number += !state_.pods.terminating[other] && record.ns == state_.pods.record[pod_]->ns &&
+                matches(*one.selector, record.labels);
     });
     return number;
   }

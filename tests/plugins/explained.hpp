@@ -24,7 +24,8 @@ class explained {
   std::map<std::string, std::string> verdicts(const pod_spec& spec) {
     std::map<std::string, std::string> made;
     look(spec, [&](const node_verdict& node) {
-      made[node.name] = node.reasons.empty() ? "" : (node.code == code::unresolvable ? "UU " : "U ") + node.reasons.front();
+      made[node.name] =
+          node.reasons.empty() ? "" : (node.code == code::unresolvable ? "UU " : "U ") + node.reasons.front();
     });
     return made;
   }
@@ -40,7 +41,9 @@ class explained {
   std::optional<std::vector<std::int64_t>> scores(const pod_spec& spec) {
     std::optional<std::vector<std::int64_t>> made;
     look(spec, [&](const node_verdict& node) {
-      if (!node.scores.empty()) made ? made->push_back(node.scores.front().normalized) : static_cast<void>(made = {node.scores.front().normalized});
+      if (!node.scores.empty())
+        made ? made->push_back(node.scores.front().normalized)
+             : static_cast<void>(made = {node.scores.front().normalized});
     });
     return made;
   }

@@ -141,9 +141,11 @@ TEST_CASE("preferred terms of both sides and required ones of others make the sc
 
 TEST_CASE("arguments of InterPodAffinity are read strictly", "[plugins][affinity]") {
   CHECK(inter_pod_affinity::from({}));
-  CHECK(inter_pod_affinity::from(argument::fields{{"hardPodAffinityWeight", 0}, {"ignorePreferredTermsOfExistingPods", true}}));
+  CHECK(inter_pod_affinity::from(
+      argument::fields{{"hardPodAffinityWeight", 0}, {"ignorePreferredTermsOfExistingPods", true}}));
   const auto wrong = [](argument given) { return inter_pod_affinity::from(given).error().field; };
   CHECK(wrong(argument::fields{{"hardPodAffinityWeight", 101}}) == "args.hardPodAffinityWeight");
-  CHECK(wrong(argument::fields{{"ignorePreferredTermsOfExistingPods", 1}}) == "args.ignorePreferredTermsOfExistingPods");
+  CHECK(wrong(argument::fields{{"ignorePreferredTermsOfExistingPods", 1}}) ==
+        "args.ignorePreferredTermsOfExistingPods");
   CHECK(wrong(argument::fields{{"weight", 1}}) == "args.weight");
 }

@@ -13,7 +13,8 @@ using namespace gangsched::testing;
 constexpr const char* skewed = "U node(s) didn't match pod topology spread constraints";
 constexpr const char* unlabelled = "UU node(s) didn't match pod topology spread constraints (missing required label)";
 
-topology_spread constraint(const char* key, std::int32_t skew, when_unsatisfiable action = when_unsatisfiable::do_not_schedule) {
+topology_spread constraint(const char* key, std::int32_t skew,
+                           when_unsatisfiable action = when_unsatisfiable::do_not_schedule) {
   topology_spread one;
   one.topology_key = key, one.max_skew = skew, one.action = action;
   one.selector = label_selector{.match_expressions = {{"foo", selector_operator::exists, {}}}};
@@ -34,7 +35,11 @@ struct four : explained {
     int made = 0;
     const std::vector<const char*> names{"a", "b", "x", "y"};
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const node_id node = add(a_node(names[i]).label("zone", i < 2 ? "zone1" : "zone2").label("node", names[i]).label("kubernetes.io/hostname", names[i]).zone(i < 2 ? "zone1" : "zone2"));
+      const node_id node = add(a_node(names[i])
+                                   .label("zone", i < 2 ? "zone1" : "zone2")
+                                   .label("node", names[i])
+                                   .label("kubernetes.io/hostname", names[i])
+                                   .zone(i < 2 ? "zone1" : "zone2"));
       for (std::size_t k = 0; k < pods[i]; ++k) add(a_pod("e" + std::to_string(++made)).label("foo", "").on(node));
     }
   }
@@ -131,7 +136,8 @@ TEST_CASE("pods of a service or controller are spread by default", "[plugins][sp
                 return one;
               }()}});
   CHECK(listed.fitting(a_pod("p").label("foo", "")) == "a b x y");
-  REQUIRE(listed.cluster.set_controller({controller_kind::stateful_set, "db", "default", label_selector{.match_labels = {{"foo", ""}}}}));
+  REQUIRE(listed.cluster.set_controller(
+      {controller_kind::stateful_set, "db", "default", label_selector{.match_labels = {{"foo", ""}}}}));
   a_pod owned = a_pod("p").label("foo", "");
   owned.spec.controller = {controller_kind::stateful_set, "db"};
   CHECK(listed.fitting(owned) == "x y");
@@ -146,11 +152,15 @@ TEST_CASE("arguments of PodTopologySpread are read strictly", "[plugins][spread]
   const auto wrong = [](argument given) { return pod_topology_spread::from(given).error().field; };
   CHECK(pod_topology_spread::from({}));
   CHECK(pod_topology_spread::from(argument::fields{{"defaultingType", "System"}}));
-  CHECK(pod_topology_spread::from(list({{"topologyKey", "zone"}, {"maxSkew", 2}, {"whenUnsatisfiable", "ScheduleAnyway"}})));
+  CHECK(pod_topology_spread::from(
+      list({{"topologyKey", "zone"}, {"maxSkew", 2}, {"whenUnsatisfiable", "ScheduleAnyway"}})));
   CHECK(wrong(argument::fields{{"defaultingType", "Both"}}) == "args.defaultingType");
   CHECK(wrong(list({{"topologyKey", "zone"}, {"maxSkew", 0}})) == "args.defaultConstraints[0].maxSkew");
-  CHECK(wrong(list({{"topologyKey", "zone"}, {"labelSelector", argument::fields{}}})) == "args.defaultConstraints[0].labelSelector");
-  CHECK(wrong(list({{"topologyKey", "zone"}, {"whenUnsatisfiable", "Never"}})) == "args.defaultConstraints[0].whenUnsatisfiable");
-  CHECK(wrong(argument::fields{{"defaultConstraints", argument::list{argument::fields{{"topologyKey", "zone"}}}}}) == "args.defaultConstraints");
+  CHECK(wrong(list({{"topologyKey", "zone"}, {"labelSelector", argument::fields{}}})) ==
+        "args.defaultConstraints[0].labelSelector");
+  CHECK(wrong(list({{"topologyKey", "zone"}, {"whenUnsatisfiable", "Never"}})) ==
+        "args.defaultConstraints[0].whenUnsatisfiable");
+  CHECK(wrong(argument::fields{{"defaultConstraints", argument::list{argument::fields{{"topologyKey", "zone"}}}}}) ==
+        "args.defaultConstraints");
   CHECK(wrong(list({{"topologyKey", ""}})).find("topology_key") != std::string::npos);
 }

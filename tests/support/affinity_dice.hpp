@@ -20,9 +20,11 @@ class affinity_dice {
     if (dice_.percent(90)) made.zone("z" + std::to_string(dice_.below(3)));
     if (dice_.percent(5)) made.zone("");
     if (dice_.percent(70)) made.label("rack", "r" + std::to_string(dice_.below(5)));
-    if (dice_.percent(95)) made.label("kubernetes.io/hostname", dice_.percent(shared_hostnames ? 20 : 0) ? "twin" : name);
+    if (dice_.percent(95))
+      made.label("kubernetes.io/hostname", dice_.percent(shared_hostnames ? 20 : 0) ? "twin" : name);
     if (dice_.percent(40)) made.label("disk", dice_.percent(50) ? "ssd" : "hdd");
-    if (dice_.percent(20)) made.taint("dedicated", "ml", dice_.percent(50) ? taint_effect::no_schedule : taint_effect::prefer_no_schedule);
+    if (dice_.percent(20))
+      made.taint("dedicated", "ml", dice_.percent(50) ? taint_effect::no_schedule : taint_effect::prefer_no_schedule);
     return made.cpu(1000).spec;
   }
 
@@ -127,7 +129,8 @@ class affinity_events {
   affinity_dice random;
 
   void add_nodes(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) static_cast<void>(cluster_->add_node(random.node("n" + std::to_string(++made_))));
+    for (std::size_t i = 0; i < count; ++i)
+      static_cast<void>(cluster_->add_node(random.node("n" + std::to_string(++made_))));
   }
   void any() {
     cluster& c = *cluster_;
@@ -145,7 +148,8 @@ class affinity_events {
     if (what < 10) return static_cast<void>(c.remove_namespace(random.a_namespace()));
     if (what < 11) return static_cast<void>(c.set_service(random.service("s" + std::to_string(roll.below(3)))));
     if (what < 12) return static_cast<void>(c.set_controller(random.controller("rs" + std::to_string(roll.below(2)))));
-    if (what < 13) return static_cast<void>(c.remove_service(random.a_namespace(), "s" + std::to_string(roll.below(3))));
+    if (what < 13)
+      return static_cast<void>(c.remove_service(random.a_namespace(), "s" + std::to_string(roll.below(3))));
     if (what < 55 || pods.empty()) {
       pod_spec made = random.pod("p" + std::to_string(++made_), share_);
       if (roll.percent(70)) made.node = nodes[roll.below(nodes.size())];

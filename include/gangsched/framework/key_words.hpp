@@ -10,8 +10,10 @@ namespace gangsched {
 class key_words {
  public:
   void push_back(std::int64_t word) {
-    if (size_ < few_.size()) few_[size_] = word;
-    else if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    if (size_ < few_.size())
+      few_[size_] = word;
+    else if (size_ == few_.size())
+      many_.assign(few_.begin(), few_.end());
     if (size_ >= few_.size()) many_.push_back(word);
     ++size_;
   }

@@ -78,8 +78,12 @@ class GANGSCHED_API counter_table {
   /// Pods in all domains.
   [[nodiscard]] std::int64_t total(counter_id id) const noexcept { return all_[id]->facts[sum]; }
   /// Of a spread counter: how many domains have a node that counts, and the least count of these (0 if there is none). O(1).
-  [[nodiscard]] std::uint32_t domains(counter_id id) const noexcept { return static_cast<std::uint32_t>(all_[id]->facts[open]); }
-  [[nodiscard]] std::int32_t least(counter_id id) const noexcept { return static_cast<std::int32_t>(all_[id]->facts[lowest]); }
+  [[nodiscard]] std::uint32_t domains(counter_id id) const noexcept {
+    return static_cast<std::uint32_t>(all_[id]->facts[open]);
+  }
+  [[nodiscard]] std::int32_t least(counter_id id) const noexcept {
+    return static_cast<std::int32_t>(all_[id]->facts[lowest]);
+  }
 
   // For cluster_state, which knows pods and nodes.
   void clear(counter_id id);
@@ -93,13 +97,11 @@ class GANGSCHED_API counter_table {
  private:
   enum fact : row_t { users, sum, open, lowest, fact_count };
   struct counter {
-    counter(undo_log& undo, const counter_spec& given) : spec(given), pods(undo), nodes(undo), having(undo), facts(undo) {
-      facts.grow(fact_count);
-    }
+    counter(undo_log& undo, const counter_spec& given);
     counter_spec spec;
-    domain_id size = 0;            // of `pods` and `nodes`
-    column<std::int32_t> pods;     // by domain
-    column<std::uint32_t> nodes;   // by domain: nodes that count; of spread counters
+    domain_id size = 0;           // of `pods` and `nodes`
+    column<std::int32_t> pods;    // by domain
+    column<std::uint32_t> nodes;  // by domain: nodes that count; of spread counters
     std::uint32_t having_size = 0;
     column<std::uint32_t> having;  // open domains by their count (`slot`); of spread counters
     column<std::int64_t> facts;
@@ -114,7 +116,8 @@ class GANGSCHED_API counter_table {
 };
 
 /// Whether a pod with these labels in this namespace is in the scope.
-[[nodiscard]] GANGSCHED_API bool matches(const pod_scope& scope, symbol ns, const label_map& labels, const label_map& ns_labels);
+[[nodiscard]] GANGSCHED_API bool matches(const pod_scope& scope, symbol ns, const label_map& labels,
+                                         const label_map& ns_labels);
 
 /// Tuples of words as one word, for keyed hooks with more to say: equal words, equal tuples. It only grows; never iterated.
 class GANGSCHED_API tuple_table {
@@ -132,6 +135,4 @@ class GANGSCHED_API tuple_table {
 
 }  // namespace gangsched
 
-#if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/model/counters.cpp"
-#endif
+// Its bodies come with state.hpp, which they need whole.

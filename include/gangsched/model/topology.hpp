@@ -39,11 +39,15 @@ class GANGSCHED_API topology_table {
   }
   /// The domain of a value, or no_domain if no node has it.
   [[nodiscard]] domain_id find(topology_id id, symbol value) const noexcept;
-  [[nodiscard]] symbol value(topology_id id, domain_id domain) const noexcept { return symbol{all_[id]->value[domain]}; }
+  [[nodiscard]] symbol value(topology_id id, domain_id domain) const noexcept {
+    return symbol{all_[id]->value[domain]};
+  }
   [[nodiscard]] symbol key(topology_id id) const noexcept { return all_[id]->key; }
   /// Whether each domain is one node and there are many of them: then what a domain counts is a fact of its node, and hooks had
   /// better read it there than tell the nodes apart. Moves `plan_epoch` when it changes.
-  [[nodiscard]] bool local(topology_id id) const noexcept { return id == node_itself || all_[id]->facts[is_local] != 0; }
+  [[nodiscard]] bool local(topology_id id) const noexcept {
+    return id == node_itself || all_[id]->facts[is_local] != 0;
+  }
   /// From how many domains on a key can be `local`; half of it is where it stops to be.
   std::uint32_t local_from = 16;
 
@@ -65,14 +69,10 @@ class GANGSCHED_API topology_table {
  private:
   enum fact : row_t { is_followed, shared_domains, domains, is_local, fact_count };
   struct topology {
-    topology(undo_log& undo, symbol with_key, bool with_empty)
-        : key(with_key), absent_is_empty(with_empty), rows(undo), nodes(undo), value(undo), by_value(undo),
-          domain_of(undo, no_domain), facts(undo) {
-      facts.grow(fact_count);
-    }
+    topology(undo_log& undo, symbol with_key, bool with_empty);
     symbol key;
     bool absent_is_empty;
-    slots rows;                  // of domains
+    slots rows;                   // of domains
     column<std::uint32_t> nodes;  // by domain
     column<std::uint32_t> value;  // by domain: a symbol
     name_index by_value;
@@ -122,7 +122,7 @@ class GANGSCHED_API choice_table {
 
  private:
   struct entry {
-    entry(undo_log& undo, node_choice&& given) : choice(std::move(given)), taken(undo), followed(undo) { followed.grow(1); }
+    entry(undo_log& undo, node_choice&& given);
     node_choice choice;
     column<bool> taken;  // by node
     column<bool> followed;
@@ -139,6 +139,4 @@ class GANGSCHED_API choice_table {
 
 }  // namespace gangsched
 
-#if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/model/topology.cpp"
-#endif
+// Its bodies come with state.hpp, which they need whole.

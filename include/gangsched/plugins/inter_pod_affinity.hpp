@@ -1,6 +1,5 @@
 #pragma once
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/key_words.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -42,42 +41,24 @@ class inter_pod_affinity {
   };
 
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
-  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, const data& d, words node) const {
-    std::int64_t found = 0;
-    for (const part& one : d.affinity) {
-      if (one.place != is_local) continue;
-      if (node.domain(one.topology) == no_domain) found |= lacks_key;
-      else if (node.count(one.counter) <= 0) found |= alone;
-    }
-    for (const part& one : d.anti_affinity) found |= one.place == is_local && node.count(one.counter) > 0 ? minds : 0;
-    for (const part& one : d.minded) found |= one.place == is_local && node.count(one.counter) > 0 ? minded : 0;
-    return pod.pack(key_of(found, d.filter_domains, node).all());
-  }
+  [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
 
   [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
-  [[nodiscard]] std::int64_t score_key(const pod_view& pod, const data& d, words node) const {
-    std::int64_t sum = 0;
-    for (const part& one : d.scored) sum += one.place == is_local ? one.weight * node.count(one.counter) : 0;
-    return pod.pack(key_of(sum, d.score_domains, node).all());
-  }
+  [[nodiscard]] GANGSCHED_API std::int64_t score_key(const pod_view& pod, const data& d, words node) const;
   /// skip if no pod or term that matters is anywhere: the score is absent then, as upstream's.
   [[nodiscard]] GANGSCHED_API status finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                                   std::span<scored_group> groups) const;
 
  private:
-  static constexpr std::size_t is_local = 0;  ///< domains have places from 1 on
+  static constexpr std::size_t is_local = 0;                                      ///< domains have places from 1 on
   static constexpr std::int64_t lacks_key = 1, alone = 2, minds = 4, minded = 8;  ///< what local keys say of a node
 
   [[nodiscard]] static part part_of(const pod_view& pod, counter_id counter, std::int64_t weight,
                                     std::vector<topology_id>& domains);
-  [[nodiscard]] static key_words key_of(std::int64_t local, const std::vector<topology_id>& domains, const words& node) {
-    key_words made;
-    made.push_back(local);
-    for (const topology_id topology : domains) made.push_back(node.domain(topology));
-    return made;
-  }
+  [[nodiscard]] static std::int64_t key_of(const pod_view& pod, std::int64_t local,
+                                           const std::vector<topology_id>& domains, const words& node);
 
   options options_;
 };

@@ -1,6 +1,5 @@
 #pragma once
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/key_words.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -32,9 +31,9 @@ class pod_topology_spread {
 
   /// How a constraint looks at a node.
   enum class look : std::uint8_t {
-    domain,  ///< by its domain
-    lenient, ///< by its domain and whether it has the label: nodes without it are in the domain of the empty value
-    count,   ///< by the count there
+    domain,   ///< by its domain
+    lenient,  ///< by its domain and whether it has the label: nodes without it are in the domain of the empty value
+    count,    ///< by the count there
   };
   struct part {
     spread_rule rule;
@@ -47,24 +46,13 @@ class pod_topology_spread {
     bool require_all = true;  ///< nodes that lack a key of a soft constraint are left out
   };
 
-  [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
-    d.hard = parts(pod, when_unsatisfiable::do_not_schedule);
-    return d.hard.empty() ? status::skip() : status::success();
-  }
-  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, const data& d, words node) const {
-    return pod.pack(words_of(d.hard, node).all());
-  }
+  [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
 
-  [[nodiscard]] status pre_score(const pod_view& pod, data& d) const {
-    d.soft = parts(pod, when_unsatisfiable::schedule_anyway);
-    d.require_all = !pod.spec().counters.spread.empty() || !defaults_.system;
-    return d.soft.empty() ? status::skip() : status::success();
-  }
-  [[nodiscard]] std::int64_t score_key(const pod_view& pod, const data& d, words node) const {
-    return pod.pack(words_of(d.soft, node).all());
-  }
+  [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t score_key(const pod_view& pod, const data& d, words node) const;
   GANGSCHED_API void finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                   std::span<scored_group> groups) const;
 
@@ -72,20 +60,8 @@ class pod_topology_spread {
   static constexpr std::uint32_t no_set = 0xffffffffu;
   static constexpr std::int64_t absent = INT64_MIN;  ///< in a key: the node lacks the label
 
-  [[nodiscard]] GANGSCHED_API std::vector<part> parts(const pod_view& pod, when_unsatisfiable action) const;
-  [[nodiscard]] static key_words words_of(const std::vector<part>& parts, const words& node) {
-    key_words made;
-    for (const part& one : parts) made.push_back(word(one, node));
-    return made;
-  }
-  [[nodiscard]] static std::int64_t word(const part& one, const words& node) {
-    const domain_id domain = node.domain(one.topology);
-    if (domain == no_domain) return absent;
-    if (one.how == look::domain) return domain;
-    const bool has = (one.how == look::count && one.topology != node_itself) || node.label(one.rule.key).has_value();
-    if (one.how == look::lenient) return 2 * std::int64_t{domain} + (has ? 0 : 1);
-    return has ? node.count(one.rule.counter) : absent;
-  }
+  [[nodiscard]] std::vector<part> parts(const pod_view& pod, when_unsatisfiable action) const;
+  [[nodiscard]] static std::int64_t key_of(const pod_view& pod, const std::vector<part>& parts, const words& node);
 
   spread_defaults defaults_;
   std::uint32_t set_ = no_set;
