@@ -16,6 +16,8 @@ GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
                  node_unschedulable{}, node_name{},
                  taint_toleration{},   node_affinity_plugin{},
                  node_ports{},         std::move(fit),
+                 volume_restrictions{}, node_volume_limits{},
+                 volume_binding{},     volume_zone_plugin{},
                  pod_topology_spread{}, inter_pod_affinity{},
                  gang_scheduling{},    default_preemption{},   node_resources_balanced_allocation{},
                  image_locality{}}
@@ -26,7 +28,8 @@ GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
 
 GANGSCHED_INLINE plugin_registry builtin_plugins() {
   return detail::registry_of<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration,
-                             node_affinity_plugin, node_ports, node_resources_fit, pod_topology_spread,
+                             node_affinity_plugin, node_ports, node_resources_fit, volume_restrictions,
+                             node_volume_limits, volume_binding, volume_zone_plugin, pod_topology_spread,
                              inter_pod_affinity, gang_scheduling, default_preemption,
                              node_resources_balanced_allocation, image_locality, node_resources_fit_plus,
                              scarce_resource_avoidance>();

@@ -11,11 +11,15 @@
 #include "gangsched/plugins/node_resources_fit.hpp"
 #include "gangsched/plugins/node_resources_fit_plus.hpp"
 #include "gangsched/plugins/node_unschedulable.hpp"
+#include "gangsched/plugins/node_volume_limits.hpp"
 #include "gangsched/plugins/pod_topology_spread.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/plugins/scarce_resource_avoidance.hpp"
 #include "gangsched/plugins/scheduling_gates.hpp"
 #include "gangsched/plugins/taint_toleration.hpp"
+#include "gangsched/plugins/volume_binding.hpp"
+#include "gangsched/plugins/volume_restrictions.hpp"
+#include "gangsched/plugins/volume_zone.hpp"
 
 /// Ready-made profiles and the registry of the library's plugins. Lowered once, in src/profiles.cpp.
 namespace gangsched {

@@ -41,6 +41,22 @@ GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state&
   return resolved_priority{spec.priority.value_or(0), spec.preemption};
 }
 
+GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& state, const pod_spec& spec) {
+  const pod_volumes& from = spec.volumes;
+  if (from.disks.empty() && from.exclusive_claims.empty() && from.attachments.empty()) return nullptr;
+  auto made = std::make_unique<pod_disks>();
+  for (const used_disk& one : from.disks) made->disks.push_back({state.names.intern(one.id), one.read_only});
+  for (const std::string& claim : from.exclusive_claims) {
+    made->exclusive_claims.push_back(state.names.intern(spec.ns + '/' + claim));
+  }
+  for (const attached_volume& one : from.attachments) {
+    const pod_disks::attachment volume{state.names.intern(one.driver), state.names.intern(one.id)};
+    auto& all = made->attachments;
+    if (std::find(all.begin(), all.end(), volume) == all.end()) all.push_back(volume);
+  }
+  return made;
+}
+
 GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec) {
   auto made = std::make_unique<pod_record>();
   made->name = spec.name;
@@ -49,6 +65,7 @@ GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state
   made->gates = spec.scheduling_gates;
   made->start_time = spec.start_time;
   made->controller = spec.controller;
+  made->disks = make_pod_disks(state, spec);
   made->cookie = spec.cookie;
   return made;
 }

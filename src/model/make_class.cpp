@@ -38,6 +38,23 @@ GANGSCHED_INLINE std::vector<topology_spread> resolved_spread(const pod_spec& sp
   return made;
 }
 
+GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volumes) {
+  volume_needs made;
+  made.unbound_claims = volumes.unbound_claims;
+  made.disks = !volumes.disks.empty() || !volumes.exclusive_claims.empty();
+  made.attachments = !volumes.attachments.empty();
+  const auto sorted = [&](const std::vector<std::string>& texts) {
+    std::vector<symbol> all;
+    for (const std::string& text : texts) all.push_back(names.intern(text));
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  };
+  if (volumes.nodes) made.nodes = sorted(*volumes.nodes);
+  for (const volume_zone& zone : volumes.zones) made.zones.push_back({names.intern(zone.key), sorted(zone.values)});
+  return made;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const label_map& labels) {
@@ -112,6 +129,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   }
   for (const std::string& image : spec.image_volumes) add_image(image);
   made.image_containers = static_cast<std::uint32_t>(spec.init_containers.size() + spec.containers.size());
+  made.volumes = detail::to_needs(names, spec.volumes);
   made.affinity_to_pods = spec.affinity_to_pods;
   made.anti_affinity_to_pods = spec.anti_affinity_to_pods;
   made.spread = detail::resolved_spread(spec);

@@ -21,6 +21,7 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   canonical::put(bytes, taints);
   canonical::put(bytes, allocatable);
   for (const image_symbols& image : images) canonical::put(bytes, image.name), canonical::put(bytes, image.size_bytes);
+  for (const volume_limit& limit : volume_limits) canonical::put(bytes, limit.driver), canonical::put(bytes, limit.most);
   canonical::put(bytes, unschedulable);
   canonical::put(bytes, cookie);
   out.add(bytes);
@@ -36,6 +37,11 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::put(bytes, start_time.value_or(instant::zero()).count());
   canonical::put(bytes, controller.kind);
   canonical::put(bytes, controller.name);
+  if (disks != nullptr) {
+    for (const auto& one : disks->disks) canonical::put(bytes, one.id), canonical::put(bytes, one.read_only);
+    canonical::put(bytes, disks->exclusive_claims);
+    for (const auto& one : disks->attachments) canonical::put(bytes, one.driver), canonical::put(bytes, one.id);
+  }
   canonical::put(bytes, cookie);
   out.add(bytes);
 }
@@ -151,6 +157,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
       images(undo),
       pods(undo),
       priorities(undo),
+      claims(undo),
       groups(undo),
       classes(undo),
       topologies(undo),
@@ -218,6 +225,7 @@ GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal 
   count_pod(pod, node, +1, how);
   count_usage(node, classes[pods.cls[pod]], +1);
   priorities.add(classes[pods.cls[pod]].priority, +1);
+  count_claims(pod, +1);
   const row_t next = nodes.first_pod[node];
   pods.next_on_node.set(pod, next);
   pods.prev_on_node.set(pod, no_row);
@@ -232,6 +240,7 @@ GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   count_pod(pod, node, -1, how);
   count_usage(node, classes[pods.cls[pod]], -1);
   priorities.add(classes[pods.cls[pod]].priority, -1);
+  count_claims(pod, -1);
   const row_t next = pods.next_on_node[pod];
   const row_t prev = pods.prev_on_node[pod];
   if (next != no_row) pods.prev_on_node.set(next, prev);
@@ -240,6 +249,11 @@ GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   pods.next_on_node.set(pod, no_row);
   pods.prev_on_node.set(pod, no_row);
   pods.node.set(pod, no_row);
+}
+
+GANGSCHED_INLINE void cluster_state::count_claims(row_t pod, std::int32_t sign) {
+  if (!classes[pods.cls[pod]].volumes.disks) return;
+  for (const symbol claim : pods.record[pod]->disks->exclusive_claims) claims.add(claim, sign);
 }
 
 GANGSCHED_INLINE void cluster_state::set_pod_state(row_t pod, pod_state to) {

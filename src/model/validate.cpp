@@ -62,14 +62,15 @@ class spec_checker {
            each(spec.images, top("images"), [&](const node_image& image, const spec_path& at) {
              return image_names(image.names, at.field("names")) &&
                     (image.size_bytes >= 0 || fail(errc::out_of_range, at.field("size_bytes"), "is negative"));
-           });
+           }) &&
+           volume_limits(spec, top("volume_limits"));
   }
 
   [[nodiscard]] bool pod(const pod_spec& spec) {
     return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
            labels(spec.labels, top("labels")) && containers(spec.containers, false, top("containers")) &&
            containers(spec.init_containers, true, top("init_containers")) &&
-           image_names(spec.image_volumes, top("image_volumes")) &&
+           image_names(spec.image_volumes, top("image_volumes")) && volumes(spec.volumes, top("volumes")) &&
            (!spec.resources || amounts(*spec.resources, top("resources"))) &&
            resources(spec.overhead, resource_owner::pod, top("overhead")) &&
            labels(spec.node_selector, top("node_selector")) && node_terms(spec.affinity, top("affinity")) &&
@@ -198,6 +199,33 @@ class spec_checker {
     return each(names, list, [&](const std::string& name, const spec_path& at) {
       return !name.empty() || fail(errc::malformed, at, "is empty");
     });
+  }
+
+  bool filled(std::string_view text, const spec_path& at) { return !text.empty() || fail(errc::malformed, at, "is empty"); }
+
+  bool volumes(const pod_volumes& all, const spec_path& path) {
+    const auto names = [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); };
+    return (!all.nodes || each(*all.nodes, path.field("nodes"), names)) &&
+           each(all.zones, path.field("zones"),
+                [&](const volume_zone& zone, const spec_path& at) {
+                  return qualified(zone.key, at.field("key")) &&
+                         each(zone.values, at.field("values"),
+                              [&](const std::string& value, const spec_path& where) { return label_value(value, where); });
+                }) &&
+           each(all.disks, path.field("disks"),
+                [&](const used_disk& disk, const spec_path& at) { return filled(disk.id, at.field("id")); }) &&
+           each(all.exclusive_claims, path.field("exclusive_claims"), names) &&
+           each(all.attachments, path.field("attachments"), [&](const attached_volume& volume, const spec_path& at) {
+             return filled(volume.driver, at.field("driver")) && filled(volume.id, at.field("id"));
+           });
+  }
+
+  bool volume_limits(const node_spec& spec, const spec_path& path) {
+    for (const auto& [driver, most] : spec.volume_limits) {
+      if (!filled(driver, path)) return false;
+      if (most < 0) return fail(errc::out_of_range, path.at(driver), "is negative");
+    }
+    return true;
   }
 
   // Resources.

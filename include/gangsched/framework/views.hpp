@@ -60,6 +60,10 @@ class node_view {
   [[nodiscard]] std::int64_t allocatable(resource_kind kind) const requires(covers(Reads, reads::allocatable)) {
     return state_->nodes.allocatable.at(row_, kind);
   }
+  /// How many volumes of each driver can be attached; drivers without a limit are absent.
+  [[nodiscard]] std::span<const volume_limit> volume_limits() const requires(covers(Reads, reads::allocatable)) {
+    return record().volume_limits;
+  }
   [[nodiscard]] std::int64_t used(resource_kind kind) const requires(covers(Reads, reads::usage)) {
     return state_->nodes.used.at(row_, kind);
   }
@@ -181,6 +185,10 @@ class pod_info : public pod_view {
   [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
   /// Whether it terminates because a scheduler evicted it.
   [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
+  /// The volumes that are the pod's own; null if there are none.
+  [[nodiscard]] const pod_disks* disks() const noexcept { return record().disks.get(); }
+  /// How many pods on nodes use an exclusive claim.
+  [[nodiscard]] std::uint32_t claim_users(symbol claim) const noexcept { return state_->claims.users(claim); }
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;

@@ -47,6 +47,7 @@ inline void put(std::string& out, const label_symbols& v) { put(out, v.key), put
 inline void put(std::string& out, const taint_symbols& v) { put(out, v.key), put(out, v.value), put(out, v.effect); }
 inline void put(std::string& out, const toleration_symbols& v);
 inline void put(std::string& out, const node_requirement& v);
+inline void put(std::string& out, const zone_choice& v);
 inline void put(std::string& out, const node_term& v);
 inline void put(std::string& out, const weighted_node_term& v);
 inline void put(std::string& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
@@ -83,12 +84,17 @@ inline void put(std::string& out, const topology_spread& v) {
   put(out, v.node_affinity_policy), put(out, v.node_taints_policy), put(out, v.match_label_keys);
 }
 
+inline void put(std::string& out, const zone_choice& v) { put(out, v.key), put(out, v.values); }
+inline void put(std::string& out, const volume_needs& v) {
+  put(out, v.unbound_claims), put(out, v.disks), put(out, v.attachments), put(out, v.nodes), put(out, v.zones);
+}
+
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 inline void put(std::string& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
   put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
-  put(out, v.ports), put(out, v.images), put(out, v.image_containers);
+  put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
 }
 

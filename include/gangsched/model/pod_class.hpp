@@ -81,6 +81,20 @@ struct host_port {
   }
 };
 
+/// A zone or region label of a volume, with the values that will do.
+struct zone_choice {
+  symbol key;
+  std::vector<symbol> values;
+};
+/// What volumes ask of nodes, as far as it is the same for many pods. Disks, claims and attachments are the pod's own.
+struct volume_needs {
+  bool unbound_claims = false;
+  bool disks = false;        ///< has disks or exclusive claims
+  bool attachments = false;
+  std::optional<std::vector<symbol>> nodes;  ///< ascending
+  std::vector<zone_choice> zones;
+};
+
 using counter_id = std::uint32_t;
 
 /// A counter and what one of it is worth.
@@ -133,6 +147,7 @@ struct pod_class {
   std::vector<host_port> ports;
   std::vector<symbol> images;         ///< of init containers, containers and image volumes, normalised
   std::uint32_t image_containers = 0; ///< init containers and containers
+  volume_needs volumes;
 
   pod_affinity affinity_to_pods;
   pod_affinity anti_affinity_to_pods;

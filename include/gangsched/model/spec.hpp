@@ -126,6 +126,32 @@ struct controller_ref {
   std::string name = {};
 };
 
+/// A zone or region label of a volume: the node must have one of the values.
+struct volume_zone {
+  std::string key;
+  std::vector<std::string> values;
+};
+/// A disk that pods on one node cannot share, unless both only read. The id is the host's: equal ids, equal disks.
+struct used_disk {
+  std::string id;
+  bool read_only = false;
+};
+/// A volume that its driver attaches to the node.
+struct attached_volume {
+  std::string driver;
+  std::string id;
+};
+
+/// What a pod's volumes mean for where it can run. The library knows no claims: the host resolves them and says what came out.
+struct pod_volumes {
+  bool unbound_claims = false;                           ///< a claim has to be bound first: no node will do
+  std::optional<std::vector<std::string>> nodes = {};    ///< where the claims are, or can be, bound; absent: everywhere
+  std::vector<volume_zone> zones = {};
+  std::vector<used_disk> disks = {};
+  std::vector<std::string> exclusive_claims = {};        ///< ReadWriteOncePod: one pod in the whole cluster; names in its namespace
+  std::vector<attached_volume> attachments = {};
+};
+
 /// All of a pod that a scheduler reads.
 struct pod_spec {
   std::string name;
@@ -134,6 +160,7 @@ struct pod_spec {
   std::vector<container> containers = {};
   std::vector<container> init_containers = {};
   std::vector<std::string> image_volumes = {};
+  pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
   label_map node_selector = {};
@@ -169,6 +196,7 @@ struct node_spec {
   std::vector<taint> taints = {};
   resource_list allocatable = {};
   resource_list capacity = {};  ///< for information; scheduling reads allocatable
+  boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< by driver: how many volumes it can attach
   std::vector<node_image> images = {};
   bool unschedulable = false;
   std::uint64_t cookie = 0;

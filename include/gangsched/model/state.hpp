@@ -9,6 +9,7 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/claim_table.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/image_table.hpp"
 #include "gangsched/model/counters.hpp"
@@ -24,6 +25,13 @@
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
 namespace gangsched {
 
+/// How many volumes of a driver can be attached to a node.
+struct volume_limit {
+  symbol driver;
+  std::int32_t most;
+  friend bool operator==(const volume_limit&, const volume_limit&) = default;
+};
+
 /// What of a node changes only when the host says so.
 struct node_record {
   std::string name_text;
@@ -32,6 +40,7 @@ struct node_record {
   std::vector<taint_symbols> taints;  ///< in the host's order
   std::vector<image_symbols> images;  ///< by name symbol, each name once
   std::vector<amount> allocatable;
+  std::vector<volume_limit> volume_limits;
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 
@@ -65,6 +74,21 @@ enum class pod_state : std::uint8_t {
   bound,    ///< runs on its node
 };
 
+/// The volumes that are a pod's own.
+struct pod_disks {
+  struct disk {
+    symbol id;
+    bool read_only;
+  };
+  struct attachment {
+    symbol driver, id;
+    friend bool operator==(const attachment&, const attachment&) = default;
+  };
+  std::vector<disk> disks;
+  std::vector<symbol> exclusive_claims;  ///< "namespace/claim"
+  std::vector<attachment> attachments;   ///< each once
+};
+
 struct pod_record {
   std::string name;
   symbol ns;
@@ -72,6 +96,7 @@ struct pod_record {
   std::vector<std::string> gates;
   std::optional<instant> start_time;
   controller_ref controller;
+  std::unique_ptr<const pod_disks> disks;  ///< null if there are none
   std::uint64_t cookie = 0;
   GANGSCHED_API void digest_into(digest& out) const;
 };
@@ -182,6 +207,7 @@ struct GANGSCHED_API cluster_state {
   image_table images;
   pod_table pods;
   priority_table priorities;  ///< of pods on nodes
+  claim_table claims;         ///< of pods on nodes
   group_table groups;
   class_table classes;
   topology_table topologies;
@@ -219,6 +245,7 @@ struct GANGSCHED_API cluster_state {
   void take_off_node(row_t pod, removal how = removal::real);
   void mark_terminating(row_t pod);
   void set_pod_state(row_t pod, pod_state to);
+  void count_claims(row_t pod, std::int32_t sign);
   /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.

@@ -1,0 +1,43 @@
+#pragma once
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// No disk that another pod on the node uses, unless both only read it; and no ReadWriteOncePod claim that a pod anywhere uses
+/// (Kubernetes' VolumeRestrictions). Disks are the pod's own, so that pods which differ in them share a class; a pod with any is
+/// looked at node by node, O(pods on the node), others are skipped.
+class volume_restrictions {
+ public:
+  static constexpr std::string_view name = "VolumeRestrictions";
+  using points = implements<point::pre_filter, point::filter>;
+
+  [[nodiscard]] status pre_filter(const pod_view& pod) const {
+    return pod.spec().volumes.disks ? status::success() : status::skip();
+  }
+  [[nodiscard]] status filter(const pod_info& pod, node_info node) const {
+    const pod_disks& own = *pod.disks();
+    bool conflict = false;
+    if (!own.disks.empty()) node.each_pod([&](const pod_info& other) { conflict = conflict || shares(own, other.disks()); });
+    if (conflict) return status::unschedulable("node(s) had no available disk");
+    for (const symbol claim : own.exclusive_claims) {
+      if (pod.claim_users(claim) == 0) continue;
+      return status::unschedulable(
+          "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode");
+    }
+    return status::success();
+  }
+
+ private:
+  static bool shares(const pod_disks& own, const pod_disks* other) noexcept {
+    if (other == nullptr) return false;
+    for (const pod_disks::disk& mine : own.disks) {
+      for (const pod_disks::disk& theirs : other->disks)
+        if (mine.id == theirs.id && !(mine.read_only && theirs.read_only)) return true;
+    }
+    return false;
+  }
+};
+
+static_assert(pre_filter_plugin<volume_restrictions> && filter_plugin<volume_restrictions>);
+
+}  // namespace gangsched
