@@ -1,5 +1,6 @@
 // A permit plugin of one's own: pods with the same label `barrier` wait, their nodes reserved, until N of them are there.
 #include <gangsched/gangsched.hpp>
+#include <gangsched/plugins.hpp>
 
 #include <iostream>
 #include <string>

@@ -1,5 +1,6 @@
 // A score plugin of one's own: prefers nodes by GPU model and by how many of their GPUs are free.
 #include <gangsched/gangsched.hpp>
+#include <gangsched/plugins.hpp>
 
 #include <algorithm>
 #include <iostream>

@@ -1,5 +1,7 @@
 #include "gangsched/profiles.hpp"
 
+#include "gangsched/plugins.hpp"
+
 namespace gangsched {
 
 namespace detail {

@@ -1,5 +1,5 @@
 #pragma once
-/// Everything: the cluster, the framework, the plugins of the library, the profiles made of them, and the scheduler.
+/// The cluster, the framework, ready-made profiles and the scheduler. The library's plugins as types: plugins.hpp.
 #include "gangsched/framework/registry.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"

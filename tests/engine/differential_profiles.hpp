@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "support/dice.hpp"
 #include "support/reference.hpp"

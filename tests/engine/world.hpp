@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/builders.hpp"

@@ -1,6 +1,7 @@
 #include "gangsched/framework/profile.hpp"
 
 #include "gangsched/framework/registry.hpp"
+#include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "support/catch.hpp"
 

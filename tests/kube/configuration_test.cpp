@@ -1,5 +1,6 @@
 #include "gangsched/kube/configuration.hpp"
 
+#include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/catch.hpp"

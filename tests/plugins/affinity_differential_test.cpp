@@ -2,6 +2,7 @@
 
 #include "affinity_reference.hpp"
 #include "gangsched/gangsched.hpp"
+#include "gangsched/plugins.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"

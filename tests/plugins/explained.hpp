@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/gangsched.hpp"
+#include "gangsched/plugins.hpp"
 #include "support/builders.hpp"
 
 /// What a scheduler with one plugin explains, by node.
