@@ -12,10 +12,11 @@ cluster full_of_low(int nodes) {
   cluster made;
   for (int i = 0; i < nodes; ++i) {
     const std::string name = "node-" + std::to_string(i);
-    const node_id node = bench::must(made.add_node(
-        {.name = name,
-         .labels = {{"kubernetes.io/hostname", name}, {"topology.kubernetes.io/zone", "zone" + std::to_string(i % 3 + 1)}},
-         .allocatable = {{"cpu", 4}, {"memory", bench::mebi(32768)}, {"pods", 110}}}));
+    const node_id node =
+        bench::must(made.add_node({.name = name,
+                                   .labels = {{"kubernetes.io/hostname", name},
+                                              {"topology.kubernetes.io/zone", "zone" + std::to_string(i % 3 + 1)}},
+                                   .allocatable = {{"cpu", 4}, {"memory", bench::mebi(32768)}, {"pods", 110}}}));
     for (int k = 0; k < 4; ++k) {
       pod_spec low;
       low.name = "low-" + std::to_string(i) + "-" + std::to_string(k);

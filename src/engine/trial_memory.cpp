@@ -37,8 +37,10 @@ GANGSCHED_INLINE std::shared_ptr<void>& trial_memory::recall(const cluster_state
     return one.cls == plan.cls && one.generation == plan.generation && one.plugin == plugin;
   });
   if (found == all_.end()) {
-    if (all_.size() < most) found = all_.emplace(all_.end());
-    else found = std::min_element(all_.begin(), all_.end(), [](const kept& a, const kept& b) { return a.used < b.used; });
+    if (all_.size() < most)
+      found = all_.emplace(all_.end());
+    else
+      found = std::min_element(all_.begin(), all_.end(), [](const kept& a, const kept& b) { return a.used < b.used; });
     *found = {.cls = plan.cls, .generation = plan.generation, .plugin = plugin};
   }
   if (found->data == nullptr || !replay(state, *found, changed)) {

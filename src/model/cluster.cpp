@@ -37,7 +37,8 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
   const auto same = [](const image_symbols& a, const image_symbols& b) { return a.name == b.name; };
   made->images.erase(std::unique(made->images.begin(), made->images.end(), same), made->images.end());
   made->allocatable = to_amounts(state, allocatable);
-  for (const auto& [driver, most] : spec.volume_limits) made->volume_limits.push_back({state.names.intern(driver), most});
+  for (const auto& [driver, most] : spec.volume_limits)
+    made->volume_limits.push_back({state.names.intern(driver), most});
   made->unschedulable = spec.unschedulable;
   made->cookie = spec.cookie;
   return made;
@@ -56,7 +57,8 @@ GANGSCHED_INLINE reads difference(const node_record& before, const node_record& 
   if (before.labels != after.labels) changed |= reads::labels;
   if (before.taints != after.taints) changed |= reads::taints;
   if (before.unschedulable != after.unschedulable) changed |= reads::schedulable;
-  if (before.allocatable != after.allocatable || before.volume_limits != after.volume_limits) changed |= reads::allocatable;
+  if (before.allocatable != after.allocatable || before.volume_limits != after.volume_limits)
+    changed |= reads::allocatable;
   if (before.images != after.images) changed |= reads::images;
   return changed;
 }

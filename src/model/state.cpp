@@ -21,7 +21,8 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   canonical::put(bytes, taints);
   canonical::put(bytes, allocatable);
   for (const image_symbols& image : images) canonical::put(bytes, image.name), canonical::put(bytes, image.size_bytes);
-  for (const volume_limit& limit : volume_limits) canonical::put(bytes, limit.driver), canonical::put(bytes, limit.most);
+  for (const volume_limit& limit : volume_limits)
+    canonical::put(bytes, limit.driver), canonical::put(bytes, limit.most);
   canonical::put(bytes, unschedulable);
   canonical::put(bytes, cookie);
   out.add(bytes);
@@ -301,8 +302,10 @@ GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
     const row_t next = pods.next_nominated[pod];
     const row_t prev = pods.prev_nominated[pod];
     if (next != no_row) pods.prev_nominated.set(next, prev);
-    if (prev != no_row) pods.next_nominated.set(prev, next);
-    else nodes.first_nominated.set(before, next);
+    if (prev != no_row)
+      pods.next_nominated.set(prev, next);
+    else
+      nodes.first_nominated.set(before, next);
   }
   const row_t first = node == no_row ? no_row : nodes.first_nominated[node];
   pods.nominated.set(pod, node);

@@ -59,10 +59,11 @@ class spec_checker {
            taints(spec.taints, top("taints")) &&
            resources(spec.allocatable, resource_owner::node, top("allocatable")) &&
            resources(spec.capacity, resource_owner::node, top("capacity")) &&
-           each(spec.images, top("images"), [&](const node_image& image, const spec_path& at) {
-             return image_names(image.names, at.field("names")) &&
-                    (image.size_bytes >= 0 || fail(errc::out_of_range, at.field("size_bytes"), "is negative"));
-           }) &&
+           each(spec.images, top("images"),
+                [&](const node_image& image, const spec_path& at) {
+                  return image_names(image.names, at.field("names")) &&
+                         (image.size_bytes >= 0 || fail(errc::out_of_range, at.field("size_bytes"), "is negative"));
+                }) &&
            volume_limits(spec, top("volume_limits"));
   }
 
@@ -107,8 +108,7 @@ class spec_checker {
   [[nodiscard]] bool budget(const pod_disruption_budget_spec& spec) {
     return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
            (!spec.selector || selector(*spec.selector, top("selector"))) &&
-           (spec.disruptions_allowed >= 0 ||
-            fail(errc::out_of_range, top("disruptions_allowed"), "is negative")) &&
+           (spec.disruptions_allowed >= 0 || fail(errc::out_of_range, top("disruptions_allowed"), "is negative")) &&
            each(spec.disrupted_pods, top("disrupted_pods"),
                 [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); });
   }
@@ -201,7 +201,9 @@ class spec_checker {
     });
   }
 
-  bool filled(std::string_view text, const spec_path& at) { return !text.empty() || fail(errc::malformed, at, "is empty"); }
+  bool filled(std::string_view text, const spec_path& at) {
+    return !text.empty() || fail(errc::malformed, at, "is empty");
+  }
 
   bool volumes(const pod_volumes& all, const spec_path& path) {
     const auto names = [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); };
@@ -209,8 +211,9 @@ class spec_checker {
            each(all.zones, path.field("zones"),
                 [&](const volume_zone& zone, const spec_path& at) {
                   return qualified(zone.key, at.field("key")) &&
-                         each(zone.values, at.field("values"),
-                              [&](const std::string& value, const spec_path& where) { return label_value(value, where); });
+                         each(zone.values, at.field("values"), [&](const std::string& value, const spec_path& where) {
+                           return label_value(value, where);
+                         });
                 }) &&
            each(all.disks, path.field("disks"),
                 [&](const used_disk& disk, const spec_path& at) { return filled(disk.id, at.field("id")); }) &&

@@ -1,6 +1,7 @@
 #include "gangsched/plugins/default_preemption.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 
 #include "gangsched/core/hash.hpp"
@@ -38,6 +39,23 @@ struct open_budget {
 
 /// One call's tools; the lists are kept from node to node.
 struct default_preemption::search {
+  /// What nodes are compared by, most significant first; lower is better.
+  struct cost {
+    std::int64_t violations = 0;
+    std::int64_t highest = 0;  ///< priority of the most important victim
+    std::int64_t sum = 0;      ///< of priority + 2^31
+    std::int64_t victims = 0;
+    std::int64_t late = 0;  ///< minus the earliest start among the victims of highest priority
+    friend auto operator<=>(const cost&, const cost&) = default;
+  };
+  struct remembered {
+    bool stale = true;
+    std::optional<cost> price;  ///< if the node is a candidate
+  };
+  struct memory {
+    std::vector<remembered> nodes;  ///< by row
+  };
+
   trial& attempt;
   const pod_info& pod;
   std::vector<detail::open_budget> budgets;
@@ -108,13 +126,28 @@ struct default_preemption::search {
     return a.priority == b.priority && a.start == b.start;
   }
 
+  /// @pre at least one victim
+  [[nodiscard]] cost cost_of(const candidate& one) const {
+    const cluster_view cluster = attempt.cluster();
+    const pod_info first = *cluster.pod(one.victims.front());
+    instant earliest = detail::start_of(first);
+    cost made{one.violations, first.priority(), 0, static_cast<std::int64_t>(one.victims.size()), 0};
+    for (const pod_id id : one.victims) {
+      const pod_info victim = *cluster.pod(id);
+      made.sum += victim.priority() + detail::priority_offset;
+      if (victim.priority() == first.priority()) earliest = std::min(earliest, detail::start_of(victim));
+    }
+    made.late = -earliest.count();
+    return made;
+  }
+
   /// The cost of the node if it is a candidate.
   std::optional<cost> try_node(const node_info& node, candidate& out) {
     bool anybody = false;  // the cheapest test first
     node.each_pod([&](const pod_info& other) { anybody = anybody || other.priority() < pod.priority(); });
     if (!anybody || attempt.filter(pod.id(), node.id()).code != code::unschedulable) return std::nullopt;
     if (!dry_run(node.id(), out).ok()) return std::nullopt;
-    return cost_of(attempt.cluster(), out);
+    return cost_of(out);
   }
 
   /// The best node by what is remembered; nodes that changed are tried again.
@@ -190,7 +223,7 @@ struct default_preemption::search {
     std::vector<candidate>& kept = clean.empty() ? violating : clean;  // a broken budget counts more than anything else
     if (kept.empty()) return std::nullopt;
     const auto cheaper = [&](const candidate& a, const candidate& b) {
-      const cost left = cost_of(attempt.cluster(), a), right = cost_of(attempt.cluster(), b);
+      const cost left = cost_of(a), right = cost_of(b);
       return left != right ? left < right : a.node < b.node;
     };
     return *std::min_element(kept.begin(), kept.end(), cheaper);
@@ -207,24 +240,12 @@ GANGSCHED_INLINE status default_preemption::eligible(trial& attempt, const pod_i
   node->each_pod([&](const pod_info& other) {
     waits = waits || (other.terminating() && other.preempted() && other.priority() < pod.priority());
   });
-  return waits ? status::unschedulable("not eligible due to a terminating pod on the nominated node.") : status::success();
+  return waits ? status::unschedulable("not eligible due to a terminating pod on the nominated node.")
+               : status::success();
 }
 
 GANGSCHED_INLINE status default_preemption::dry_run(trial& attempt, const pod_info& pod, node_id node, candidate& out) {
   return search{attempt, pod}.dry_run(node, out);
-}
-
-GANGSCHED_INLINE default_preemption::cost default_preemption::cost_of(const cluster_view& cluster, const candidate& one) {
-  const pod_info first = *cluster.pod(one.victims.front());
-  instant earliest = detail::start_of(first);
-  cost made{one.violations, first.priority(), 0, static_cast<std::int64_t>(one.victims.size()), 0};
-  for (const pod_id id : one.victims) {
-    const pod_info victim = *cluster.pod(id);
-    made.sum += victim.priority() + detail::priority_offset;
-    if (victim.priority() == first.priority()) earliest = std::min(earliest, detail::start_of(victim));
-  }
-  made.late = -earliest.count();
-  return made;
 }
 
 GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, const pod_info& pod) const {
@@ -241,7 +262,7 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
   std::vector<row_t> changed;
   if (limit_) {
     best = with.best_of_some(*limit_);
-  } else if (memory* const known = attempt.recall<memory>(pod.id(), changed)) {
+  } else if (auto* const known = attempt.recall<search::memory>(pod.id(), changed)) {
     if (const std::optional<node_id> node = with.best_of(*known, changed)) {
       best.emplace();
       if (!with.dry_run(*node, *best).ok()) best.reset();
@@ -257,9 +278,11 @@ GANGSCHED_INLINE std::optional<error> default_preemption::check(const limit& lim
   const auto bad = [](const char* field, const char* why) {
     return error{errc::out_of_range, "plugin DefaultPreemption", std::string{"args."} += field, why};
   };
-  if (limited.percentage < 0 || limited.percentage > 100) return bad("minCandidateNodesPercentage", "is not in 0 to 100");
+  if (limited.percentage < 0 || limited.percentage > 100)
+    return bad("minCandidateNodesPercentage", "is not in 0 to 100");
   if (limited.absolute < 0) return bad("minCandidateNodesAbsolute", "is negative");
-  if (limited.percentage == 0 && limited.absolute == 0) return bad("minCandidateNodesAbsolute", "is 0 like the percentage");
+  if (limited.percentage == 0 && limited.absolute == 0)
+    return bad("minCandidateNodesAbsolute", "is 0 like the percentage");
   return std::nullopt;
 }
 

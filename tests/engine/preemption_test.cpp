@@ -14,8 +14,8 @@ using namespace gangsched::testing;
 namespace {
 
 kernel_table with(default_preemption preemption = {}) {
-  return profile{priority_sort{},    scheduling_gates{}, node_unschedulable{},  node_name{},         taint_toleration{},
-                 node_ports{}, node_resources_fit{}, std::move(preemption)};
+  return profile{priority_sort{},    scheduling_gates{}, node_unschedulable{}, node_name{},
+                 taint_toleration{}, node_ports{},       node_resources_fit{}, std::move(preemption)};
 }
 
 /// A world with nodes of some cores and pods that run there.
@@ -191,7 +191,8 @@ TEST_CASE("a pod may be told never to preempt", "[engine][preemption]") {
   CHECK(w.run() == words{"reject p"});
 }
 
-TEST_CASE("a pod whose nominated node waits for a preempted pod to end does not preempt again", "[engine][preemption]") {
+TEST_CASE("a pod whose nominated node waits for a preempted pod to end does not preempt again",
+          "[engine][preemption]") {
   crowd w;
   w.add(a_node{"a"}.cpu(2));
   w.add(a_node{"b"}.cpu(2));
@@ -283,8 +284,8 @@ TEST_CASE("Kubernetes' limit ends the search early; its numbers are checked", "[
   CHECK(default_preemption::from({}));
   CHECK(default_preemption::from(argument::fields{{"minCandidateNodesPercentage", 20}}));
   CHECK_FALSE(default_preemption::from(argument::fields{{"minCandidateNodesPercentage", 101}}));
-  CHECK_FALSE(default_preemption::from(
-      argument::fields{{"minCandidateNodesPercentage", 0}, {"minCandidateNodesAbsolute", 0}}));
+  CHECK_FALSE(
+      default_preemption::from(argument::fields{{"minCandidateNodesPercentage", 0}, {"minCandidateNodesAbsolute", 0}}));
   CHECK_FALSE(default_preemption::from(argument::fields{{"typo", 1}}));
 }
 
@@ -327,7 +328,8 @@ struct plain_rule {
       }
       const auto start = [](const pod& one) { return one.start.value_or(instant::max()).count(); };
       std::sort(lower.begin(), lower.end(), [&](const pod& a, const pod& b) {
-        return std::tuple{-std::int64_t{a.priority}, start(a), a.arrival} < std::tuple{-std::int64_t{b.priority}, start(b), b.arrival};
+        return std::tuple{-std::int64_t{a.priority}, start(a), a.arrival} <
+               std::tuple{-std::int64_t{b.priority}, start(b), b.arrival};
       });
       std::int64_t left = size - used(node);
       for (const pod& one : lower) left += one.cores;
@@ -339,12 +341,15 @@ struct plain_rule {
       for (const bool violating : {true, false}) {
         for (const auto& [violates, one] : line) {
           if (violates != violating) continue;
-          if (left - one.cores >= cores) left -= one.cores;
-          else gone.emplace_back(violates, one), broken += violates ? 1 : 0;
+          if (left - one.cores >= cores)
+            left -= one.cores;
+          else
+            gone.emplace_back(violates, one), broken += violates ? 1 : 0;
         }
       }
       std::stable_sort(gone.begin(), gone.end(), [&](const auto& a, const auto& b) {
-        return std::pair{-std::int64_t{a.second.priority}, start(a.second)} < std::pair{-std::int64_t{b.second.priority}, start(b.second)};
+        return std::pair{-std::int64_t{a.second.priority}, start(a.second)} <
+               std::pair{-std::int64_t{b.second.priority}, start(b.second)};
       });
       std::int64_t sum = 0, earliest = start(gone.front().second);
       for (const auto& [violates, one] : gone) {
@@ -363,8 +368,9 @@ struct plain_rule {
 
 }  // namespace
 
-TEST_CASE("what is remembered of nodes changes no answer: random clusters, changes and preemptors against the plain rule",
-          "[engine][preemption]") {
+TEST_CASE(
+    "what is remembered of nodes changes no answer: random clusters, changes and preemptors against the plain rule",
+    "[engine][preemption]") {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     dice roll{seed};
     kernel_table forgetful = with();
@@ -379,8 +385,13 @@ TEST_CASE("what is remembered of nodes changes no answer: random clusters, chang
     };
     const auto new_pod = [&] {
       const auto on = std::next(rule.nodes.begin(), static_cast<std::ptrdiff_t>(roll.below(rule.nodes.size())));
-      plain_rule::pod one{"r" + std::to_string(named), on->first, "a" + std::to_string(roll.below(3)), roll.between(0, 3),
-                          static_cast<std::int32_t>(roll.between(-3, 11)), {}, named};
+      plain_rule::pod one{"r" + std::to_string(named),
+                          on->first,
+                          "a" + std::to_string(roll.below(3)),
+                          roll.between(0, 3),
+                          static_cast<std::int32_t>(roll.between(-3, 11)),
+                          {},
+                          named};
       ++named;
       if (roll.percent(80)) one.start = std::chrono::seconds{roll.between(0, 4)};
       a_pod made = w.of(one.name, one.node, one.cores, one.priority);
@@ -406,7 +417,8 @@ TEST_CASE("what is remembered of nodes changes no answer: random clusters, chang
           break;
         case 4: {
           const std::string app = "a" + std::to_string(roll.below(3));
-          if (const auto known = w.cluster.find_disruption_budget("default", app)) w.must(w.cluster.remove_disruption_budget(*known));
+          if (const auto known = w.cluster.find_disruption_budget("default", app))
+            w.must(w.cluster.remove_disruption_budget(*known));
           rule.budgets[app] = static_cast<int>(roll.between(0, 3));
           w.budget(app, rule.budgets[app]);
           break;

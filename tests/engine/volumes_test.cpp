@@ -94,7 +94,8 @@ TEST_CASE("VolumeRestrictions: a ReadWriteOncePod claim is for one pod of the cl
   w.add("p", {.exclusive_claims = {"logs", "data"}});
   w.add(a_pod{"other"}.ns("blue"));
   const std::string no =
-      "VolumeRestrictions: node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode";
+      "VolumeRestrictions: node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access "
+      "mode";
   CHECK(w.verdict("p", "n") == no);
   CHECK(w.verdict("p", "m") == no);
   CHECK(w.run() == words{"reject p", "bind other n"});

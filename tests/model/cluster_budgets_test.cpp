@@ -85,7 +85,8 @@ TEST_CASE("a discarded trial leaves the disruption budgets as they were", "[mode
   CHECK(c.find_disruption_budget("default", "b") == b);
 }
 
-TEST_CASE("a budget is about labelled pods of its namespace that a selector with content matches", "[model][cluster][budget]") {
+TEST_CASE("a budget is about labelled pods of its namespace that a selector with content matches",
+          "[model][cluster][budget]") {
   cluster c;
   const auto covers = [&](const pod_disruption_budget_spec& spec, const pod_spec& pod) {
     const budget_id b = c.add_disruption_budget(spec).value();

@@ -120,7 +120,8 @@ TEST_CASE("ImageLocality: other nodes that come, change and go count at once; a 
   CHECK(on.scores(pod) == scores{500 * 100 / 977});
 }
 
-TEST_CASE("ImageLocality: as the plain rule says, for random nodes and pods, also with more images than a key has bits") {
+TEST_CASE(
+    "ImageLocality: as the plain rule says, for random nodes and pods, also with more images than a key has bits") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     dice roll{seed};
     hooks on{image_locality{}};
@@ -145,8 +146,10 @@ TEST_CASE("ImageLocality: as the plain rule says, for random nodes and pods, als
       for (std::size_t i = 0; i < containers; ++i) {
         auto& list = roll.percent(30) ? made.spec.init_containers : made.spec.containers;
         const std::size_t which = image();
-        if (roll.percent(90)) list.push_back({.image = which % 5 == 0 ? "r/i" + std::to_string(which) : name(which)});
-        else list.emplace_back();
+        if (roll.percent(90))
+          list.push_back({.image = which % 5 == 0 ? "r/i" + std::to_string(which) : name(which)});
+        else
+          list.emplace_back();
       }
       for (std::size_t i = roll.below(3); i > 0; --i) made.spec.image_volumes.push_back(name(image()));
       if (made.spec.containers.empty()) made.spec.containers.emplace_back();

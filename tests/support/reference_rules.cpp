@@ -275,9 +275,8 @@ std::int64_t image_locality(const world& in, const node_spec& node, const pod_sp
   std::int64_t sum = 0;
   const auto add = [&](const std::string& image) {
     if (image.empty() || size_on(node, tagged(image)) < 0) return;
-    const auto with = std::count_if(in.nodes.begin(), in.nodes.end(), [&](const auto& entry) {
-      return size_on(entry.second.spec, tagged(image)) >= 0;
-    });
+    const auto with = std::count_if(in.nodes.begin(), in.nodes.end(),
+                                    [&](const auto& entry) { return size_on(entry.second.spec, tagged(image)) >= 0; });
     const double share = static_cast<double>(with) / static_cast<double>(in.nodes.size());
     sum += static_cast<std::int64_t>(static_cast<double>(size_on(node, tagged(image))) * share);
   };

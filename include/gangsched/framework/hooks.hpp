@@ -213,7 +213,8 @@ struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
   std::vector<pod_id> victims = {};
-  bool keep_nomination = false;  ///< without success the pod loses the node it was nominated to, unless every plugin says this
+  /// Without success the pod loses the node it was nominated to, unless every plugin says this.
+  bool keep_nomination = false;
 };
 
 // --- groups

@@ -10,7 +10,9 @@ class claim_table {
  public:
   explicit claim_table(undo_log& undo) : users_(undo) {}
 
-  [[nodiscard]] std::uint32_t users(symbol claim) const noexcept { return claim.value < rows_ ? users_[claim.value] : 0; }
+  [[nodiscard]] std::uint32_t users(symbol claim) const noexcept {
+    return claim.value < rows_ ? users_[claim.value] : 0;
+  }
   void add(symbol claim, std::int32_t pods) {
     if (claim.value >= rows_) users_.grow(rows_ = claim.value + 1);
     users_.set(claim.value, users_[claim.value] + static_cast<std::uint32_t>(pods));

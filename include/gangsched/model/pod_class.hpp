@@ -89,7 +89,7 @@ struct zone_choice {
 /// What volumes ask of nodes, as far as it is the same for many pods. Disks, claims and attachments are the pod's own.
 struct volume_needs {
   bool unbound_claims = false;
-  bool disks = false;        ///< has disks or exclusive claims
+  bool disks = false;  ///< has disks or exclusive claims
   bool attachments = false;
   std::optional<std::vector<symbol>> nodes;  ///< ascending
   std::vector<zone_choice> zones;

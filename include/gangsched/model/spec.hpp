@@ -142,13 +142,13 @@ struct attached_volume {
   std::string id;
 };
 
-/// What a pod's volumes mean for where it can run. The library knows no claims: the host resolves them and says what came out.
+/// What a pod's volumes mean for where it can run. The library knows no claims: the host resolves them, this came out.
 struct pod_volumes {
-  bool unbound_claims = false;                           ///< a claim has to be bound first: no node will do
-  std::optional<std::vector<std::string>> nodes = {};    ///< where the claims are, or can be, bound; absent: everywhere
+  bool unbound_claims = false;                         ///< a claim has to be bound first: no node will do
+  std::optional<std::vector<std::string>> nodes = {};  ///< where the claims are, or can be, bound; absent: everywhere
   std::vector<volume_zone> zones = {};
   std::vector<used_disk> disks = {};
-  std::vector<std::string> exclusive_claims = {};        ///< ReadWriteOncePod: one pod in the whole cluster; names in its namespace
+  std::vector<std::string> exclusive_claims = {};  ///< ReadWriteOncePod, by name: one pod in the whole cluster
   std::vector<attached_volume> attachments = {};
 };
 
@@ -179,7 +179,7 @@ struct pod_spec {
   node_id node = {};               ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
   bool terminating = false;
-  bool preempted = false;  ///< beside terminating: its condition DisruptionTarget is true with reason PreemptionByScheduler
+  bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};
   controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
@@ -196,7 +196,7 @@ struct node_spec {
   std::vector<taint> taints = {};
   resource_list allocatable = {};
   resource_list capacity = {};  ///< for information; scheduling reads allocatable
-  boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< by driver: how many volumes it can attach
+  boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
   bool unschedulable = false;
   std::uint64_t cookie = 0;
@@ -258,7 +258,7 @@ struct pod_disruption_budget_spec {
   std::string ns = "default";
   std::optional<label_selector> selector = {};  ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
   std::int32_t disruptions_allowed = 0;          ///< status.disruptionsAllowed
-  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods that are on their way out already
+  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods on their way out already
 };
 
 }  // namespace gangsched

@@ -1,5 +1,4 @@
 #pragma once
-#include <compare>
 #include <optional>
 #include <vector>
 
@@ -36,16 +35,6 @@ class default_preemption {
     std::vector<pod_id> victims;
     std::int64_t violations = 0;  ///< victims that some disruption budget has no room for
   };
-  /// What nodes are compared by, most significant first; lower is better.
-  struct cost {
-    std::int64_t violations = 0;
-    std::int64_t highest = 0;  ///< priority of the most important victim
-    std::int64_t sum = 0;      ///< of priority + 2^31
-    std::int64_t victims = 0;
-    std::int64_t late = 0;     ///< minus the earliest start among the victims of highest priority
-    friend auto operator<=>(const cost&, const cost&) = default;
-  };
-
   default_preemption() = default;
   /// @pre check(limited) finds nothing.
   explicit default_preemption(const limit& limited) : limit_(limited) { GANGSCHED_ASSERT(!check(limited)); }
@@ -62,17 +51,8 @@ class default_preemption {
   [[nodiscard]] GANGSCHED_API static status eligible(trial& attempt, const pod_info& pod);
   /// Finds the victims on a node that rejects the pod. Leaves the trial as it was. Unresolvable if there is nobody to take away.
   [[nodiscard]] GANGSCHED_API static status dry_run(trial& attempt, const pod_info& pod, node_id node, candidate& out);
-  /// @pre at least one victim
-  [[nodiscard]] GANGSCHED_API static cost cost_of(const cluster_view& cluster, const candidate& one);
 
  private:
-  struct remembered {
-    bool stale = true;
-    std::optional<cost> price;  ///< if the node is a candidate
-  };
-  struct memory {
-    std::vector<remembered> nodes;  ///< by row
-  };
   struct search;
   std::optional<limit> limit_;
 };

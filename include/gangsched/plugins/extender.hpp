@@ -51,8 +51,10 @@ class extender {
     for (const filtered_group& group : groups) nodes.push_back({id_of(cluster, group.key)});
     const bool fine = host_.filter(pod, cluster, nodes);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      if (fine) groups[i].verdict = nodes[i].verdict;
-      else if (!host_.ignorable) groups[i].verdict = status::error("the extender's filter failed");
+      if (fine)
+        groups[i].verdict = nodes[i].verdict;
+      else if (!host_.ignorable)
+        groups[i].verdict = status::error("the extender's filter failed");
     }
   }
 

@@ -30,8 +30,10 @@ class image_locality {
     for (const symbol image : pod.spec().images) {
       std::size_t at = 0;
       while (at < d.images.size() && d.images[at].name < image) ++at;
-      if (at < d.images.size() && d.images[at].name == image) ++d.images[at].times;
-      else d.images.insert(d.images.begin() + static_cast<std::ptrdiff_t>(at), {image, 1});
+      if (at < d.images.size() && d.images[at].name == image)
+        ++d.images[at].times;
+      else
+        d.images.insert(d.images.begin() + static_cast<std::ptrdiff_t>(at), {image, 1});
     }
     return status::success();
   }
@@ -41,7 +43,8 @@ class image_locality {
     return d.images.size() < word ? images_on(d, node) : std::int64_t{node.id().row};
   }
 
-  void finish_score(const pod_view& pod, const data& d, const cluster_view& cluster, std::span<scored_group> groups) const {
+  void finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
+                    std::span<scored_group> groups) const {
     constexpr std::int64_t mib = 1024 * 1024;
     constexpr std::int64_t least = 23 * mib;
     const std::int64_t most = 1000 * mib * std::int64_t{pod.spec().image_containers};
@@ -81,8 +84,10 @@ class image_locality {
       std::size_t to = there.size();
       while (from < to) {
         const std::size_t middle = from + (to - from) / 2;
-        if (there[middle].name < d.images[i].name) from = middle + 1;
-        else to = middle;
+        if (there[middle].name < d.images[i].name)
+          from = middle + 1;
+        else
+          to = middle;
       }
       if (from == there.size()) return;
       if (there[from].name == d.images[i].name) visit(i);

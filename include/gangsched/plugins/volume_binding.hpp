@@ -19,8 +19,10 @@ class volume_binding {
     std::size_t low = 0, high = allowed.size();
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
-      if (allowed[middle] < node.name_symbol()) low = middle + 1;
-      else high = middle;
+      if (allowed[middle] < node.name_symbol())
+        low = middle + 1;
+      else
+        high = middle;
     }
     if (low < allowed.size() && allowed[low] == node.name_symbol()) return status::success();
     return status::unresolvable("node(s) didn't match PersistentVolume's node affinity");

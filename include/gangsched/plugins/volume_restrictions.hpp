@@ -17,7 +17,8 @@ class volume_restrictions {
   [[nodiscard]] status filter(const pod_info& pod, node_info node) const {
     const pod_disks& own = *pod.disks();
     bool conflict = false;
-    if (!own.disks.empty()) node.each_pod([&](const pod_info& other) { conflict = conflict || shares(own, other.disks()); });
+    if (!own.disks.empty())
+      node.each_pod([&](const pod_info& other) { conflict = conflict || shares(own, other.disks()); });
     if (conflict) return status::unschedulable("node(s) had no available disk");
     for (const symbol claim : own.exclusive_claims) {
       if (pod.claim_users(claim) == 0) continue;

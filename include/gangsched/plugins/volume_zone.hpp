@@ -16,7 +16,8 @@ class volume_zone_plugin {
   }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::labels> node) const {
     bool zoned = false;
-    for (const std::string_view label : {zone, region, beta_zone, beta_region}) zoned = zoned || node.label(label).has_value();
+    for (const std::string_view label : {zone, region, beta_zone, beta_region})
+      zoned = zoned || node.label(label).has_value();
     if (!zoned) return status::success();
     for (const zone_choice& choice : pod.spec().volumes.zones) {
       std::optional<symbol> value = node.label(choice.key);
@@ -25,7 +26,8 @@ class volume_zone_plugin {
         const std::optional<symbol> key = pod.find(present);
         value = key ? node.label(*key) : std::nullopt;
       }
-      if (!value || !is_among(*value, choice.values)) return status::unresolvable("node(s) had no available volume zone");
+      if (!value || !is_among(*value, choice.values))
+        return status::unresolvable("node(s) had no available volume zone");
     }
     return status::success();
   }
