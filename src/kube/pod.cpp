@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/reader.hpp"
 
@@ -180,6 +182,24 @@ void default_pod_requests(pod_spec& spec, const resource_list& limits) {
   spec.resources->insert(limits.begin(), limits.end());
 }
 
+/// Of its conditions the first DisruptionTarget says whether a preemption ends it (kube-framework 8.1).
+bool read_conditions(reader& read, const place& of, pod_manifest& out) {
+  bool found = false;
+  return read.items(of, [&](const place& item) {
+    std::string type, status, reason;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "type") return read.text(v, type);
+      if (key == "status") return read.text(v, status);
+      if (key == "reason") return read.text(v, reason);
+      return read.ignore(key, v, {"lastProbeTime", "lastTransitionTime", "message", "observedGeneration"});
+    });
+    if (fine && type == "DisruptionTarget" && !std::exchange(found, true)) {
+      out.spec.preempted = status == "True" && reason == "PreemptionByScheduler";
+    }
+    return fine;
+  });
+}
+
 bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "nominatedNodeName") return read.text(v, out.nominated_node);
@@ -190,9 +210,10 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
       over = phase == "Succeeded" || phase == "Failed";
       return true;
     }
+    if (key == "conditions") return read_conditions(read, v, out);
     return read.ignore(
         key, v,
-        {"allocatedResources", "conditions", "containerStatuses", "ephemeralContainerStatuses",
+        {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
          "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message", "observedGeneration",
          "podIP", "podIPs", "qosClass", "reason", "resize", "resourceClaimStatuses", "resources"});
   });

@@ -391,6 +391,23 @@ TEST_CASE("times are read to the nanosecond", "[kube][manifests]") {
       std::string::npos);
 }
 
+TEST_CASE("a pod that a preemption ends is known by its first DisruptionTarget condition", "[kube][manifests]") {
+  const auto preempted = [](const std::string& conditions) {
+    return fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {conditions: [" + conditions + "]}")
+        .pods[0]
+        .spec.preempted;
+  };
+  const std::string ready = "{type: Ready, status: 'True'}, ";
+  const std::string by_scheduler = "{type: DisruptionTarget, status: 'True', reason: PreemptionByScheduler}";
+  const std::string by_eviction = "{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI}";
+  CHECK(preempted(ready + by_scheduler));
+  CHECK_FALSE(preempted(""));
+  CHECK_FALSE(preempted(by_eviction + ", " + by_scheduler));
+  CHECK_FALSE(preempted("{type: DisruptionTarget, status: 'False', reason: PreemptionByScheduler}"));
+  CHECK(refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {conditions: [{type: 7}]}")
+            .find("status.conditions[0].type") != std::string::npos);
+}
+
 TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]") {
   const std::string good = R"({apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 9}
 ---
