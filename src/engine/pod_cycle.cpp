@@ -187,14 +187,16 @@ GANGSCHED_INLINE bool core::incomplete(row_t group) const noexcept {
 /// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
 GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
   if (options_.holds == hold_rule::timers_only || room_.empty() || !incomplete(own)) return false;
+  const holder_rank rank = rank_of(own);
   std::vector<std::pair<holder_rank, row_t>> later;
+  row_t asked = no_row;  // members of a group mostly wait side by side
   for (const waiting& one : room_) {
     const row_t group = state_->pods.group[one.pod.row];
-    if (!stands(one) || group == own || !incomplete(group)) continue;
+    if (group == asked || !stands(one)) continue;
+    asked = group;
+    if (group == own || !incomplete(group)) continue;
     const std::pair candidate{rank_of(group), group};
-    if (candidate.first > rank_of(own) && std::find(later.begin(), later.end(), candidate) == later.end()) {
-      later.push_back(candidate);
-    }
+    if (candidate.first > rank && std::find(later.begin(), later.end(), candidate) == later.end()) later.push_back(candidate);
   }
   std::sort(later.rbegin(), later.rend());
   const auto holders = [&](row_t group) {
@@ -215,7 +217,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
     return fits;
   };
   std::vector<row_t> giving;
-  for (const auto& [rank, group] : later) {
+  for (const auto& [its_rank, group] : later) {
     if (!giving.empty()) break;
     if (would_fit({&group, 1})) giving = {group};
   }
@@ -234,10 +236,13 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
 /// the room otherwise, because reservations wake nobody).
 GANGSCHED_INLINE void core::call_older_holders(row_t own) {
   if (options_.holds == hold_rule::timers_only || !incomplete(own)) return;
+  const holder_rank rank = rank_of(own);
   std::vector<row_t> called;
+  row_t asked = no_row;
   const auto is_called = [&](row_t group) {
-    if (group == own || !incomplete(group) || !(rank_of(group) < rank_of(own))) return false;
-    if (std::find(called.begin(), called.end(), group) != called.end()) return false;
+    if (group == asked || group == own || !incomplete(group)) return false;
+    asked = group;
+    if (!(rank_of(group) < rank) || std::find(called.begin(), called.end(), group) != called.end()) return false;
     called.push_back(group);
     return true;
   };

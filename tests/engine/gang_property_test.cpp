@@ -187,7 +187,7 @@ TEST_CASE("with timers only, two gangs hold half each until a timer ends", "[eng
   const auto after = [&](hold_rule rule, instant time) {
     options.holds = rule;
     gang_host host{{{1}, {1}}, {job, job}, options};
-    for (const std::size_t who : {0, 1}) {
+    for (const std::size_t who : {std::size_t{0}, std::size_t{1}}) {
       host.arrive(who);
       host.arrive(1 - who);
       host.cycle();

@@ -16,7 +16,6 @@ using namespace gangsched::testing;
 struct sheet {
   std::vector<std::string> reasons;  ///< by node
   std::vector<std::optional<std::int64_t>> affinity, spread;
-  friend bool operator==(const sheet&, const sheet&) = default;
 };
 
 sheet expected(cluster& c, pod_id pod, const affinity_reference::options& options) {
