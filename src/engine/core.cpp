@@ -181,7 +181,7 @@ GANGSCHED_INLINE void core::start_over() {
     const row_t pod = it->first.row;
     const bool holds = state_->pods.alive(pod) && state_->pods.rows.generation(pod) == it->first.generation &&
                        state_->pods.node[pod] != no_row;
-    if (!holds) give_back(pod, it->second);
+    if (!holds) count_uses(it->second, -1);
     it = holds ? std::next(it) : uses_.erase(it);
   }
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
@@ -229,13 +229,13 @@ GANGSCHED_INLINE void core::absorb() {
 }
 
 /// What the log says since the last absorb is the engine's doing: queue and counts know it already, others may be helped by it.
-GANGSCHED_INLINE void core::own() { own_to_ = state_->log.committed_end(); }
+GANGSCHED_INLINE void core::mark_own() { own_to_ = state_->log.committed_end(); }
 
 GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
   if (pod < waits_.size()) waits_[pod] = 0;
   if (uses_.empty()) return;
   for (auto it = uses_.lower_bound({pod, 0}); it != uses_.end() && it->first.row == pod && it->first.generation <= generation;) {
-    give_back(pod, it->second);
+    count_uses(it->second, -1);
     it = uses_.erase(it);
   }
 }
@@ -432,12 +432,12 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   broken_ = nullptr;
   absorb();
   expire_waits();
-  own();
+  mark_own();
   absorb();
   queue_.advance(now);
   while (const std::optional<entity> next = queue_.pop()) {
     const bool worked = run(*next);
-    own();
+    mark_own();
     if (!worked) continue;
     ++statistics_.cycles;
     return true;

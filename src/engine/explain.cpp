@@ -47,6 +47,22 @@ GANGSCHED_INLINE std::string summary_line(const explanation& why) {
 
 }  // namespace detail
 
+/// The first of the two passes: what the node says with the pods that are nominated to it.
+GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out) {
+  const nominated_pass pass{*this, *state_, pod, node};
+  if (!pass) return false;
+  if (!pass.said().ok()) {
+    out.code = pass.said().code;
+    out.reasons = {pass.said().reason};
+    return true;
+  }
+  std::uint8_t by = 0;
+  const status said = filter(pod, node, &by);
+  if (by == 0) return false;
+  const planned& hook = plan.filters[by - 1];
+  return detail::reject(*state_, hook, plan.context(*state_, hook, pod), node, said, out);
+}
+
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
   const class_plan& plan = plan_of(state_->class_of(pod));
@@ -115,8 +131,9 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   }
   std::vector<std::size_t> feasible;
   for (const std::size_t i : unnarrowed) {
-    bool rejected = false;
+    bool rejected = reject_with_nominated(plan, pod, rows[i], why.nodes[i]);
     for (const planned& hook : plan.filters) {
+      if (rejected) break;
       if (skipped(hook)) continue;
       const hook_context context = plan.context(*state_, hook, pod);
       const status one = hook.plugin->filter.shape == shape::keyed
@@ -126,6 +143,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     }
     if (!rejected) feasible.push_back(i);
   }
+  const auto own = std::find_if(feasible.begin(), feasible.end(), [&](std::size_t i) { return rows[i] == state_->pods.nominated[pod]; });
+  if (own != feasible.end()) feasible = {*own};  // the others are not asked
   for (const planned& hook : plan.scores) {
     const hook_context context = plan.context(*state_, hook, pod);
     std::vector<scored_group> groups;

@@ -172,15 +172,10 @@ GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::v
   }
   if (where.size() == 1) best = 0;
   if (best < where.size()) {
-    const std::uint64_t from = state_->log.end();
     transaction commitment{*state_};
     outcome = attempt(where[best]);
-    if (outcome.verdict.ok()) {
-      commitment.commit();
-      hush(from);
-    } else {
-      discard_members();
-    }
+    if (outcome.verdict.ok()) commitment.commit();
+    else discard_members();
   }
   return outcome;
 }
@@ -189,10 +184,14 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   const pod_table& pods = state_->pods;
   const std::vector<row_t> members = pending_members(group);
   if (members.empty()) return;
+  std::uint64_t from = state_->log.end();
   group_outcome outcome = place_group(group, members);
-  const auto failed = [&] { return !outcome.verdict.ok() && outcome.verdict.code != code::error; };
-  if (failed() && take_back_holdings(group, {group, true})) outcome = place_group(group, members);
+  if (!outcome.verdict.ok() && outcome.verdict.code != code::error && take_back_holdings(group, {group, true})) {
+    from = state_->log.end();  // others hear of what was taken back
+    outcome = place_group(group, members);
+  }
   if (!outcome.verdict.ok()) return reject_group(group, members, outcome);
+  hush(from);
   queue_.item({group, true}).failures = 0;
 
   const std::vector<member_place> placed = std::move(placed_);

@@ -81,7 +81,24 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
   return broken(plugin, rows.broken);
 }
 
+GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
+  return std::binary_search(withheld_.begin(), withheld_.end(), row);
+}
+
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
+  const row_t nominated = state_->pods.nominated[pod];
+  if (nominated == no_row || (within != nullptr && !std::binary_search(within->begin(), within->end(), nominated))) {
+    return pick_among(pod, within);
+  }
+  const std::uint64_t decision = statistics_->decisions;
+  const std::vector<row_t> only{nominated};
+  const picked there = pick_among(pod, &only);
+  if (there.node != no_row) return there;
+  statistics_->decisions = decision;  // both are one answer
+  return pick_among(pod, within);
+}
+
+GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within) {
   const class_id cls = state_->class_of(pod);
   const class_plan& plan = plan_of(cls);
   picked result;
@@ -122,10 +139,15 @@ GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within
     index.forget();  // it may be better next time
     return result;
   }
-  if (within == nullptr && !plan.opaque && index.bucketed() && options_.ties != tie_rule::kube_heap) {
-    return from_index(index, pod);
-  }
   const row_scores& rows = index.rows();
+  withhold(rows, pod, result);
+  if (result.said.code == code::error) return result;
+  if (within == nullptr && !plan.opaque && index.bucketed() && options_.ties != tie_rule::kube_heap) {
+    index.hide(withheld_);
+    result = from_index(index, pod, result);
+    index.show(withheld_);
+    return result;
+  }
   candidates_.clear();
   if (within != nullptr) {
     for (const row_t row : *within) {
@@ -144,11 +166,10 @@ GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within
   return scan(plan, rows, pod, result);
 }
 
-GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod) {
+GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {
   const class_plan& plan = index.plan();
   const row_scores& rows = index.rows();
   const std::span<const buckets> groups = index.groups();
-  picked result;
   for (const planned& hook : plan.local_filters) {
     if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
   }
@@ -185,7 +206,10 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod) 
   } else {
     result.node = break_tie(
         options_.seed, decision, count, state_->nodes.rows.count(),
-        [&](row_t row) { return rows.verdict[row] == passes && rows.score[row] == best_of_group_[rows.group[row]]; }, each);
+        [&](row_t row) {
+          return rows.verdict[row] == passes && rows.score[row] == best_of_group_[rows.group[row]] && !withheld(row);
+        },
+        each);
   }
   return result;
 }
@@ -270,7 +294,7 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   return true;
 }
 
-GANGSCHED_INLINE status picker::filter(row_t pod, row_t node) {
+GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) {
   const class_plan& plan = plan_of(state_->class_of(pod));
   if (!plan.rejected.ok()) return plan.rejected;
   if (plan.narrowed &&
@@ -289,7 +313,9 @@ GANGSCHED_INLINE status picker::filter(row_t pod, row_t node) {
     } else {
       said = kernel.one(hook.plugin->self.get(), context, node);
     }
-    if (!said.ok()) return said;
+    if (said.ok()) continue;
+    if (by != nullptr) *by = hook.mark;
+    return said;
   }
   return {};
 }

@@ -18,12 +18,7 @@ GANGSCHED_INLINE bool core::run(entity e) {
 }
 
 GANGSCHED_INLINE void core::run_pod(row_t pod) {
-  picked found;
-  if (const row_t nominated = state_->pods.nominated[pod]; nominated != no_row && state_->nodes.alive(nominated)) {
-    const std::vector<row_t> only{nominated};
-    found = picker_.pick(pod, &only);
-  }
-  if (found.node == no_row) found = picker_.pick(pod);
+  picked found = picker_.pick(pod);
   if (found.node != no_row) {
     place(pod, found);
     return;
@@ -34,12 +29,12 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
     if (found.node != no_row) return place(pod, found);
   }
   if (error || !make_room(pod)) reject_pod(pod, found);
-  // Every pod of the class would have been told the same, except by hooks that ask the pod itself.
+  // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
   const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
     return hook.plugin->filter.opaque;
   });
-  if (error || personal) pass_on(pod);
+  if (error || personal || found.kept) pass_on(pod);
   else calls_[pod] = {};
 }
 
@@ -92,24 +87,28 @@ GANGSCHED_INLINE void core::unreserve(row_t pod, row_t node) {
   }
 }
 
-GANGSCHED_INLINE void core::give_back(row_t, std::span<const column_use> uses) {
+/// What reserve hooks noted is given back, or (@p sign +1) taken again.
+GANGSCHED_INLINE void core::count_uses(std::span<const column_use> uses, std::int64_t sign) {
   for (const column_use& use : uses) {
     const row_t node = use.node.row;
     if (state_->nodes.alive(node) && state_->nodes.rows.generation(node) == use.node.generation) {
-      state_->add_own(use.column.index, node, -use.amount);
+      state_->add_own(use.column.index, node, sign * use.amount);
     }
   }
+}
+
+GANGSCHED_INLINE std::span<const column_use> core::uses_of(row_t pod) const {
+  if (uses_.empty()) return {};
+  const auto held = uses_.find({pod, state_->pods.rows.generation(pod)});
+  return held == uses_.end() ? std::span<const column_use>{} : held->second;
 }
 
 /// Takes back everything an assumed pod holds.
 GANGSCHED_INLINE void core::release(row_t pod) {
   unreserve(pod, state_->pods.node[pod]);
-  if (!uses_.empty()) {
-    const auto held = uses_.find({pod, state_->pods.rows.generation(pod)});
-    if (held != uses_.end()) {
-      give_back(pod, held->second);
-      uses_.erase(held);
-    }
+  if (const std::span<const column_use> held = uses_of(pod); !held.empty()) {
+    count_uses(held, -1);
+    uses_.erase({pod, state_->pods.rows.generation(pod)});
   }
   waits_[pod] = 0;
   state_->release(pod);
@@ -209,7 +208,10 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
   const auto would_fit = [&](std::span<const row_t> gangs) {
     transaction trial{*state_};
     for (const row_t group : gangs) {
-      for (const row_t held : holders(group)) state_->release(held);
+      for (const row_t held : holders(group)) {
+        count_uses(uses_of(held), -1);
+        state_->release(held);
+      }
     }
     if (!e.group) return picker_.pick(e.row).node != no_row;
     const bool fits = place_group(e.row, pending_members(e.row)).verdict.ok();

@@ -180,7 +180,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
     waits_[pod] = static_cast<std::uint32_t>(++kept);
   }
   room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
-  own();
+  mark_own();
   absorb();
 }
 
@@ -202,7 +202,7 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
   if (!notes_.empty()) note(pod, {});
   absorb();
   state_->bind(pod);
-  own();
+  mark_own();
   if (const entity e = entity_of(pod); e.group) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
@@ -234,7 +234,7 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
     }
   }
   requeue(pod, true);
-  own();
+  mark_own();
   sink_ = &decisions_;
   return failures_.back();
 }

@@ -20,6 +20,8 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   scratch_.run_filters(*state_, plan, rows);
   statistics_->rows_evaluated += rows.size();
   picked result;
+  withhold(scratch_, pod, result);
+  if (result.said.code == code::error) return result;
   candidates_.clear();
   for (const row_t row : rows) {
     if (scratch_.verdict[row] == passes) candidates_.push_back(row);
@@ -138,6 +140,7 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t d
 GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result) {
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
+  if (!withheld_.empty()) std::erase_if(candidates_, [&](row_t row) { return withheld(row); });
   opaque_filters(plan, pod, result);
   opaque_key_filters(plan, pod, result);
 

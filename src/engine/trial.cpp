@@ -16,7 +16,7 @@ class trial_of final : public trial {
   /// Twice if pods of its priority or a higher one are nominated to the node (kube-framework 1.3): with them there, then without.
   [[nodiscard]] status filter(pod_id pod, node_id node) override {
     if (const status said = begin(pod.row); !said.ok()) return said;
-    if (const status said = with_nominated(pod.row, node.row); !said.ok()) return said;
+    if (const status said = core_->picker_.filter_with_nominated(pod.row, node.row); !said.ok()) return said;
     return core_->picker_.filter(pod.row, node.row);
   }
   void remove(pod_id victim) override {
@@ -71,57 +71,18 @@ class trial_of final : public trial {
       };
       while (taken()) state.nodes.ports.remove(node, port);
     }
-    use_columns(pod, -1);
+    core_->count_uses(core_->uses_of(pod), -1);
     state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
   }
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *core_->state_;
     state.put_on_node(pod, node, how);
-    use_columns(pod, +1);
+    core_->count_uses(core_->uses_of(pod), +1);
     state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
   }
   [[nodiscard]] reads facets_of(row_t pod) const {
     return cluster_state::facets_of(core_->state_->classes[core_->state_->pods.cls[pod]]);
   }
-  /// What reserve hooks noted for the pod goes and comes with it.
-  void use_columns(row_t pod, std::int64_t sign) {
-    if (core_->uses_.empty()) return;
-    cluster_state& state = *core_->state_;
-    const auto held = core_->uses_.find({pod, state.pods.rows.generation(pod)});
-    if (held == core_->uses_.end()) return;
-    for (const column_use& use : held->second) {
-      const row_t node = use.node.row;
-      if (!state.nodes.alive(node) || state.nodes.rows.generation(node) != use.node.generation) continue;
-      state.add_own(use.column.index, node, sign * use.amount);
-    }
-  }
-  status with_nominated(row_t pod, row_t node) {
-    cluster_state& state = *core_->state_;
-    const auto counts = [&](row_t other) {
-      return other != pod && state.pods.node[other] == no_row &&
-             state.classes[state.pods.cls[other]].priority >= state.classes[state.pods.cls[pod]].priority;
-    };
-    row_t first = state.nodes.first_nominated[node];
-    while (first != no_row && !counts(first)) first = state.pods.next_nominated[first];
-    if (first == no_row) return {};
-    transaction pass{state};
-    std::vector<row_t> there;
-    status said;
-    for (row_t other = first; other != no_row; other = state.pods.next_nominated[other]) {
-      if (!counts(other)) continue;
-      if (!state.fits_in_words(node, state.classes[state.pods.cls[other]])) {
-        said = status::unschedulable("the nominated pods' requests would not fit into 64 bits");
-        break;
-      }
-      put_on(other, node, removal::real);
-      core_->picker_.follow(pod, other, node, true);
-      there.push_back(other);
-    }
-    if (said.ok()) said = core_->picker_.filter(pod, node);
-    for (const row_t other : there) core_->picker_.follow(pod, other, node, false);
-    return said;
-  }
-
   core* core_;
   std::uint16_t plugin_;
   row_t begun_ = no_row;

@@ -171,24 +171,25 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
     else beyond = true;
   }
   if (beyond) return any(touched);
-  return local && what.node && any(record.facets & plan.filter_facets) && picker_.passes_locally(cls, record.node());
+  return local && what.node && any(record.facets & plan.filter_facets) && picker_.passes_locally(cls, what.node->id().row);
 }
 
 GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position) {
+  if (parked_.empty() && parked_groups_.empty()) return;
   const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
-  if (std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
-  // Assumptions, nominations and pending pods help nobody.
+  // (Who was placed elsewhere gave up what was kept for it all the same.)
+  if (record.kind != change_kind::pod_nominated && std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
+  // Assumptions and pending pods help nobody.
   switch (record.kind) {
     case change_kind::pod_assumed:
-    case change_kind::pod_nominated:
     case change_kind::pod_gated:
     case change_kind::group_added:
     case change_kind::group_updated:
     case change_kind::group_removed: return;
     default: break;
   }
-  if (parked_.empty() && parked_groups_.empty()) return;
-  const row_t node = record.node();
+  // A nomination that goes gives back the room that was kept for it.
+  const row_t node = record.kind == change_kind::pod_nominated ? record.before : record.node();
   if (node == no_row && record.kind != change_kind::namespace_changed) return;
   event what{record.kind, record.facets, std::nullopt, std::nullopt};
   if (node != no_row && state_->nodes.alive(node)) what.node.emplace(*state_, node);

@@ -122,15 +122,18 @@ bool read_workload(reader& read, const place& of, std::vector<group_manifest>& o
   });
 }
 
+/// Names an object that lives in a namespace; without one it is the default one.
+static bool read_names(reader& read, const place& of, std::string& name, std::string& ns) {
+  object_meta meta;
+  if (!read_meta(read, of, meta)) return false;
+  name = std::move(meta.name);
+  ns = meta.ns.empty() ? "default" : std::move(meta.ns);
+  return true;
+}
+
 bool read_service(reader& read, const place& of, service_manifest& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") {
-      object_meta meta;
-      if (!read_meta(read, v, meta)) return false;
-      out.name = std::move(meta.name);
-      out.ns = meta.ns.empty() ? "default" : std::move(meta.ns);
-      return true;
-    }
+    if (key == "metadata") return read_names(read, v, out.name, out.ns);
     // Of a service nothing but the selector is read: its other fields are many, and none is about pods.
     if (key == "spec") {
       return read.fields(v, [&](std::string_view field, const place& w) {
@@ -155,13 +158,7 @@ bool read_count_or_percent(reader& read, const place& of, count_or_percent& out)
 
 bool read_budget(reader& read, const place& of, disruption_budget_manifest& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") {
-      object_meta meta;
-      if (!read_meta(read, v, meta)) return false;
-      out.name = std::move(meta.name);
-      out.ns = meta.ns.empty() ? "default" : std::move(meta.ns);
-      return true;
-    }
+    if (key == "metadata") return read_names(read, v, out.name, out.ns);
     if (key == "spec") {
       const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
         if (field == "selector") return read_label_selector(read, w, out.selector.emplace());

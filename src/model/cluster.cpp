@@ -80,6 +80,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.record.grow(row + 1);
   nodes.first_pod.grow(row + 1);
   nodes.first_nominated.grow(row + 1);
+  nodes.next_wanted.grow(row + 1), nodes.prev_wanted.grow(row + 1);
   nodes.arrival.grow(row + 1);
   nodes.ports.grow(row + 1);
   nodes.allocatable.grow(row + 1, state.kind_count());

@@ -197,6 +197,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (held != no_row) state.take_off_node(row);
   pods.record.set(row, detail::make_pod_record(state, spec));
   pods.cls_epoch.set(row, epoch);
+  const bool asks_other = cls != pods.cls[row];
   state.enter_class(cls);
   state.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
@@ -204,7 +205,12 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
-  if (!spec.node && held == no_row) state.nominate(row, spec.nominated_node ? spec.nominated_node.row : no_row);
+  if (!spec.node && held == no_row) {
+    const row_t hoped = pods.nominated[row];
+    const row_t hopes = spec.nominated_node ? spec.nominated_node.row : no_row;
+    state.nominate(row, hopes);
+    if (hopes != no_row && hopes == hoped && asks_other) state.tell_nominated(row, hopes, hopes);
+  }
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) state.assume(row, spec.node.row);
@@ -222,12 +228,12 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   const row_t node = pods.node[row];
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
+  state.nominate(row, no_row);
   state.set_pod_state(row, pod_state::none);
   const row_t group = pods.group[row];
   if (group != no_row) detail::leave_group(state, row);
   state.leave_class(pods.cls[row]);
   pods.cls.set(row, no_class);
-  state.nominate(row, no_row);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
   pods.record.set(row, nullptr);
   pods.rows.give_back(row);

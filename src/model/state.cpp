@@ -114,10 +114,14 @@ GANGSCHED_INLINE node_table::node_table(undo_log& undo)
       used(undo),
       first_pod(undo, no_row),
       first_nominated(undo, no_row),
+      next_wanted(undo, no_row),
+      prev_wanted(undo, no_row),
+      first_wanted(undo, no_row),
       arrival(undo),
       ports(undo),
       by_name(undo),
       total(undo) {
+  first_wanted.grow(1);
   total.grow(1);
 }
 
@@ -293,7 +297,29 @@ GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
   const row_t before = pods.nominated[pod];
   if (before == node) return;
   point_at(pod, node);
-  changed({.kind = change_kind::pod_nominated, .row = pod, .before = before, .after = node});
+  tell_nominated(pod, before, node);
+}
+
+GANGSCHED_INLINE void cluster_state::tell_nominated(row_t pod, row_t before, row_t after) {
+  constexpr reads all = reads::usage | reads::pods | reads::ports;
+  changed({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
+}
+
+/// A node enters or leaves the list of those that pods are nominated to.
+GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
+  const row_t first = first_wanted[0];
+  const row_t next = wanted ? first : next_wanted[node];
+  const row_t prev = wanted ? no_row : prev_wanted[node];
+  if (wanted) {
+    next_wanted.set(node, next);
+    prev_wanted.set(node, no_row);
+    first_wanted.set(0, node);
+  } else if (prev == no_row) {
+    first_wanted.set(0, next);
+  } else {
+    next_wanted.set(prev, next);
+  }
+  if (next != no_row) prev_wanted.set(next, wanted ? node : prev);
 }
 
 GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
@@ -306,13 +332,16 @@ GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
       pods.next_nominated.set(prev, next);
     else
       nodes.first_nominated.set(before, next);
+    if (nodes.first_nominated[before] == no_row) nodes.want(before, false);
   }
   const row_t first = node == no_row ? no_row : nodes.first_nominated[node];
   pods.nominated.set(pod, node);
   pods.next_nominated.set(pod, first);
   pods.prev_nominated.set(pod, no_row);
   if (first != no_row) pods.prev_nominated.set(first, pod);
-  if (node != no_row) nodes.first_nominated.set(node, pod);
+  if (node == no_row) return;
+  if (first == no_row) nodes.want(node, true);
+  nodes.first_nominated.set(node, pod);
 }
 
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
@@ -320,12 +349,13 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   nodes.rows.digest_into(out);
   const row_t node_rows = nodes.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.first_nominated, &nodes.arrival,
-           &nodes.ports, &nodes.by_name}) {
+           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.first_nominated,
+           &nodes.next_wanted, &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
     one->digest_into(out, node_rows);
   }
   for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
   nodes.total.digest_into(out, 1);
+  nodes.first_wanted.digest_into(out, 1);
   images.digest_into(out);
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();

@@ -60,7 +60,7 @@ struct scenario {
 /// What a random scenario is made of.
 struct mix {
   std::size_t nodes = 6, pods = 14, groups = 2, rounds = 5;
-  bool permit_gangs = true, group_cycles = true, nominations = false;
+  bool permit_gangs = true, group_cycles = true, nominations = true;
 };
 
 [[nodiscard]] scenario make_scenario(std::uint64_t seed, unsigned profile, const mix& of);

@@ -399,6 +399,20 @@ TEST_CASE("what was assumed before a restart may be confirmed or failed", "[engi
   CHECK(again.schedule_cycle(1s).decisions().size() == 1);
 }
 
+TEST_CASE("what a gang takes back and does not need itself wakes others", "[engine][permit]") {
+  world w{room_profile()};
+  w.add(a_node{"n"}.cpu(8));
+  const group_id older = w.add(a_gang{"older", 2});
+  w.add(a_pod{"o1"}.cpu(3).in(older));
+  const group_id younger = w.add(a_gang{"younger", 2}.permit());
+  w.add(a_pod{"y1"}.cpu(7).in(younger));
+  w.add(a_pod{"y2"}.cpu(7).in(younger));
+  w.add(a_pod{"small"}.cpu(2));
+  CHECK(w.run() == words{"wait y1 n", "reject y2", "reject small"});
+  w.add(a_pod{"o2"}.cpu(3).in(older));
+  CHECK(w.run() == words{"revoke y1 n", "bind o1 n", "bind o2 n", "bind small n"});
+}
+
 TEST_CASE("an older incomplete gang takes back what a younger one holds, unless timers decide", "[engine][permit]") {
   const hold_rule rule = GENERATE(hold_rule::older_first, hold_rule::timers_only);
   host w{{.ties = tie_rule::lowest_row, .holds = rule}};

@@ -57,6 +57,23 @@ TEST_CASE("the least important pods go, and no more than needed", "[engine][pree
   CHECK(w.asks(2) == words{"nominate p n", "evict c2 n", "evict c1 n"});
 }
 
+TEST_CASE("the room that victims leave is kept for whom they left for, from all but more important pods", "[engine][preemption]") {
+  crowd w;
+  w.add(a_node{"n"}.cpu(4));
+  w.runs("low", "n", 4);
+  CHECK(w.asks(3) == words{"nominate p n", "evict low n"});
+  w.must(w.cluster.remove_pod(w.pod("low")));
+  w.add(a_pod{"same"}.cpu(2).priority(10));
+  w.add(a_pod{"little"}.cpu(1).priority(10));
+  w.add(a_pod{"high"}.cpu(1).priority(11));
+  w.must(w.cluster.update_pod(w.pod("p"), a_pod{"p"}.cpu(3).priority(10).nominated(w.node("n")).gate("wait")));
+  CHECK(w.run() == words{"bind high n", "reject same", "reject little"});
+  const explanation why = *w.scheduler.explain(w.pod("same"));
+  CHECK(why.summary == "0/1 nodes are available: 1 Insufficient cpu.");
+  w.must(w.cluster.nominate(w.pod("p"), {}));
+  CHECK(w.run() == words{"bind same n", "bind little n"});
+}
+
 TEST_CASE("of equal priority the younger goes; one without a start time is the youngest", "[engine][preemption]") {
   crowd w;
   w.add(a_node{"n"}.cpu(3));

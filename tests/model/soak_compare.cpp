@@ -105,6 +105,13 @@ void soak::compare_node(const mini_node& node) {
   }
   for (const auto& [key, pod] : model_.pods) nominated -= pod.nominated == name ? 1 : 0;
   check(nominated == 0, "number of pods nominated to " + name);
+  bool wanted = false;
+  row_t last = no_row;
+  for (row_t other = state.nodes.first_wanted[0]; other != no_row; last = other, other = state.nodes.next_wanted[other]) {
+    check(state.nodes.prev_wanted[other] == last, "links of the list of nominated nodes");
+    wanted = wanted || other == row;
+  }
+  check(wanted == (state.nodes.first_nominated[row] != no_row), "being in the list of nominated nodes of " + name);
   for (std::size_t i = 0; i < node.own.size(); ++i) {
     check((*state.plugin_columns[i])[row] == node.own[i], "plugin column of " + name);
   }

@@ -419,10 +419,12 @@ std::optional<std::string> referee::permit(instant now, const std::vector<verdic
 std::optional<std::string> referee::fail(pod_id id, const std::vector<verdict>& said) {
   look_around(now_);
   std::vector<verdict> wanted;
+  bool returns = false;  // some member of what was given back waits again
   const auto give_back = [&](pod_id pod) {
     std::erase_if(room_, [&](const waiter& w) { return w.pod == pod; });
     world_.release(pod);
     const entity who = entity_of(world_.pods.at(pod));
+    returns = returns || !world_.pods.at(pod).terminating;
     if (!who.group && !world_.pods.at(pod).terminating) come_back(who, now_, true);
   };
   const group* group = world_.group_of(world_.pods.at(id));
@@ -437,7 +439,6 @@ std::optional<std::string> referee::fail(pod_id id, const std::vector<verdict>& 
       }
     }
   }
-  const bool returns = !world_.pods.at(id).terminating;
   if (const entity who = entity_of(world_.pods.at(id)); who.group && returns) come_back(who, now_, true);
   return compare("fail of " + name(id), wanted, said);
 }

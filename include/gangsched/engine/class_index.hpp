@@ -19,6 +19,14 @@ class GANGSCHED_API class_index {
   /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to rebuild.
   void sync();
 
+  /// Takes feasible rows out of their buckets for one pick, and puts them back. O(rows).
+  void hide(std::span<const row_t> rows) {
+    for (const row_t row : rows) unlink(row);
+  }
+  void show(std::span<const row_t> rows) {
+    for (const row_t row : rows) link(row);
+  }
+
   [[nodiscard]] const row_scores& rows() const noexcept { return rows_; }
   [[nodiscard]] row_t row_count() const noexcept { return row_count_; }
   /// Rows per verdict: how many each local filter rejects.

@@ -101,7 +101,7 @@ class GANGSCHED_API core {
 
   // core.cpp: what the host did since the last call
   void absorb();
-  void own();
+  void mark_own();
   void absorb(const change& record, std::uint64_t position);
   void start_over();
   void enqueue(row_t pod, bool fresh);
@@ -148,7 +148,8 @@ class GANGSCHED_API core {
   void call_older_holders(row_t group);
   bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
   void unreserve(row_t pod, row_t node);
-  void give_back(row_t pod, std::span<const column_use> uses);
+  void count_uses(std::span<const column_use> uses, std::int64_t sign);
+  [[nodiscard]] std::span<const column_use> uses_of(row_t pod) const;
   void release(row_t pod);
   [[nodiscard]] holder_rank rank_of(row_t group) const;
 

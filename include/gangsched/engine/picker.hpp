@@ -6,6 +6,7 @@
 
 #include "gangsched/engine/class_index.hpp"
 #include "gangsched/engine/explanation.hpp"
+#include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/options.hpp"
 
 namespace gangsched::engine {
@@ -16,6 +17,7 @@ struct picked {
   std::int64_t score = 0;
   std::uint64_t rejectors = 0;  ///< bit mark−1 of every filter that rejected some node
   status said;                  ///< error, or the pre-filter's word
+  bool kept = false;            ///< some node is kept for pods nominated there: others of the class may be among those
 };
 
 /// The pod cycle's question: which node? Answers from the class index, or, where something must be asked about every candidate
@@ -25,10 +27,14 @@ class GANGSCHED_API picker {
  public:
   picker(cluster_state& state, const kernel_table& table, const scheduler_options& options, engine_statistics& statistics);
 
-  /// The best node for @p pod, among @p within (ascending rows) if given. O(groups) from the index, O(candidates · hooks) scanning.
+  /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
+  /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
+  /// and O(hooks) for each node that it could have, were it not for pods nominated there.
   picked pick(row_t pod, const std::vector<row_t>* within = nullptr);
-  /// All filters on one node, in profile order.
-  status filter(row_t pod, row_t node);
+  /// All filters on one node, in profile order; @p by: the mark of the one that rejects.
+  status filter(row_t pod, row_t node, std::uint8_t* by = nullptr);
+  /// The same with the pods that are nominated to it; success if none are that matter.
+  status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The plan of a class, made on first sight.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
   /// Whether the local filters of a class pass on a node as it is now.
@@ -49,9 +55,14 @@ class GANGSCHED_API picker {
   };
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   class_index& index_of(class_id cls);
-  picked from_index(const class_index& index, row_t pod);
+  picked pick_among(row_t pod, const std::vector<row_t>* within);
+  picked from_index(const class_index& index, row_t pod, picked result);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result);
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within);
+  /// Which of the rows that pass do not with the pods nominated there: `withheld_`.
+  void withhold(const row_scores& rows, row_t pod, picked& result);
+  [[nodiscard]] bool withheld(row_t row) const noexcept;
+  bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   void opaque_filters(const class_plan& plan, row_t pod, picked& result);
   void opaque_key_filters(const class_plan& plan, row_t pod, picked& result);
@@ -75,6 +86,7 @@ class GANGSCHED_API picker {
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 
   // Buffers of one pick.
+  std::vector<row_t> withheld_;             // ascending
   std::vector<row_t> candidates_;
   std::vector<std::uint32_t> population_;   // by group
   std::vector<std::uint8_t> populated_;     // by group: some candidate is in it
@@ -95,6 +107,7 @@ class GANGSCHED_API picker {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/explain.cpp"
+#include "gangsched/src/engine/nominated_pass.cpp"
 #include "gangsched/src/engine/picker.cpp"
 #include "gangsched/src/engine/scan.cpp"
 #endif

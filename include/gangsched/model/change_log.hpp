@@ -41,7 +41,7 @@ enum class change_kind : std::uint8_t {
   pod_removed,       ///< row = pod, before = node row if it was on one, after = group row if it was in one
   pod_terminating,   ///< row = pod, after = its node row
   pod_gated,         ///< row = pod: its scheduling gates changed
-  pod_nominated,     ///< row = pod, before/after = node rows
+  pod_nominated,     ///< row = pod, before/after = node rows (the same if only what it asks for changed); facets = what is kept for it
   pod_assumed,       ///< row = pod, after = node row
   pod_bound,         ///< row = pod, after = node row: an assumed pod was confirmed
   pod_released,      ///< row = pod, before = node row: it is pending again

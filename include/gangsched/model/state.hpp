@@ -58,12 +58,15 @@ struct node_table {
   matrix_column used;
   column<row_t> first_pod;
   column<row_t> first_nominated;  ///< of the pods that are nominated to it
+  column<row_t> next_wanted, prev_wanted;  ///< among the nodes that pods are nominated to
+  column<row_t> first_wanted;              ///< row 0: the first of them
   column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
   name_index by_name;
   column<std::uint32_t> total;  ///< row 0: nodes there are
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
+  void want(row_t node, bool wanted);
 };
 
 /// Where a pod is in its life. Terminating is a flag beside it.
@@ -239,6 +242,8 @@ struct GANGSCHED_API cluster_state {
   void bind(row_t pod);
   void release(row_t pod);
   void nominate(row_t pod, row_t node);
+  /// Writes down that what was kept on @p before for the pod, and is now on @p after, changed.
+  void tell_nominated(row_t pod, row_t before, row_t after);
   /// Moves the pod to the list of @p node without a word in the log.
   void point_at(row_t pod, row_t node);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/status.hpp"
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::engine {
+
+class picker;
+
+/// The other pods that are nominated to a node and matter to a pod, put there for as long as this lives: those of its priority or a
+/// higher one. Filters are asked with them and without them, and both must pass (kube-framework 1.3): the room that victims leave is
+/// kept for whom they left for, and nobody counts on a pod that may never come.
+class GANGSCHED_API nominated_pass {
+ public:
+  /// O(pods nominated to the node); cycle-level plugins are told.
+  nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node);
+  nominated_pass(const nominated_pass&) = delete;
+  nominated_pass& operator=(const nominated_pass&) = delete;
+  ~nominated_pass();
+
+  /// Whether there are any: without them one pass is enough.
+  [[nodiscard]] explicit operator bool() const noexcept { return pass_.has_value(); }
+  /// An error if they would not even fit into 64 bits.
+  [[nodiscard]] const status& said() const noexcept { return said_; }
+
+ private:
+  picker* asks_;
+  row_t pod_, node_;
+  status said_;
+  std::optional<transaction> pass_;
+  std::vector<row_t> there_;
+};
+
+}  // namespace gangsched::engine

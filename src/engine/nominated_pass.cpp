@@ -1,0 +1,56 @@
+#include "gangsched/engine/nominated_pass.hpp"
+
+#include "gangsched/engine/picker.hpp"
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node)
+    : asks_(&asks), pod_(pod), node_(node) {
+  const auto counts = [&](row_t other) {
+    return other != pod && state.pods.node[other] == no_row &&
+           state.classes[state.pods.cls[other]].priority >= state.classes[state.pods.cls[pod]].priority;
+  };
+  for (row_t other = state.nodes.first_nominated[node]; other != no_row; other = state.pods.next_nominated[other]) {
+    if (!counts(other)) continue;
+    if (!pass_) pass_.emplace(state);
+    if (!state.fits_in_words(node, state.classes[state.pods.cls[other]])) {
+      said_ = status::unschedulable("the nominated pods' requests would not fit into 64 bits");
+      return;
+    }
+    state.put_on_node(other, node);
+    state.changed({.kind = change_kind::pod_added,
+                   .facets = cluster_state::facets_of(state.classes[state.pods.cls[other]]),
+                   .row = other,
+                   .after = node});
+    asks.follow(pod, other, node, true);
+    there_.push_back(other);
+  }
+}
+
+GANGSCHED_INLINE nominated_pass::~nominated_pass() {
+  for (const row_t other : there_) asks_->follow(pod_, other, node_, false);
+}
+
+GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std::uint8_t* by) {
+  const nominated_pass pass{*this, *state_, pod, node};
+  if (!pass || !pass.said().ok()) return pass.said();
+  return filter(pod, node, by);
+}
+
+GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, picked& result) {
+  withheld_.clear();
+  const node_table& nodes = state_->nodes;
+  for (row_t row = nodes.first_wanted[0]; row != no_row; row = nodes.next_wanted[row]) {
+    if (row >= rows.verdict.size() || rows.verdict[row] != passes) continue;
+    std::uint8_t by = 0;
+    const status said = filter_with_nominated(pod, row, &by);
+    if (said.ok()) continue;
+    withheld_.push_back(row);
+    result.kept = true;
+    if (by != 0) result.rejectors |= rejector(by);
+    if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
+  }
+  std::sort(withheld_.begin(), withheld_.end());
+}
+
+}  // namespace gangsched::engine
