@@ -68,7 +68,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   const class_plan& plan = plan_of(state_->class_of(pod));
   status said = plan.rejected;
   std::string by = plan.rejected_by;
-  if (said.ok() && !plan.cycle_hooks.empty()) said = begin_cycle(plan, pod, &by);
+  if (said.ok()) said = begin_cycle(plan, pod, &by);
+  skip_idle(plan, pod);
   std::vector<row_t> rows;
   for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
     if (!state_->nodes.alive(row)) continue;

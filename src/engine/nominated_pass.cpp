@@ -40,6 +40,8 @@ GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std
 GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, picked& result) {
   withheld_.clear();
   const node_table& nodes = state_->nodes;
+  if (nodes.first_wanted[0] == no_row) return;
+  skip_idle(plan_of(state_->pods.cls[pod]), pod);
   for (row_t row = nodes.first_wanted[0]; row != no_row; row = nodes.next_wanted[row]) {
     if (row >= rows.verdict.size() || rows.verdict[row] != passes) continue;
     std::uint8_t by = 0;

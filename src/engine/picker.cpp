@@ -53,6 +53,13 @@ GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod, s
   return {};
 }
 
+GANGSCHED_INLINE void picker::skip_idle(const class_plan& plan, row_t pod) {
+  for (const planned& hook : plan.filters) {
+    const filter_kernel& kernel = hook.plugin->filter;
+    if (kernel.idle != nullptr && kernel.idle(hook.plugin->self.get(), plan.context(*state_, hook, pod))) skipped_.push_back(hook.plugin);
+  }
+}
+
 /// The text of an error that a hook caused: whose, and where. Lives until the next one.
 GANGSCHED_INLINE status picker::broken(const plugin_entry& plugin, const char* what, row_t node) {
   broken_ = "plugin " + plugin.name;
@@ -116,12 +123,10 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     result.said = plan.rejected;
     return result;
   }
-  if (!plan.cycle_hooks.empty()) {
-    if (const status said = begin_cycle(plan, pod); !said.ok()) {
-      ++statistics_->decisions;
-      result.said = said;
-      return result;
-    }
+  if (const status said = begin_cycle(plan, pod); !said.ok()) {
+    ++statistics_->decisions;
+    result.said = said;
+    return result;
   }
   if (plan.narrowed) return narrowed(plan, pod, within);
   class_index& index = index_of(cls);

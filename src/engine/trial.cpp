@@ -54,7 +54,9 @@ class trial_of final : public trial {
   status begin(row_t pod) {
     if (pod != begun_ || !said_.ok()) {
       begun_ = pod;
-      said_ = core_->picker_.begin_cycle(core_->picker_.plan_of(core_->state_->class_of(pod)), pod);
+      const class_plan& plan = core_->picker_.plan_of(core_->state_->class_of(pod));
+      said_ = core_->picker_.begin_cycle(plan, pod);
+      core_->picker_.skip_idle(plan, pod);
     }
     return said_;
   }

@@ -42,6 +42,8 @@ class GANGSCHED_API picker {
   /// What of the cached differs from what the hooks say now, if anything does.
   std::optional<std::string> difference();
   explanation explain(row_t pod);
+  /// Filters that are idle now are not asked again until the next cycle begins, whatever a trial changes.
+  void skip_idle(const class_plan& plan, row_t pod);
   /// For trials: tells cycle-level plugins what was done to a pod.
   void follow(row_t pod, row_t other, row_t node, bool added);
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick; @p by: whose rejection it is.

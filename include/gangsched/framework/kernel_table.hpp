@@ -38,6 +38,7 @@ struct filter_kernel {
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
+  bool (*idle)(const void* self, const hook_context&) = nullptr;
 };
 
 struct score_kernel {

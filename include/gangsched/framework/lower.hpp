@@ -110,7 +110,10 @@ struct lowering {
     return {};
   }
 
+  static bool filter_idle(const void* self, const hook_context& c) { return call(of(self), &P::filter_idle, c, no_row); }
+
   static void lower_filter(filter_kernel& k) {
+    if constexpr (names_filter_idle<P>) k.idle = filter_idle;
     if constexpr (filter_ok<P>()) {
       using hook = node_hook<P, decltype(&P::filter), status>;
       k.shape = hook::opaque ? shape::opaque : shape::local;

@@ -79,6 +79,7 @@ GANGSCHED_PROBE(filter)
 GANGSCHED_PROBE(filter_key)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
+GANGSCHED_PROBE(filter_idle)
 GANGSCHED_PROBE(post_filter)
 GANGSCHED_PROBE(pre_score)
 GANGSCHED_PROBE(score)
@@ -221,6 +222,7 @@ concept pre_filter_plugin = lists<P, point::pre_filter> && detail::pre_filter_ok
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
 /// const` judges each group at every pick. success, unschedulable, unresolvable or error. One reason per status; a filter with more implements
 /// `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
+/// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 

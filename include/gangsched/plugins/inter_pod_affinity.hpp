@@ -42,6 +42,9 @@ class inter_pod_affinity {
 
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
+  /// Upstream skips a pod without required terms while nobody's anti-affinity is against it, also for the rest of a cycle in which
+  /// nominated pods are thought there.
+  [[nodiscard]] GANGSCHED_API bool filter_idle(const pod_view& pod, const data& d, const cluster_view& cluster) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
 
