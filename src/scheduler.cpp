@@ -40,10 +40,23 @@ GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod
   return std::nullopt;
 }
 
+/// (An initialiser list would copy it.)
+GANGSCHED_INLINE std::vector<kernel_table> just(kernel_table one) {
+  std::vector<kernel_table> all;
+  all.push_back(std::move(one));
+  return all;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
-    : core_(std::make_unique<engine::core>(on, std::move(profile), options)) {}
+    : core_(std::make_unique<engine::core>(on, detail::just(std::move(profile)), options)) {}
+GANGSCHED_INLINE scheduler::scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
+    : core_(std::make_unique<engine::core>(on, std::move(profiles), options)) {}
+GANGSCHED_INLINE result<void> scheduler::check(std::span<const kernel_table> profiles) {
+  if (auto wrong = engine::profile_set::difference(profiles)) return std::move(*wrong);
+  return {};
+}
 GANGSCHED_INLINE scheduler::scheduler(scheduler&&) noexcept = default;
 GANGSCHED_INLINE scheduler& scheduler::operator=(scheduler&&) noexcept = default;
 GANGSCHED_INLINE scheduler::~scheduler() = default;

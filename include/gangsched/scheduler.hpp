@@ -60,6 +60,11 @@ class GANGSCHED_API scheduler {
  public:
   /// Every pod of the cluster that is pending enters the queue; what is assumed already counts as decided and may be confirmed or failed.
   scheduler(cluster& on, kernel_table profile, const scheduler_options& options = {});
+  /// Several profiles with one queue: a pod goes by the one that has its `scheduler_name`. Pods that name none of them are left to
+  /// others; what they use counts. @pre check(profiles)
+  scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
+  /// Errors: malformed (none, not exactly one queue sort each, different queue sorts), duplicate (a scheduler name).
+  [[nodiscard]] static result<void> check(std::span<const kernel_table> profiles);
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;
   ~scheduler();

@@ -114,6 +114,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
 GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state, class_id cls) {
   auto plan = std::make_unique<class_plan>();
   plan->cls = cls;
+  plan->table = &table;
   plan->generation = state.classes.generation(cls);
   plan->epoch = state.topologies.plan_epoch();
   for (const plugin_entry& plugin : table.plugins) {

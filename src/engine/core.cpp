@@ -6,18 +6,35 @@
 
 namespace gangsched::engine {
 
-GANGSCHED_INLINE core::core(cluster& on, kernel_table profile, const scheduler_options& options)
+GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
     : state_(&on.state()),
-      table_(std::move(profile)),
+      profiles_(std::move(profiles), *state_),
       options_(options),
-      picker_(*state_, table_, options_, statistics_),
-      queue_(*state_, table_.plugins[table_.at(point::queue_sort).front()], options_) {
-  GANGSCHED_ASSERT(table_.at(point::queue_sort).size() == 1);
+      picker_(*state_, profiles_, options_, statistics_),
+      queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_) {
+  GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   column_maker columns{*state_};
-  for (const plugin_entry& plugin : table_.plugins) {
-    if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
+  for (const kernel_table& table : profiles_.all()) {
+    for (const plugin_entry& plugin : table.plugins) {
+      if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
+    }
   }
   start_over();
+}
+
+GANGSCHED_INLINE bool core::ours(row_t pod) const noexcept {
+  return profiles_.find(state_->classes[state_->pods.cls[pod]]) != nullptr;
+}
+
+GANGSCHED_INLINE const kernel_table& core::table_of(row_t pod) const noexcept {
+  const kernel_table* found = profiles_.find(state_->classes[state_->pods.cls[pod]]);
+  return found != nullptr ? *found : profiles_.front();
+}
+
+/// The members of a group have one scheduler.
+GANGSCHED_INLINE const kernel_table& core::table_of_group(row_t group) const noexcept {
+  const row_t first = state_->groups.first[group];
+  return first == no_row ? profiles_.front() : table_of(first);
 }
 
 GANGSCHED_INLINE bool core::cycles_as_group(row_t group) const noexcept {
@@ -33,8 +50,7 @@ GANGSCHED_INLINE entity core::entity_of(row_t pod) const noexcept {
 
 GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
   static_cast<void>(state_->class_of(pod));
-  for (const std::uint16_t index : table_.at(point::pre_enqueue)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
     if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
   }
   return false;
@@ -46,7 +62,7 @@ GANGSCHED_INLINE bool core::group_rejected(row_t group) {
   if (gate_witness_.size() <= group) gate_witness_.resize(group + 1, no_row);
   const auto waits_for_gate = [&](row_t pod) {
     return state_->pods.alive(pod) && state_->pods.group[pod] == group && state_->pods.state[pod] == pod_state::pending &&
-           !state_->pods.terminating[pod];
+           !state_->pods.terminating[pod] && ours(pod);
   };
   const row_t witness = gate_witness_[group];
   if (witness != no_row && waits_for_gate(witness) && pod_rejected(witness)) return true;
@@ -89,7 +105,7 @@ GANGSCHED_INLINE void core::gate_or_activate(entity e) {
 
 /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
 GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
-  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
+  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) return;
   const entity e = entity_of(pod);
   queue_item& item = queue_.item(e);
   if (!e.group && fresh) {
@@ -148,7 +164,7 @@ GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
 /// A member waits for a node from here on in the log, whatever became of it later.
 GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
   count_out(pod);
-  if (group == no_row) return;
+  if (group == no_row || !ours(pod)) return;
   if (members_waiting_.size() <= group) members_waiting_.resize(group + 1);
   ++members_waiting_[group];
   waits_in_[pod] = group;
@@ -253,6 +269,8 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_updated:
     case change_kind::pod_gated:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) {
+        if (!ours(row)) leave(row);  // it was, perhaps
+        if (!pods.terminating[row] && ours(row) != (waits_in_[row] != no_row)) count_waiting(row, pods.group[row]);
         const queue_item* item = queue_.find({row, false});
         const entity e = entity_of(row);
         if (!e.group && item != nullptr && item->where == place::active) queue_.take_out(e);  // its order may have changed
@@ -368,8 +386,14 @@ GANGSCHED_INLINE queue_counts core::counts(bool catch_up) {
 }
 
 GANGSCHED_INLINE explanation core::explain(row_t pod) {
-  for (const std::uint16_t index : table_.at(point::pre_enqueue)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  if (!ours(pod)) {
+    explanation why;
+    why.code = code::unschedulable;
+    why.summary = "no profile has the scheduler name \"";
+    (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
+    return why;
+  }
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
     if (state_->pods.state[pod] != pod_state::pending) break;
     static_cast<void>(state_->class_of(pod));
     const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});

@@ -10,8 +10,7 @@ namespace gangsched::engine {
 GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progress) const {
   // Without a plugin that says otherwise one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
-  for (const std::uint16_t index : table_.at(point::placement_feasible)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of_group(group).hooks(point::placement_feasible)) {
     said = plugin.placement_feasible(plugin.self.get(), group_view{*state_, group}, progress);
     if (!said.ok()) return said;
   }
@@ -21,8 +20,7 @@ GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progre
 GANGSCHED_INLINE std::vector<placement> core::placements(row_t group, status& said) const {
   std::vector<placement> all;
   all.push_back({{}, {}, true});
-  for (const std::uint16_t index : table_.at(point::generate_placements)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of_group(group).hooks(point::generate_placements)) {
     std::vector<placement> next;
     said = plugin.generate_placements(plugin.self.get(), group_view{*state_, group}, cluster_view{*state_}, [&](placement made) {
       std::sort(made.nodes.begin(), made.nodes.end());
@@ -90,9 +88,7 @@ GANGSCHED_INLINE core::group_outcome core::try_members(row_t group, const std::v
 
 /// Before the trial is rolled back: what reserve hooks did outside the cluster is undone in reverse.
 GANGSCHED_INLINE void core::discard_members() {
-  if (!table_.at(point::reserve).empty()) {
-    for (auto one = placed_.rbegin(); one != placed_.rend(); ++one) unreserve(one->pod, one->node);
-  }
+  for (auto one = placed_.rbegin(); one != placed_.rend(); ++one) unreserve(one->pod, one->node);
   placed_.clear();
 }
 
@@ -102,7 +98,7 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
   std::vector<row_t> members;
   bool sorted = true;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-    if (pods.state[pod] != pod_state::pending || pods.terminating[pod]) continue;
+    if (pods.state[pod] != pod_state::pending || pods.terminating[pod] || !ours(pod)) continue;
     const auto priority = [&](row_t row) { return state_->classes[state_->class_of(row)].priority; };
     sorted = sorted && (members.empty() || priority(members.back()) >= priority(pod));
     members.push_back(pod);
@@ -119,8 +115,7 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
 GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::vector<row_t>& members) {
   const pod_table& pods = state_->pods;
   group_outcome outcome;
-  for (const std::uint16_t index : table_.at(point::group_pre_filter)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of_group(group).hooks(point::group_pre_filter)) {
     outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
     if (!outcome.verdict.ok()) return outcome;
   }
@@ -129,7 +124,7 @@ GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::v
 
   // Each placement is tried and discarded, except that the only one need not be. Picks are numbered from the same start, so that the
   // best one comes out again exactly.
-  const std::uint64_t first_decision = statistics_.decisions;
+  const picker::position first = picker_.where();
   std::size_t best = where.size();
   std::int64_t best_score = -1;
   const auto rows_of = [&](const placement& p) {
@@ -138,7 +133,7 @@ GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::v
     return rows;
   };
   const auto attempt = [&](const placement& p) {
-    statistics_.decisions = first_decision;
+    picker_.go_back(first);
     if (p.all) return try_members(group, members, nullptr);
     const std::vector<row_t> rows = rows_of(p);
     return try_members(group, members, &rows);
@@ -153,8 +148,7 @@ GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::v
         assigned.push_back({{one.pod, pods.rows.generation(one.pod)}, {one.node, state_->nodes.rows.generation(one.node)}});
       }
       std::int64_t score = 0;
-      for (const std::uint16_t index : table_.at(point::score_placement)) {
-        const plugin_entry& plugin = table_.plugins[index];
+      for (const plugin_entry& plugin : table_of_group(group).hooks(point::score_placement)) {
         score += plugin.weight * plugin.score_placement(plugin.self.get(), group_view{*state_, group}, where[i], assigned);
       }
       if (score > best_score) best = i, best_score = score;
@@ -232,10 +226,11 @@ GANGSCHED_INLINE void core::reject_group(row_t group, const std::vector<row_t>& 
 }
 
 GANGSCHED_INLINE bool core::make_group_room(row_t group) {
-  if (table_.at(point::group_preempt).empty()) return false;
+  const kernel_table& table = table_of_group(group);
+  if (table.at(point::group_preempt).empty()) return false;
   victim_plan plan;
-  for (const std::uint16_t index : table_.at(point::group_preempt)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const std::uint16_t index : table.at(point::group_preempt)) {
+    const plugin_entry& plugin = table.plugins[index];
     const std::unique_ptr<trial> attempt = start_trial(index);
     plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
     if (plan.verdict.code != code::unschedulable) break;

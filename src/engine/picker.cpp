@@ -4,14 +4,19 @@
 
 namespace gangsched::engine {
 
-GANGSCHED_INLINE picker::picker(cluster_state& state, const kernel_table& table, const scheduler_options& options,
+GANGSCHED_INLINE picker::picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,
                                 engine_statistics& statistics)
-    : state_(&state), table_(&table), options_(options), statistics_(&statistics) {}
+    : state_(&state), profiles_(&profiles), options_(options), statistics_(&statistics) {}
+
+GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
+  const kernel_table* table = profiles_->find(state_->classes[cls]);
+  return make_plan(table != nullptr ? *table : profiles_->front(), *state_, cls);
+}
 
 GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
   if (plans_.size() <= cls) plans_.resize(state_->classes.size());
   auto& plan = plans_[cls];
-  if (plan == nullptr || !plan->holds(*state_)) plan = make_plan(*table_, *state_, cls);
+  if (plan == nullptr || !plan->holds(*state_)) plan = new_plan(cls);
   return plan;
 }
 
@@ -95,22 +100,25 @@ GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
   const row_t nominated = state_->pods.nominated[pod];
   if (nominated == no_row || (within != nullptr && !std::binary_search(within->begin(), within->end(), nominated))) {
-    return pick_among(pod, within);
+    return pick_among(pod, within, true);
   }
-  const std::uint64_t decision = statistics_->decisions;
+  const position before = where();
   const std::vector<row_t> only{nominated};
-  const picked there = pick_among(pod, &only);
+  const picked there = pick_among(pod, &only, false);
   if (there.node != no_row) return there;
-  statistics_->decisions = decision;  // both are one answer
-  return pick_among(pod, within);
+  go_back(before);  // both are one answer
+  tried_ = nominated;
+  const picked found = pick_among(pod, within, true);
+  tried_ = no_row;
+  return found;
 }
 
-GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within) {
+GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within, bool sample) {
   const class_id cls = state_->class_of(pod);
   const class_plan& plan = plan_of(cls);
   picked result;
   if (options_.check_hooks) {
-    if (const auto wrong = plan_difference(plan, *make_plan(*table_, *state_, cls))) {
+    if (const auto wrong = plan_difference(plan, *new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
       std::erase_if(indexes_, [&](const cached& one) { return one.cls == cls; });
       plans_[cls] = nullptr;
@@ -128,11 +136,11 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     result.said = said;
     return result;
   }
-  if (plan.narrowed) return narrowed(plan, pod, within);
+  if (plan.narrowed) return narrowed(plan, pod, within, sample);
   class_index& index = index_of(cls);
   index.sync();
   if (options_.check_hooks) {
-    if (const auto wrong = index.difference(make_plan(*table_, *state_, cls))) {
+    if (const auto wrong = index.difference(new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
       index.forget();
       result.said = status::error(broken_.c_str());
@@ -147,7 +155,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   const row_scores& rows = index.rows();
   withhold(rows, pod, result);
   if (result.said.code == code::error) return result;
-  if (within == nullptr && !plan.opaque && index.bucketed() && options_.ties != tie_rule::kube_heap) {
+  if (within == nullptr && !plan.opaque && index.bucketed() && !in_order(plan)) {
     index.hide(withheld_);
     result = from_index(index, pod, result);
     index.show(withheld_);
@@ -168,7 +176,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
       if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
     }
   }
-  return scan(plan, rows, pod, result);
+  return scan(plan, rows, pod, result, within, sample);
 }
 
 GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {
@@ -182,6 +190,8 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
   population_.clear();
   for (const buckets& group : groups) population_.push_back(group.population());
   judge_groups(plan, rows, pod, result);
+  if (result.said.code == code::error) return result;
+  score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
   std::int64_t best = -1;
@@ -236,37 +246,38 @@ GANGSCHED_INLINE void picker::number_keys() {
   }
 }
 
-GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  const auto count = static_cast<std::uint32_t>(population_.size());
-  open_.assign(count, 0);
-  offset_.assign(count, 0);
-  for (std::uint32_t g = 0; g < count; ++g) open_[g] = population_[g] != 0;
+/// `key` of the groups among some, numbered.
+GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among) {
+  keys_.clear();
+  for (std::uint32_t g = 0; g < among.size(); ++g) {
+    if (among[g] != 0) keys_.push_back(rows.groups.key(g, key));
+  }
+  number_keys();
+}
 
-  const auto number = [&](std::size_t which, const std::vector<std::uint8_t>& among) {
-    keys_.clear();
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if (among[g] != 0) keys_.push_back(rows.groups.key(g, which));
-    }
-    number_keys();
-  };
-  const auto each = [&](const std::vector<std::uint8_t>& among, auto&& visit) {
-    std::size_t i = 0;
-    for (std::uint32_t g = 0; g < count; ++g) {
-      if (among[g] != 0) visit(g, slot_[i++]);
-    }
-  };
-  std::size_t which = 0;
+template <class Visit>
+void picker::each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit) {
+  std::size_t i = 0;
+  for (std::uint32_t g = 0; g < among.size(); ++g) {
+    if (among[g] != 0) visit(g, slot_[i++]);
+  }
+}
+
+GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
+  open_.clear();
+  for (const std::uint32_t population : population_) open_.push_back(population != 0);
   populated_ = open_;
+  std::size_t which = 0;
   for (const planned& hook : plan.cached_filter_keys) {
     const std::size_t key = which++;
     if (skipped(hook)) continue;
-    number(key, populated_);
+    number_groups(rows, key, populated_);
     if (distinct_.empty()) continue;
     filtered_.clear();
     for (const std::int64_t value : distinct_) filtered_.push_back({value, 0, {}});
-    each(populated_, [&](std::uint32_t g, std::uint32_t slot) { filtered_[slot].population += population_[g]; });
+    each_numbered(populated_, [&](std::uint32_t g, std::uint32_t slot) { filtered_[slot].population += population_[g]; });
     hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), filtered_);
-    each(populated_, [&](std::uint32_t g, std::uint32_t slot) {
+    each_numbered(populated_, [&](std::uint32_t g, std::uint32_t slot) {
       const status& said = filtered_[slot].verdict;
       if (said.ok()) return;
       open_[g] = 0;
@@ -274,15 +285,21 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
     });
   }
+}
+
+/// The weighted keyed scores of the groups that are open.
+GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
+  offset_.assign(population_.size(), 0);
+  std::size_t which = plan.cached_filter_keys.size();
   for (const planned& hook : plan.cached_score_keys) {
-    number(which++, open_);
+    number_groups(rows, which++, open_);
     if (distinct_.empty()) continue;
     scored_.clear();
     for (const std::int64_t value : distinct_) scored_.push_back({value, 0});
-    each(open_, [&](std::uint32_t g, std::uint32_t slot) { scored_[slot].population += population_[g]; });
+    each_numbered(open_, [&](std::uint32_t g, std::uint32_t slot) { scored_[slot].population += population_[g]; });
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_).code == code::skip) continue;
     check_range(*hook.plugin, scored_, result);
-    each(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
+    each_numbered(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
   }
 }
 
@@ -340,7 +357,7 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
     // What a class without pods counts by may be dead; its index is brought up to date when the next pod comes.
     if (!one.index->plan().holds(*state_) || !state_->classes.has_pods(one.cls)) continue;
     one.index->sync();
-    const std::shared_ptr<const class_plan> fresh = make_plan(*table_, *state_, one.cls);
+    const std::shared_ptr<const class_plan> fresh = new_plan(one.cls);
     if (const auto wrong = plan_difference(one.index->plan(), *fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
     if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
   }

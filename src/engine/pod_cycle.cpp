@@ -47,7 +47,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
     return pass_on(pod);
   }
   std::vector<column_use> uses;
-  if (table_.at(point::reserve).empty()) {
+  if (table_of(pod).at(point::reserve).empty()) {
     state_->assume(pod, where.node);
   } else {
     const std::uint64_t from = state_->log.end();
@@ -69,8 +69,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
 
 /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached.
 GANGSCHED_INLINE bool core::reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said) {
-  for (const std::uint16_t index : table_.at(point::reserve)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::reserve)) {
     said = plugin.reserve(plugin.self.get(), reservation{*state_, pod, node, now_, &uses});
     if (said.ok()) continue;
     unreserve(pod, node);
@@ -80,9 +79,9 @@ GANGSCHED_INLINE bool core::reserve(row_t pod, row_t node, std::vector<column_us
 }
 
 GANGSCHED_INLINE void core::unreserve(row_t pod, row_t node) {
-  const std::span<const std::uint16_t> order = table_.at(point::reserve);
-  for (auto index = order.rbegin(); index != order.rend(); ++index) {
-    const plugin_entry& plugin = table_.plugins[*index];
+  const hook_range hooks = table_of(pod).hooks(point::reserve);
+  for (std::size_t i = hooks.size(); i-- > 0;) {
+    const plugin_entry& plugin = hooks[i];
     plugin.unreserve(plugin.self.get(), reservation{*state_, pod, node, now_});
   }
 }
@@ -132,11 +131,12 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
 
 /// Post-filter hooks in order (kube-framework 1.3): success and unresolvable stop, unschedulable goes on. The result only nominates.
 GANGSCHED_INLINE bool core::make_room(row_t pod) {
-  if (table_.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
+  const kernel_table& table = table_of(pod);
+  if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
   victim_plan plan;
   bool keep = true;
-  for (const std::uint16_t index : table_.at(point::post_filter)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const std::uint16_t index : table.at(point::post_filter)) {
+    const plugin_entry& plugin = table.plugins[index];
     const std::unique_ptr<trial> attempt = start_trial(index);
     plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
     keep = keep && plan.keep_nomination;
@@ -205,6 +205,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
     }
     return held;
   };
+  const std::size_t start = picker_.where().start;  // what is only tried examines no nodes
   const auto would_fit = [&](std::span<const row_t> gangs) {
     transaction trial{*state_};
     for (const row_t group : gangs) {
@@ -228,6 +229,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
     for (std::size_t i = 0; i < count; ++i) together.push_back(later[i].second);
     if (would_fit(together)) giving = std::move(together);
   }
+  picker_.go_back({statistics_.decisions, start});
   for (const row_t group : giving) {
     for (const row_t held : holders(group)) send_back(held, "its node was taken back for an older gang", false);
   }

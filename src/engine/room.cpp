@@ -8,22 +8,28 @@ namespace gangsched::engine {
 /// The permit room as one plugin sees it.
 class room_for_plugin final : public permit_room {
  public:
-  room_for_plugin(core& engine, std::size_t index) : core_(&engine), bit_(std::uint64_t{1} << index) {}
+  room_for_plugin(core& engine, const kernel_table& of, std::size_t index)
+      : core_(&engine), of_(&of), bit_(std::uint64_t{1} << index) {}
 
   [[nodiscard]] std::span<const pod_id> waiting() const override {
     pods_.clear();
     for (const core::waiting& one : core_->room_) {
-      if ((one.plugins & bit_) != 0 && core_->stands(one)) pods_.push_back(one.pod);
+      if ((one.plugins & bit_) != 0 && core_->stands(one) && knows(one)) pods_.push_back(one.pod);
     }
     return pods_;
   }
   void allow(pod_id pod) override {
-    if (core::waiting* one = core_->find_waiting(pod.row); one != nullptr && one->pod == pod) one->plugins &= ~bit_;
+    core::waiting* one = core_->find_waiting(pod.row);
+    if (one != nullptr && one->pod == pod && knows(*one)) one->plugins &= ~bit_;
   }
   [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{*core_->state_, pod.row}; }
 
  private:
+  /// The bit means another plugin in another profile.
+  [[nodiscard]] bool knows(const core::waiting& one) const { return &core_->table_of(one.pod.row) == of_; }
+
   core* core_;
+  const kernel_table* of_;
   std::uint64_t bit_;
   mutable std::vector<pod_id> pods_;
 };
@@ -46,10 +52,10 @@ GANGSCHED_INLINE bool core::stands(const waiting& entry) const noexcept {
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   constexpr instant longest = std::chrono::minutes{15};
   waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, {}, score, nullptr};
-  const std::span<const std::uint16_t> order = table_.at(point::permit);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const plugin_entry& plugin = table_.plugins[order[i]];
-    room_for_plugin room{*this, i};
+  const hook_range hooks = table_of(pod).hooks(point::permit);
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const plugin_entry& plugin = hooks[i];
+    room_for_plugin room{*this, table_of(pod), i};
     const permit_verdict said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
     if (said.verdict.code == code::wait) {
       entry.plugins |= std::uint64_t{1} << i;
@@ -86,15 +92,13 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
   decide(decision_kind::bind, pod).score = score;
   status said;
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const std::uint16_t index : table_.at(point::pre_bind)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_bind)) {
     said = plugin.pre_bind(plugin.self.get(), held, (*sink_)[at]);
     if (said.code == code::skip) said = {};
     if (!said.ok()) break;
   }
   if (said.ok()) {
-    for (const std::uint16_t index : table_.at(point::bind)) {
-      const plugin_entry& plugin = table_.plugins[index];
+    for (const plugin_entry& plugin : table_of(pod).hooks(point::bind)) {
       said = plugin.bind(plugin.self.get(), held, (*sink_)[at]);
       if (said.code != code::skip) break;
       said = {};
@@ -140,15 +144,15 @@ GANGSCHED_INLINE void core::expire_waits() {
 GANGSCHED_INLINE void core::ask_permit_again() {
   if (ask_again_.empty()) return;
   const std::vector<row_t> groups = std::exchange(ask_again_, {});
-  const std::span<const std::uint16_t> order = table_.at(point::permit);
   for (std::size_t at = 0; at < room_.size(); ++at) {
     const row_t pod = room_[at].pod.row;
     if (!stands(room_[at]) || room_[at].rejected != nullptr) continue;
     if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) continue;
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    const hook_range hooks = table_of(pod).hooks(point::permit);
+    for (std::size_t i = 0; i < hooks.size(); ++i) {
       if (((room_[at].plugins >> i) & 1u) == 0) continue;
-      const plugin_entry& plugin = table_.plugins[order[i]];
-      room_for_plugin room{*this, i};
+      const plugin_entry& plugin = hooks[i];
+      room_for_plugin room{*this, table_of(pod), i};
       const status said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room).verdict;
       if (said.ok()) {
         room_[at].plugins &= ~(std::uint64_t{1} << i);
@@ -207,10 +211,9 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
-  if (table_.at(point::post_bind).empty()) return;
+  if (table_of(pod).at(point::post_bind).empty()) return;
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const std::uint16_t index : table_.at(point::post_bind)) {
-    const plugin_entry& plugin = table_.plugins[index];
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::post_bind)) {
     plugin.post_bind(plugin.self.get(), held);
   }
 }

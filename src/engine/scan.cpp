@@ -6,7 +6,7 @@
 // The pick that looks at every candidate.
 namespace gangsched::engine {
 
-GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within) {
+GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample) {
   std::vector<row_t> rows;
   for (const symbol name : plan.only) {
     const row_t row = state_->nodes.by_name.find({}, state_->names.text(name));
@@ -33,7 +33,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
     result.said = broken(plan, scratch_);
     return result;
   }
-  return scan(plan, scratch_, pod, result);
+  return scan(plan, scratch_, pod, result, &rows, sample);
 }
 
 GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, picked& result) {
@@ -103,14 +103,58 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
   }
 }
 
-/// kube-scheduler 1.36 without extenders (peer-workloads, last section): heapify over the feasible nodes in snapshot order, bottom-up;
-/// a child moves up only if strictly greater, the left one unless the right is strictly greater; the root wins.
+namespace detail {
+
+/// How many feasible nodes are enough (kube-framework 1.6).
+[[nodiscard]] GANGSCHED_INLINE std::size_t enough(const kernel_table& table, std::size_t nodes) noexcept {
+  constexpr std::size_t least = 100;
+  if (table.at(point::score).empty()) return 1;  // any will do
+  auto percentage = static_cast<std::int64_t>(table.percentage_of_nodes_to_score.value_or(100));
+  if (nodes < least || percentage >= 100) return nodes;
+  const auto all = static_cast<std::int64_t>(nodes);
+  if (percentage == 0) percentage = std::max<std::int64_t>(50 - all / 125, 5);
+  return std::max(static_cast<std::size_t>(all * percentage / 100), least);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool picker::in_order(const class_plan& plan) const noexcept {
+  return options_.ties == tie_rule::kube_heap || plan.table->percentage_of_nodes_to_score.value_or(100) < 100;
+}
+
+/// Puts the candidates into the order in which kube-scheduler's one worker examines the nodes, beginning where the last cycle stopped,
+/// and drops those after enough of them. O(nodes).
+GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<row_t>* among) {
+  feasible_.assign(state_->nodes.rows.count(), 0);
+  for (const row_t row : candidates_) feasible_[row] = 1;
+  listed_.clear();
+  for (const row_t row : state_->tree.rows()) {
+    if (!state_->nodes.alive(row)) continue;  // a trial that is over had it
+    if (among == nullptr || std::binary_search(among->begin(), among->end(), row)) listed_.push_back(row);
+  }
+  candidates_.clear();
+  const std::size_t wanted = detail::enough(*plan.table, listed_.size());
+  std::size_t rejected = 0;
+  bool tried = tried_ != no_row;  // one word on the nominated node, though it may be examined twice
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    const row_t row = listed_[(start_ + i) % listed_.size()];
+    if (feasible_[row] == 0) {
+      ++rejected;
+      tried = tried && row != tried_;
+    } else if (candidates_.size() == wanted) {
+      break;
+    } else {
+      candidates_.push_back(row);
+    }
+  }
+  start_ = (start_ + candidates_.size() + rejected + (tried ? 1 : 0)) % state_->nodes.total[0];
+}
+
+/// Without extenders kube-scheduler 1.36 heapifies the feasible nodes as examined, bottom-up; a child moves up only if strictly
+/// greater, the left one unless the right is strictly greater; the root wins (peer-workloads, "The placements themselves").
 GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t decision) {
   if (options_.ties == tie_rule::kube_heap) {
-    heap_rows_.clear();
-    for (const row_t row : state_->tree.rows()) {
-      if (row < total_.size() && total_[row] >= 0) heap_rows_.push_back(row);
-    }
+    heap_rows_ = candidates_;
     const std::size_t size = heap_rows_.size();
     for (std::size_t start = size / 2; start-- > 0;) {
       for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
@@ -137,18 +181,30 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t d
                    [&](row_t row) { return total_[row] == best; }, each);
 }
 
-GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result) {
+GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result,
+                                     const std::vector<row_t>* among, bool sample) {
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
   if (!withheld_.empty()) std::erase_if(candidates_, [&](row_t row) { return withheld(row); });
   opaque_filters(plan, pod, result);
   opaque_key_filters(plan, pod, result);
 
-  population_.assign(rows.groups.size(), 0);
-  for (const row_t row : candidates_) ++population_[rows.group[row]];
+  const auto populate = [&] {
+    population_.assign(rows.groups.size(), 0);
+    for (const row_t row : candidates_) ++population_[rows.group[row]];
+  };
+  populate();
   judge_groups(plan, rows, pod, result);
   std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
-  if (result.said.code == code::error || candidates_.empty()) return result;
+  if (result.said.code == code::error) return result;
+  if (sample && in_order(plan)) {
+    examine(plan, among);
+    populate();
+    for (std::size_t g = 0; g < open_.size(); ++g) open_[g] = open_[g] != 0 && population_[g] != 0;
+  }
+  if (candidates_.empty()) return result;
+  score_groups(plan, rows, pod, result);
+  if (result.said.code == code::error) return result;
 
   total_.assign(state_->nodes.rows.count(), -1);
   for (const row_t row : candidates_) total_[row] = rows.score[row] + offset_[rows.group[row]];

@@ -42,7 +42,7 @@ GANGSCHED_INLINE void core::hush(std::uint64_t from) {
 
 /// Back into the queue after a reservation was taken back: waits for its time only.
 GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
-  if (state_->pods.terminating[pod]) return;
+  if (state_->pods.terminating[pod] || !ours(pod)) return;
   const entity e = entity_of(pod);
   if (e.group) {
     retry_group(e.row, error, true);
@@ -59,7 +59,7 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
   queue_item& item = queue_.item(e);
   std::size_t pending = 0;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) continue;
+    if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) continue;
     ++pending;
     item.arrival = std::min(item.arrival, state_->pods.arrival[pod]);
   }
@@ -75,7 +75,7 @@ GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
   of.classes.clear();
   if (!state_->groups.alive(of.group)) return;
   for (row_t pod = state_->groups.first[of.group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (state_->pods.state[pod] != pod_state::pending) continue;
+    if (state_->pods.state[pod] != pod_state::pending || !ours(pod)) continue;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
     if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);

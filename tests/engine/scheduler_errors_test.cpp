@@ -153,7 +153,9 @@ TEST_CASE("a runtime profile is refused with what is wrong in it", "[engine][err
   world w{*table};
   w.add(a_node{"n"}.cpu(1).memory("1Gi"));
   w.add(a_pod{"web"}.port(80).on(w.node("n")));
-  w.add(a_pod{"p"}.port(80));
+  a_pod pod = a_pod{"p"}.port(80);
+  pod.spec.scheduler_name = "mine";
+  w.add(pod);
   const cycle done = w.scheduler.schedule_cycle(0s);
   REQUIRE(done.decisions().size() == 1);
   CHECK(done.decisions()[0].kind == decision_kind::bind);

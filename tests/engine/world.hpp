@@ -27,6 +27,8 @@ struct world {
                  const cluster_options& bounds = {})
       : cluster(bounds), scheduler(cluster, std::move(profile), options) {}
 
+  explicit world(std::vector<kernel_table> profiles) : scheduler(cluster, std::move(profiles), lowest_first()) {}
+
   /// Ties go to the node added first, so that tests can name nodes.
   static scheduler_options lowest_first() { return {.ties = tie_rule::lowest_row}; }
 

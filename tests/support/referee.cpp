@@ -333,8 +333,10 @@ std::vector<verdict> referee::attempt_pod(pod_id id, instant now, std::uint64_t 
   std::vector<verdict> said;
   const entity who{id, {}};
   choice chosen = choose(world_, id, rules_, numbered + picks_++);
+  world_.start = chosen.start;
   if (chosen.node == no_row && take_rooms(who, now, numbered, said)) {
     chosen = choose(world_, id, rules_, numbered + picks_++);
+    world_.start = chosen.start;
   }
   if (chosen.node == no_row) {
     said.push_back({"reject", id});
@@ -351,9 +353,11 @@ std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint6
   const entity who{{}, id};
   group_answer answer = try_group(world_, id, rules_, numbered);
   picks_ += answer.picks;
+  world_.start = answer.start;
   if (!answer.stands && take_rooms(who, now, numbered, said)) {
     answer = try_group(world_, id, rules_, numbered + picks_);
     picks_ += answer.picks;
+    world_.start = answer.start;
   }
   if (answer.stands) queue_[who].failures = 0;
   for (const auto& [pod, where] : answer.placed) said.push_back(settle(pod, where, now));

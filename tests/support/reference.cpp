@@ -75,6 +75,14 @@ std::string summary_of(const outlook& seen) {
   return "0/" + std::to_string(seen.nodes.size()) + " nodes are available:" + tail;
 }
 
+// 1.6: how many feasible nodes are enough.
+std::size_t enough(int percentage, std::size_t nodes) {
+  if (nodes < 100 || percentage >= 100) return nodes;
+  const int n = static_cast<int>(nodes);
+  const int share = percentage == 0 ? std::max(5, 50 - n / 125) : percentage;
+  return static_cast<std::size_t>(std::max(100, n * share / 100));
+}
+
 void score_all(const world& in, const pod& what, const options& with, outlook& seen) {
   std::vector<usage> used;
   for (const row_t row : seen.feasible) used.push_back(usage_of(in.pods_on(row)));
@@ -219,34 +227,6 @@ std::optional<std::string> gated_by(const world& in, const pod& what, const opti
   return std::nullopt;
 }
 
-outlook look(const world& in, pod_id id, const options& with) {
-  const pod& what = in.pods.at(id);
-  outlook seen;
-  std::optional<std::vector<std::string>> only;
-  if (has(with, "NodeAffinity")) only = narrowed_to(what.spec);
-  if (only && only->empty()) {
-    seen.rejected_by = "NodeAffinity";
-    seen.code = code::unresolvable;
-    seen.summary = "0/" + std::to_string(in.nodes.size()) + " nodes are available: pod affinity terms conflict.";
-    return seen;
-  }
-  for (const auto& [row, node] : in.nodes) {
-    if (only && std::find(only->begin(), only->end(), node.spec.name) == only->end()) {
-      seen.nodes[row] = {code::unresolvable, "", {"node(s) didn't satisfy plugin(s) [NodeAffinity]"}, {}, 0};
-      continue;
-    }
-    seen.nodes[row] = filter_node(in, what, row, with);
-    if (seen.nodes[row].code == code::success) seen.feasible.push_back(row);
-  }
-  // 1.6: the node the pod is nominated to, if it passes, is the only one.
-  if (std::find(seen.feasible.begin(), seen.feasible.end(), what.nominated) != seen.feasible.end()) {
-    seen.feasible = {what.nominated};
-  }
-  if (seen.feasible.empty()) seen.summary = summary_of(seen);
-  score_all(in, what, with, seen);
-  return seen;
-}
-
 std::vector<row_t> snapshot_order(const world& in) {
   std::vector<std::pair<std::uint64_t, std::string>> zones;
   for (const auto& [zone, when] : in.zones) zones.emplace_back(when, zone);
@@ -267,10 +247,47 @@ std::vector<row_t> snapshot_order(const world& in) {
   return order;
 }
 
+// What the filters say.
+outlook filter_nodes(const world& in, pod_id id, const options& with) {
+  const pod& what = in.pods.at(id);
+  outlook seen;
+  std::optional<std::vector<std::string>> only;
+  if (has(with, "NodeAffinity")) only = narrowed_to(what.spec);
+  if (only && only->empty()) {
+    seen.rejected_by = "NodeAffinity";
+    seen.examined = false;
+    seen.code = code::unresolvable;
+    seen.summary = "0/" + std::to_string(in.nodes.size()) + " nodes are available: pod affinity terms conflict.";
+    return seen;
+  }
+  for (const auto& [row, node] : in.nodes) {
+    if (only && std::find(only->begin(), only->end(), node.spec.name) == only->end()) {
+      seen.narrowed.push_back(row);
+      seen.nodes[row] = {code::unresolvable, "", {"node(s) didn't satisfy plugin(s) [NodeAffinity]"}, {}, 0};
+      continue;
+    }
+    seen.nodes[row] = filter_node(in, what, row, with);
+    if (seen.nodes[row].code == code::success) seen.feasible.push_back(row);
+  }
+  // 1.6: the node the pod is nominated to, if it passes, is the only one.
+  if (std::find(seen.feasible.begin(), seen.feasible.end(), what.nominated) != seen.feasible.end()) {
+    seen.feasible = {what.nominated};
+    seen.examined = false;
+  }
+  if (seen.feasible.empty()) seen.summary = summary_of(seen);
+  return seen;
+}
+
+outlook look(const world& in, pod_id id, const options& with) {
+  outlook seen = filter_nodes(in, id, with);
+  score_all(in, in.pods.at(id), with, seen);
+  return seen;
+}
+
 row_t choose_among(const world& in, const outlook& seen, const options& with, std::uint64_t decision) {
   if (seen.best.empty()) return no_row;
   switch (with.ties) {
-    case gangsched::tie_rule::lowest_row: return seen.best.front();
+    case gangsched::tie_rule::lowest_row: return *std::min_element(seen.best.begin(), seen.best.end());
     case gangsched::tie_rule::uniform:
       return gangsched::break_tie(
           with.seed, decision, seen.best.size(), in.rows,
@@ -278,11 +295,8 @@ row_t choose_among(const world& in, const outlook& seen, const options& with, st
           [&](auto&& visit) { std::for_each(seen.best.begin(), seen.best.end(), visit); });
     case gangsched::tie_rule::kube_heap: break;
   }
-  // peer-workloads, last section but one: heapify over the feasible nodes in snapshot order; the root wins.
-  std::vector<row_t> heap = snapshot_order(in);
-  std::erase_if(heap, [&](row_t row) {
-    return std::find(seen.feasible.begin(), seen.feasible.end(), row) == seen.feasible.end();
-  });
+  // peer-workloads, last section but one: heapify over the feasible nodes as examined; the root wins.
+  std::vector<row_t> heap = seen.feasible;
   const auto total = [&](std::size_t i) { return seen.nodes.at(heap[i]).total; };
   for (std::size_t top = heap.size() / 2; top-- > 0;) {
     for (std::size_t i = top; 2 * i + 1 < heap.size();) {
@@ -297,9 +311,32 @@ row_t choose_among(const world& in, const outlook& seen, const options& with, st
 }
 
 choice choose(const world& in, pod_id what, const options& with, std::uint64_t decision) {
-  const outlook seen = look(in, what, with);
+  outlook seen = filter_nodes(in, what, with);
+  std::size_t start = in.start;
+  if (with.in_order() && seen.examined) {
+    // 1.6: one worker goes round the nodes from where the last cycle stopped, until it has enough.
+    std::vector<row_t> list = snapshot_order(in);
+    const std::size_t all = list.size();
+    std::erase_if(list, [&](row_t row) { return std::find(seen.narrowed.begin(), seen.narrowed.end(), row) != seen.narrowed.end(); });
+    const std::size_t wanted = enough(with.percentage, list.size());
+    std::vector<row_t> found;
+    std::size_t processed = 0;
+    bool tried = in.pods.at(what).nominated != no_row && in.nodes.contains(in.pods.at(what).nominated);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const row_t row = list[(in.start + i) % list.size()];
+      const bool fits = std::find(seen.feasible.begin(), seen.feasible.end(), row) != seen.feasible.end();
+      if (fits && found.size() == wanted) break;
+      ++processed;
+      if (fits) found.push_back(row);
+      if (row == in.pods.at(what).nominated) tried = false;
+    }
+    if (tried) ++processed;  // it was found rejected before the round
+    seen.feasible = found;
+    if (all != 0) start = (in.start + processed) % all;
+  }
+  score_all(in, in.pods.at(what), with, seen);
   const row_t node = choose_among(in, seen, with, decision);
-  return {node, node == no_row ? 0 : seen.nodes.at(node).total};
+  return {node, node == no_row ? 0 : seen.nodes.at(node).total, start};
 }
 
 std::vector<pod_id> trial_order(const world& in, group_id group) {
@@ -317,9 +354,11 @@ group_answer try_group(world in, group_id group, const options& with, std::uint6
   int scheduled = in.placed(group);
   int remaining = static_cast<int>(order.size());
   group_answer answer;
+  answer.start = in.start;
   for (const pod_id member : order) {
     if (scheduled + remaining < minimum) break;  // PlacementFeasible: it cannot work out any more
     const choice chosen = choose(in, member, with, decision + answer.picks++);
+    in.start = answer.start = chosen.start;
     --remaining;
     if (chosen.node == no_row) {
       answer.left.push_back(member);

@@ -84,6 +84,7 @@ struct world {
   std::uint64_t joined = 0;
   std::uint64_t arrivals = 0;
   std::uint64_t group_arrivals = 0;
+  std::size_t start = 0;  ///< in snapshot order: the node to examine first (1.6)
 
   void put_node(node_id id, const node_spec& spec);
   /// The pods bound there go with it; what was assumed there is pending again. Both are returned.
@@ -188,6 +189,8 @@ struct outlook {
   gangsched::code code = gangsched::code::success;
   std::map<row_t, node_word> nodes;
   std::vector<row_t> feasible;
+  std::vector<row_t> narrowed;  ///< left out before any filter
+  bool examined = true;         ///< the nodes were looked at one after another
   std::vector<row_t> best;  ///< the feasible with the greatest total
   std::string summary;      ///< empty if some node is feasible
 };
@@ -196,6 +199,8 @@ struct options {
   reference::profile rules;
   std::uint64_t seed = 0;
   gangsched::tie_rule ties = gangsched::tie_rule::uniform;
+  int percentage = 100;  ///< of nodes to score; 0: by their number
+  [[nodiscard]] bool in_order() const { return percentage < 100 || ties == gangsched::tie_rule::kube_heap; }
 };
 
 /// The plugin that keeps the pod itself out of the queue; nothing if none does.
@@ -207,6 +212,7 @@ struct options {
 struct choice {
   row_t node = no_row;
   std::int64_t score = 0;
+  std::size_t start = 0;  ///< what the world's is after it
 };
 /// The node for the pod; @p decision numbers the tie-break.
 [[nodiscard]] choice choose(const world& in, pod_id what, const options& with, std::uint64_t decision);
@@ -223,6 +229,7 @@ struct group_answer {
   std::vector<std::pair<pod_id, choice>> placed;  ///< in the order tried
   std::vector<pod_id> left;                       ///< members that got no node
   std::uint64_t picks = 0;                        ///< decisions numbered on the way
+  std::size_t start = 0;                          ///< what the world's is after it
 };
 /// The members in the order in which a group's cycle tries them.
 [[nodiscard]] std::vector<pod_id> trial_order(const world& in, group_id group);

@@ -28,6 +28,7 @@ inline constexpr std::uint8_t no_node = 255;
 /// sorted by shape.
 struct class_plan {
   class_id cls = no_class;
+  const kernel_table* table = nullptr;  ///< the profile that it is made from
   std::uint32_t generation = 0;
   std::uint64_t epoch = 0;  ///< topology_table::plan_epoch when it was made
 

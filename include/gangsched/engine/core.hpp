@@ -19,7 +19,7 @@ namespace gangsched::engine {
 /// Rows everywhere; ids and their checks are the facade's.
 class GANGSCHED_API core {
  public:
-  core(cluster& on, kernel_table profile, const scheduler_options& options);
+  core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
 
   // One call of the host each (scheduler.hpp). `now` has been checked.
   bool schedule(instant now);
@@ -117,6 +117,10 @@ class GANGSCHED_API core {
   [[nodiscard]] bool pod_rejected(row_t pod);
   [[nodiscard]] entity entity_of(row_t pod) const noexcept;
   [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
+  /// Whether some profile is for the pod.
+  [[nodiscard]] bool ours(row_t pod) const noexcept;
+  [[nodiscard]] const kernel_table& table_of(row_t pod) const noexcept;
+  [[nodiscard]] const kernel_table& table_of_group(row_t group) const noexcept;
   void host_released(row_t pod, std::uint32_t generation);
 
   // wake.cpp: who can be helped
@@ -177,7 +181,7 @@ class GANGSCHED_API core {
   decision& decide(decision_kind kind, row_t pod);
 
   cluster_state* state_;
-  kernel_table table_;
+  profile_set profiles_;
   scheduler_options options_;
   engine_statistics statistics_;
   picker picker_;

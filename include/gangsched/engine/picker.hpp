@@ -8,6 +8,7 @@
 #include "gangsched/engine/explanation.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/options.hpp"
+#include "gangsched/engine/profile_set.hpp"
 
 namespace gangsched::engine {
 
@@ -25,12 +26,20 @@ struct picked {
 /// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
-  picker(cluster_state& state, const kernel_table& table, const scheduler_options& options, engine_statistics& statistics);
+  picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options, engine_statistics& statistics);
 
   /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
   /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
   /// and O(hooks) for each node that it could have, were it not for pods nominated there.
   picked pick(row_t pod, const std::vector<row_t>* within = nullptr);
+  /// Where the picks stand that depend on those before: the number of the next decision, and the node to begin with. A trial that
+  /// is to come out again, or never was, goes back.
+  struct position {
+    std::uint64_t decision;
+    std::size_t start;
+  };
+  [[nodiscard]] position where() const noexcept { return {statistics_->decisions, start_}; }
+  void go_back(const position& to) noexcept { statistics_->decisions = to.decision, start_ = to.start; }
   /// All filters on one node, in profile order; @p by: the mark of the one that rejects.
   status filter(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The same with the pods that are nominated to it; success if none are that matter.
@@ -56,16 +65,25 @@ class GANGSCHED_API picker {
     std::unique_ptr<class_index> index;
   };
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
+  [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   class_index& index_of(class_id cls);
-  picked pick_among(row_t pod, const std::vector<row_t>* within);
+  picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
   picked from_index(const class_index& index, row_t pod, picked result);
-  picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result);
-  picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within);
+  picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
+              bool sample);
+  picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows that pass do not with the pods nominated there: `withheld_`.
   void withhold(const row_scores& rows, row_t pod, picked& result);
   [[nodiscard]] bool withheld(row_t row) const noexcept;
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
+  void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
+  void number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among);
+  template <class Visit>
+  void each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit);
+  /// Whether the order in which nodes are examined matters.
+  [[nodiscard]] bool in_order(const class_plan& plan) const noexcept;
+  void examine(const class_plan& plan, const std::vector<row_t>* among);
   void opaque_filters(const class_plan& plan, row_t pod, picked& result);
   void opaque_key_filters(const class_plan& plan, row_t pod, picked& result);
   void opaque_totals(const class_plan& plan, row_t pod, picked& result);
@@ -77,12 +95,14 @@ class GANGSCHED_API picker {
   status broken(const class_plan& plan, const row_scores& rows);
 
   cluster_state* state_;
-  const kernel_table* table_;
+  const profile_set* profiles_;
   scheduler_options options_;
   engine_statistics* statistics_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
   std::uint64_t clock_ = 0;  // of the least-recently-used rule; not time
+  std::size_t start_ = 0;    // in the order of the snapshot: the node that the next pick examines first
+  row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
   row_scores scratch_;       // of narrowed classes
   std::string broken_;       // the text of the last contract error
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
@@ -101,8 +121,9 @@ class GANGSCHED_API picker {
   std::vector<std::int64_t> distinct_;
   std::vector<std::int64_t> best_of_group_; // by group: the winning score, −1 if it does not win
   std::vector<std::int64_t> total_;         // by row
-  std::vector<std::int64_t> heap_;
   std::vector<row_t> heap_rows_;
+  std::vector<std::uint8_t> feasible_;      // by row
+  std::vector<row_t> listed_;               // the nodes that may be examined, in order
 };
 
 }  // namespace gangsched::engine

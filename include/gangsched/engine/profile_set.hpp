@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/model/state.hpp"
+
+namespace gangsched::engine {
+
+/// The profiles of one scheduler: pods name theirs by `scheduler_name`, and those that name none of them are somebody else's.
+class GANGSCHED_API profile_set {
+ public:
+  profile_set(std::vector<kernel_table> tables, cluster_state& state);
+
+  [[nodiscard]] std::span<const kernel_table> all() const noexcept { return tables_; }
+  [[nodiscard]] const kernel_table& front() const noexcept { return tables_.front(); }
+  /// The profile of a class of pods, or null. O(profiles).
+  [[nodiscard]] const kernel_table* find(const pod_class& cls) const noexcept {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (names_[i] == cls.scheduler_name) return &tables_[i];
+    }
+    return nullptr;
+  }
+
+  /// What of @p tables cannot stand in one scheduler.
+  [[nodiscard]] static std::optional<error> difference(std::span<const kernel_table> tables);
+
+ private:
+  std::vector<kernel_table> tables_;
+  std::vector<symbol> names_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/profile_set.cpp"
+#endif

@@ -1,0 +1,26 @@
+#include "gangsched/engine/profile_set.hpp"
+
+#include <utility>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, cluster_state& state) : tables_(std::move(tables)) {
+  for (const kernel_table& one : tables_) names_.push_back(state.names.intern(one.scheduler_name));
+}
+
+GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const kernel_table> tables) {
+  if (tables.empty()) return error{errc::malformed, "scheduler", "profiles", "there has to be one"};
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const std::string object = "profile " + tables[i].scheduler_name;
+    const hook_range sort = tables[i].hooks(point::queue_sort);
+    if (sort.size() != 1) return error{errc::malformed, object, "queue_sort", "a profile has exactly one"};
+    const std::string& first = tables.front().hooks(point::queue_sort)[0].name;
+    if (sort[0].name != first) return error{errc::malformed, object, "queue_sort", "all profiles have one queue: it is " + first + " elsewhere"};
+    for (std::size_t j = 0; j < i; ++j) {
+      if (tables[j].scheduler_name == tables[i].scheduler_name) return error{errc::duplicate, object, "scheduler_name", "two profiles have it"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched::engine
