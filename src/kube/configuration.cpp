@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "gangsched/scheduler.hpp"
 #include "gangsched/src/kube/in_tree.hpp"
 #include "gangsched/src/kube/reader.hpp"
 
@@ -295,6 +296,7 @@ result<scheduler_profile> read_profile(const value& object, std::string_view fil
 result<kernel_table> make_table(const scheduler_profile& profile, const plugin_registry& registry) {
   kernel_table made;
   made.scheduler_name = profile.scheduler_name;
+  made.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
   const detail::known_plugins known{registry};
   std::vector<point_set> implemented;  // by plugin
   const auto index_of = [&](const std::string& name) {
@@ -346,6 +348,20 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
   if (made.at(point::queue_sort).size() != 1)
     return error{errc::malformed, profile.where, "plugins", "needs exactly one plugin that sorts the queue"};
   return made;
+}
+
+result<std::vector<kernel_table>> make_tables(const scheduler_configuration& configuration,
+                                              const plugin_registry& registry) {
+  std::vector<kernel_table> all;
+  for (const scheduler_profile& profile : configuration.profiles) {
+    auto made = make_table(profile, registry);
+    if (!made) return std::move(made).error();
+    if (!made->percentage_of_nodes_to_score)
+      made->percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
+    all.push_back(*std::move(made));
+  }
+  if (auto fine = scheduler::check(all); !fine) return std::move(fine).error();
+  return all;
 }
 
 }  // namespace gangsched::kube

@@ -175,3 +175,21 @@ TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configu
   CHECK(all.find("DefaultBinder") == std::string::npos);
   CHECK(in_tree_plugins().size() == 23);
 }
+
+TEST_CASE("all profiles of a configuration make one scheduler", "[kube][configuration]") {
+  const scheduler_configuration two = fine(R"(
+percentageOfNodesToScore: 30
+profiles:
+- {schedulerName: a}
+- {schedulerName: b, percentageOfNodesToScore: 0})");
+  const auto tables = make_tables(two, registry());
+  REQUIRE(tables);
+  CHECK((*tables)[0].scheduler_name == "a");
+  CHECK((*tables)[0].percentage_of_nodes_to_score == 30);
+  CHECK((*tables)[1].scheduler_name == "b");
+  CHECK((*tables)[1].percentage_of_nodes_to_score == 0);
+  CHECK_FALSE((*make_tables(fine(""), registry()))[0].percentage_of_nodes_to_score);
+  scheduler_configuration twins = fine("profiles: [{schedulerName: a}, {schedulerName: b}]");
+  twins.profiles[1].scheduler_name = "a";
+  CHECK(make_tables(twins, registry()).error().code == errc::duplicate);
+}

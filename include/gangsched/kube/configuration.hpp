@@ -39,7 +39,7 @@ struct scheduler_configuration {
   std::vector<scheduler_profile> profiles;  ///< at least one
   instant initial_backoff = std::chrono::seconds{1};
   instant max_backoff = std::chrono::seconds{10};
-  std::optional<std::int32_t> percentage_of_nodes_to_score;
+  std::optional<std::int32_t> percentage_of_nodes_to_score;  ///< of profiles without their own
   std::vector<warning> warnings;
 
   /// @p base with the backoffs of this configuration.
@@ -72,6 +72,11 @@ struct configuration_options {
 /// groups). Error: bad arguments, a negative or too large weight, not exactly one queue sort.
 [[nodiscard]] GANGSCHED_API result<kernel_table> make_table(const scheduler_profile& profile,
                                                             const plugin_registry& registry);
+
+/// All profiles, for one scheduler. Besides their own errors: two of one scheduler name, different queue sorts. A percentage of nodes to
+/// score that is not written means all nodes, where Kubernetes would take a sample.
+[[nodiscard]] GANGSCHED_API result<std::vector<kernel_table>> make_tables(const scheduler_configuration& configuration,
+                                                                          const plugin_registry& registry);
 
 /// In-tree plugins of kube-scheduler 1.36 by name, in the order of the default profile.
 [[nodiscard]] GANGSCHED_API std::vector<std::string> in_tree_plugins();
