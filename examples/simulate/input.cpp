@@ -5,6 +5,7 @@
 #include <gangsched/kube/configuration.hpp>
 #include <gangsched/profiles.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <utility>
@@ -36,7 +37,8 @@ const kube::scheduler_profile& choose(const kube::scheduler_configuration& from,
     if (one.scheduler_name == how.scheduler) return one;
     names.push_back(one.scheduler_name);
   }
-  throw bad_input{fmt::format("{}: there is no profile \"{}\", but {}", how.config, how.scheduler, fmt::join(names, ", "))};
+  throw bad_input{
+      fmt::format("{}: there is no profile \"{}\", but {}", how.config, how.scheduler, fmt::join(names, ", "))};
 }
 
 /// The pod that is called so, with or without its namespace.
@@ -64,10 +66,16 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
 
 scenario read_scenario(const command_line& from) {
   const plugin_registry plugins = builtin_plugins();
+  kube::scheduler_configuration settings = must(kube::read_configuration({"defaults", ""}, plugins));
   const bool configured = !from.config.empty();
-  const kube::scheduler_configuration settings = must(
-      kube::read_configuration(configured ? read_file(from.config) : kube::source{"defaults", ""}, plugins));
-  if (configured) show(settings.warnings);
+  if (configured) {
+    const std::vector<kube::warning> usual =
+        std::exchange(settings, must(kube::read_configuration(read_file(from.config), plugins))).warnings;
+    std::erase_if(settings.warnings, [&](const kube::warning& one) {  // what the defaults lack too is no news
+      return std::ranges::any_of(usual, [&](const kube::warning& other) { return other.reason == one.reason; });
+    });
+    show(settings.warnings);
+  }
 
   scenario made;
   if (!configured && !from.scheduler.empty()) {

@@ -13,9 +13,8 @@
 namespace simulate {
 namespace {
 
-constexpr const char* version =
-    "gangsched-simulate " GANGSCHED_TEXT(GANGSCHED_VERSION_MAJOR) "." GANGSCHED_TEXT(
-        GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
+constexpr const char* version = "gangsched-simulate " GANGSCHED_TEXT(GANGSCHED_VERSION_MAJOR) "." GANGSCHED_TEXT(
+    GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
 
 constexpr const char* about =
     R"(Reads Kubernetes manifests, schedules their pods as kube-scheduler would, in virtual time, and says who goes where, who is
@@ -48,8 +47,7 @@ parsed parse(int argc, char** argv) {
   app.add_option("--explain", to.explain,
                  "What every node says to this pod, instead of the table: name or namespace/name")
       ->type_name("POD");
-  const std::map<std::string, format> formats{
-      {"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
+  const std::map<std::string, format> formats{{"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
   app.add_option("--output", to.output, "Format of the result [table]")
       ->type_name("table|json|yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""));

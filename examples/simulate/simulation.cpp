@@ -52,7 +52,7 @@ class host {
   struct task {
     pod_id id = {};
     bool in_cluster = false;
-    bool heard = false;      // some decision was about it
+    bool heard = false;          // some decision was about it
     std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
     std::optional<moment> placed_in;
     std::string failure;
@@ -72,9 +72,7 @@ class host {
   void leave(std::size_t pod, ending why);
   void changed();
   void update_budgets();
-  [[nodiscard]] bool over() const {
-    return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle;
-  }
+  [[nodiscard]] bool over() const { return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle; }
   [[nodiscard]] bool everybody_was_tried() const;
   [[nodiscard]] std::optional<instant> next_time();
   void say_why();
@@ -220,7 +218,8 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       break;
     case decision_kind::evict: {
       to.evicted_by = for_whom;
-      if (for_whom.empty() && one.group != group_id{}) to.evicted_by = fmt::format("group {}", cluster_.name_of(one.group));
+      if (for_whom.empty() && one.group != group_id{})
+        to.evicted_by = fmt::format("group {}", cluster_.name_of(one.group));
       to.evicted_at = now_;
       to.is = fate::evicted;
       if (preemptor < out_.pods.size()) out_.pods[preemptor].evicts.push_back(full_name(to));

@@ -52,9 +52,17 @@ std::string note_of(const pod_outcome& pod, const naming& named) {
 
 std::string pods_table(const outcome& of, const report_options& how) {
   const naming named{of, how};
-  const bool prioritised = std::ranges::any_of(
-      of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how) && pod.priority != 0; });
-  table made{{{"NAMESPACE"}, {"POD"}, {"GROUP"}, {"PRIORITY", true}, {"STATUS"}, {"NODE"}, {"SCORE", true}, {"AT", true}, {"NOTE"}}};
+  const bool prioritised =
+      std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how) && pod.priority != 0; });
+  table made{{{"NAMESPACE"},
+              {"POD"},
+              {"GROUP"},
+              {"PRIORITY", true},
+              {"STATUS"},
+              {"NODE"},
+              {"SCORE", true},
+              {"AT", true},
+              {"NOTE"}}};
   for (const pod_outcome& pod : of.pods) {
     if (!is_shown(pod, how)) continue;
     made.add({named.several() ? pod.ns : "", pod.name, pod.group, prioritised ? fmt::format("{}", pod.priority) : "",
@@ -100,7 +108,8 @@ std::string explanation_text(const outcome& of) {
       scores.add({node->name, one.plugin, fmt::format("{}", one.raw), fmt::format("{}", one.normalized),
                   fmt::format("{}", one.weight), fmt::format("{}", one.weighted()), ""});
     }
-    scores.add({node->name, "total", "", "", "", fmt::format("{}", node->total), node->name == pod.node ? "chosen" : ""});
+    scores.add(
+        {node->name, "total", "", "", "", fmt::format("{}", node->total), node->name == pod.node ? "chosen" : ""});
   }
   if (any_scores) all += '\n' + scores.text();
   if (any_rejections) all += '\n' + rejections.text();
@@ -109,7 +118,8 @@ std::string explanation_text(const outcome& of) {
 
 std::string summary_line(const outcome& of) {
   const outcome::counts counts = of.count();
-  std::string line = fmt::format("{} to place on {}: {} placed", counts.to_place == 1 ? "1 pod" : fmt::format("{} pods", counts.to_place),
+  std::string line = fmt::format("{} to place on {}: {} placed",
+                                 counts.to_place == 1 ? "1 pod" : fmt::format("{} pods", counts.to_place),
                                  of.nodes == 1 ? "1 node" : fmt::format("{} nodes", of.nodes), counts.placed);
   if (counts.ended != 0) line += fmt::format(", {} ended", counts.ended);
   line += fmt::format(", {} unscheduled", counts.unscheduled);

@@ -59,9 +59,12 @@ tree tree_of(const gangsched::node_verdict& node, const std::string& chosen) {
 tree tree_of(const outcome& of, const report_options& how) {
   const outcome::counts counts = of.count();
   tree made;
-  made["summary"] = {{"nodes", of.nodes},         {"pods", counts.to_place},
-                     {"placed", counts.placed},   {"ended", counts.ended},
-                     {"evicted", counts.evicted}, {"unscheduled", counts.unscheduled},
+  made["summary"] = {{"nodes", of.nodes},
+                     {"pods", counts.to_place},
+                     {"placed", counts.placed},
+                     {"ended", counts.ended},
+                     {"evicted", counts.evicted},
+                     {"unscheduled", counts.unscheduled},
                      {"end_seconds", seconds(of.end)}};
   made["pods"] = tree::array();
   for (const pod_outcome& pod : of.pods)
