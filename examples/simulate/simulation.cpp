@@ -287,10 +287,11 @@ bool host::everybody_was_tried() const {
   return true;
 }
 
+/// When to look again: where a try could bring something new, at the scheduler's deadlines; else when somebody leaves.
 std::optional<instant> host::next_time() {
   std::optional<instant> next = scheduler_->next_deadline();
-  if (!events_.empty()) return next ? std::min(*next, events_.top().when) : events_.top().when;
-  if (!next || *next > out_.end + patience || everybody_was_tried()) return std::nullopt;
+  if (next && (*next > out_.end + patience || everybody_was_tried())) next.reset();
+  if (!events_.empty()) next = next ? std::min(*next, events_.top().when) : events_.top().when;
   return next;
 }
 

@@ -3,6 +3,7 @@
 score sheets add up to the scores in the table.   usage: simulate_samples.py SIMULATE"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -57,6 +58,7 @@ def check_score_sheets(program, sample, report):
             assert not why["nodes"]
             continue
         assert len(why["nodes"]) == report["summary"]["nodes"]
+        check_documented([asked])
         for node in why["nodes"]:
             assert ("reasons" in node) != ("scores" in node), node
             if "scores" in node:
@@ -69,6 +71,21 @@ def check_score_sheets(program, sample, report):
         chosen = [node for node in why["nodes"] if node.get("chosen")]
         assert [node["name"] for node in chosen] == [pod["node"]]
         assert chosen[0]["total"] == pod["score"] == max(totals), (pod, totals)
+
+
+def keys_of(tree):
+    for key, value in tree.items() if isinstance(tree, dict) else ():
+        yield key
+        yield from keys_of(value)
+    for item in tree if isinstance(tree, list) else ():
+        yield from keys_of(item)
+
+
+def check_documented(trees):
+    page = (HERE.parents[1] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"[\w]+", " ".join(re.findall(r"`([^`]*)`", page))))
+    missing = {key for tree in trees for key in keys_of(tree)} - documented
+    assert not missing, f"docs/simulate.md does not say what these are: {missing}"
 
 
 def check_explanation(program, sample, report):
