@@ -48,7 +48,7 @@ parsed parse(int argc, char** argv) {
                  "What every node says to this pod, instead of the table: name or namespace/name")
       ->type_name("POD");
   const std::map<std::string, format> formats{{"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
-  app.add_option("--output", to.output, "Format of the result [table]")
+  app.add_option("-o,--output", to.output, "Format of the result [table]")
       ->type_name("table|json|yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""));
   app.add_flag("--all", to.all, "Also list pods that ran before and still do");

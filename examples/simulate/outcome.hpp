@@ -22,6 +22,7 @@ struct pod_outcome {
   fate is = fate::unscheduled;
   bool was_running = false;  ///< from the start
   std::string node;
+  std::string nominated_node;  ///< where it had others evicted: tried before all other nodes
   std::optional<std::int64_t> score;
   std::uint32_t attempts = 0;
   std::optional<instant> placed_at, evicted_at, gone_at, ended_at;

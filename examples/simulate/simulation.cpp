@@ -212,6 +212,8 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       of.tried_in = changes_;
       break;
     case decision_kind::nominate:
+      to.nominated_node = cluster_.name_of(one.node);
+      [[fallthrough]];
     case decision_kind::reject:
       ++to.attempts;
       of.tried_in = changes_;

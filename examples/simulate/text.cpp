@@ -75,7 +75,8 @@ std::string pods_table(const outcome& of, const report_options& how) {
 std::string placed_text(const pod_outcome& pod) {
   if (pod.is == fate::unscheduled) return "has no node";
   if (pod.was_running) return fmt::format("runs on {} from the start", pod.node);
-  return fmt::format("went to {} at {}", pod.node, time_text(pod.placed_at));
+  const char* how = pod.node == pod.nominated_node ? ", the first to be tried: it was nominated for it" : "";
+  return fmt::format("went to {} at {}{}", pod.node, time_text(pod.placed_at), how);
 }
 
 std::string explanation_text(const outcome& of) {

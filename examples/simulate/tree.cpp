@@ -24,6 +24,7 @@ tree tree_of(const pod_outcome& pod) {
   made["priority"] = pod.priority;
   made["status"] = name_of(pod.is);
   put_text(made, "node", pod.node);
+  put_text(made, "nominated_node", pod.nominated_node);
   if (pod.score) made["score"] = *pod.score;
   put_time(made, "placed_seconds", pod.placed_at);
   if (!pod.was_running) made["attempts"] = pod.attempts;
