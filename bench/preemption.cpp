@@ -1,83 +1,99 @@
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "kube_figures.hpp"
+#include "kube_shapes.hpp"
 #include "support.hpp"
 
-// scheduler_perf's PreemptionBasic: small nodes full of four low pods each, and pods of a higher priority that need three of the
-// four places. Timed: the cycle that fails and finds the victims, their removal, and the cycle that places the pod.
+// Pods that find no node where 5,000 small nodes are full of four low pods each: what a rejection costs, what looking for victims costs,
+// and what making room costs. Timed: the cycle that fails and looks for victims, and where they leave also that and the cycle
+// that places the pod.
 namespace {
 
 using namespace gangsched;
+using bench::kind;
 
-cluster full_of_low(int nodes) {
-  cluster made;
-  for (int i = 0; i < nodes; ++i) {
-    const std::string name = "node-" + std::to_string(i);
-    const node_id node =
-        bench::must(made.add_node({.name = name,
-                                   .labels = {{"kubernetes.io/hostname", name},
-                                              {"topology.kubernetes.io/zone", "zone" + std::to_string(i % 3 + 1)}},
-                                   .allocatable = {{"cpu", 4}, {"memory", bench::mebi(32768)}, {"pods", 110}}}));
-    for (int k = 0; k < 4; ++k) {
-      pod_spec low;
-      low.name = "low-" + std::to_string(i) + "-" + std::to_string(k);
-      low.containers = {{.requests = {{"cpu", quantity::from_milli(900)}, {"memory", bench::mebi(500)}}}};
-      low.node = node;
-      bench::must(made.add_pod(low));
-    }
-  }
-  return made;
-}
+enum class room : unsigned char {
+  none,     ///< the pod stays rejected
+  asked,    ///< victims are found, and nothing is done about it; the pod is taken back
+  is_made,  ///< victims leave, the pod is placed
+};
 
-/// nodes, preemptors, priority of these: 10 preempts, 0 tries in vain
-void preemption_basic(benchmark::State& state) {
-  const int nodes = static_cast<int>(state.range(0));
-  const int pods = static_cast<int>(state.range(1));
-  const auto priority = static_cast<std::int32_t>(state.range(2));
-  std::size_t evicted = 0;
+struct totals {
   double seconds = 0;
-  for (auto _ : state) {
-    cluster cluster = full_of_low(nodes);
-    scheduler scheduler{cluster, profiles::kube_default()};
-    std::vector<pod_id> waiting;
-    const double start = bench::cpu_seconds();
-    std::size_t bound = 0;
-    evicted = 0;
-    for (int i = 0; i < pods; ++i) {
-      pod_spec high;
-      high.name = "high-" + std::to_string(i);
-      high.priority = priority;
-      high.containers = {{.requests = {{"cpu", 3}, {"memory", bench::mebi(500)}}}};
-      bench::must(cluster.add_pod(high));
-      std::vector<pod_id> victims;
-      for (;;) {
-        const cycle done = scheduler.schedule_cycle(instant{1});
-        if (!done) break;
-        for (const decision& one : done) {
-          if (one.kind == decision_kind::evict) victims.push_back(one.pod);
-          if (one.kind == decision_kind::bind) ++bound, static_cast<void>(scheduler.confirm(one.pod));
-        }
-        for (const pod_id victim : victims) static_cast<void>(cluster.remove_pod(victim));
-        evicted += victims.size();
-        victims.clear();
-      }
+  std::size_t bound = 0, rejected = 0, victims = 0;
+};
+
+/// Cycles until nothing is left to do, with what @p what says done to the victims.
+void schedule(cluster& cluster, scheduler& scheduler, room what, totals& to) {
+  std::vector<pod_id> leaving;
+  const double start = bench::cpu_seconds();
+  for (;;) {
+    const cycle done = scheduler.schedule_cycle(instant{1});
+    if (!done) break;
+    for (const decision& one : done) {
+      if (one.kind == decision_kind::reject) ++to.rejected;
+      if (one.kind == decision_kind::evict) leaving.push_back(one.pod);
+      if (one.kind == decision_kind::bind) ++to.bound, static_cast<void>(scheduler.confirm(one.pod));
     }
-    seconds = bench::cpu_seconds() - start;
-    state.SetIterationTime(seconds);
-    if (bound != static_cast<std::size_t>(priority > 0 ? pods : 0)) state.SkipWithError("not every pod was placed");
+    to.victims += leaving.size();
+    if (what == room::is_made) {
+      for (const pod_id victim : leaving) static_cast<void>(cluster.remove_pod(victim));
+    }
+    leaving.clear();
+    if (what == room::asked) break;
   }
-  state.counters["preemptors/s"] = static_cast<double>(pods) / seconds;
-  state.counters["us/preemptor"] = seconds * 1e6 / pods;
-  state.counters["victims"] = static_cast<double>(evicted);
+  to.seconds += bench::cpu_seconds() - start;
 }
-BENCHMARK(preemption_basic)
-    ->Name("PreemptionBasic")
-    ->ArgNames({"nodes", "pods", "priority"})
-    ->Args({500, 250, 10})
-    ->Args({5000, 250, 10})
-    ->Args({5000, 2500, 10})
-    ->Args({5000, 2500, 0})
-    ->UseManualTime()
-    ->Iterations(3)
-    ->Unit(benchmark::kMillisecond);
+
+totals run(int pods, kind which, room what) {
+  constexpr int nodes = 5000, warm_up = 20;
+  cluster cluster;
+  bench::add_running(cluster, bench::add_nodes(cluster, nodes, true), kind::low, 4 * nodes);
+  scheduler scheduler{cluster, profiles::kube_default()};
+  totals all;
+  for (int i = -warm_up; i < pods; ++i) {
+    if (i == 0) all = {};
+    const pod_id pod =
+        bench::must(cluster.add_pod(bench::pod_of(which, i, bench::numbered("pod-%06d", i + warm_up), "sched-1")));
+    schedule(cluster, scheduler, i < 0 && what == room::is_made ? room::asked : what, all);
+    if ((i < 0 || what == room::asked) && !cluster.remove_pod(pod)) std::abort();
+  }
+  return all;
+}
+
+void against_kube(benchmark::State& state, const bench::kube_figure& kube, int pods, kind which, room what) {
+  totals last;
+  double best = std::numeric_limits<double>::infinity();
+  for (auto _ : state) {
+    last = run(pods, which, what);
+    state.SetIterationTime(last.seconds);
+    best = std::min(best, last.seconds * 1e6 / pods);
+    const auto all = static_cast<std::size_t>(pods);
+    if (last.bound != (what == room::is_made ? all : 0)) state.SkipWithError("not every pod was placed");
+    if (last.rejected != (what == room::none ? all : 0)) state.SkipWithError("not every pod was rejected");
+    if (last.victims != (what == room::none ? 0 : 3 * all)) state.SkipWithError("not every pod found three victims");
+  }
+  bench::count_against_kube(state, best, kube);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  const auto add = [](const char* label, int pods, kind which, room what) {
+    const bench::kube_figure& kube = bench::kube_figure_of(label);
+    const std::string name = std::string{kube.test} + "/" + label;
+    benchmark::RegisterBenchmark(name.c_str(), against_kube, kube, pods, which, what)
+        ->UseManualTime()
+        ->Iterations(3)
+        ->Unit(benchmark::kMillisecond);
+  };
+  add("unfit", 500, kind::giant, room::none);
+  add("unfit-same-priority", 200, kind::equal, room::none);
+  add("preempt-dry-run", 250, kind::high, room::asked);
+  add("preempt-and-place", 250, kind::high, room::is_made);
+  return true;
+}();
 
 }  // namespace

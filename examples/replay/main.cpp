@@ -4,13 +4,13 @@
 #include <exception>
 #include <vector>
 
+#include "progress.hpp"
 #include "replay/csv.hpp"
 #include "replay/generate.hpp"
 #include "replay/host.hpp"
 #include "replay/openb.hpp"
 #include "replay/options.hpp"
 #include "replay/philly.hpp"
-#include "replay/progress.hpp"
 #include "replay/report.hpp"
 
 namespace {
@@ -20,7 +20,7 @@ using namespace replay;
 void run(chapter& of, handling gangs) {
   std::uint64_t pods = 0;
   for (const job& j : of.work.jobs) pods += j.workers;
-  progress bar{fmt::format("{}, {}", of.name, name_of(gangs)), 2 * pods};
+  examples::progress bar{fmt::format("{}, {}", of.name, name_of(gangs)), 2 * pods};
   of.outcomes.push_back(replay_workload(of.work, {.profile = of.profile, .gangs = gangs, .seed = of.seed},
                                         [&](std::uint64_t done) { bar.show(done); }));
 }

@@ -1,7 +1,8 @@
 #include "gangsched/kube/document.hpp"
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
 namespace gangsched::kube {
 
@@ -23,7 +24,10 @@ result<std::vector<document>> parse(const source& from, const limits& most) {
 result<source> load(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return error{errc::unknown, path, "file", "cannot be opened"};
-  source made{path, {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}};
+  // Not by iterators: they throw where reading fails, of a directory for one.
+  std::ostringstream all;
+  source made{path, {}};
+  if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf(), made.text = std::move(all).str();
   if (in.bad()) return error{errc::unknown, path, "file", "cannot be read"};
   return made;
 }

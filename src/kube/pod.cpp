@@ -267,10 +267,12 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "volumes") return read.items(v, [&](const place& item) { return read_volume(read, item, spec); });
     if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
     if (key == "hostNetwork") return read.boolean(v, host_network);
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
+    if (key == "activeDeadlineSeconds") return read.integer(v, out.deadline_seconds.emplace(), 1, longest);
     if (key == "resourceClaims") return read.warn(v, "device claims are not modelled; they are left out");
     return read.ignore(key, v,
-                       {"activeDeadlineSeconds",
-                        "automountServiceAccountToken",
+                       {"automountServiceAccountToken",
                         "dnsConfig",
                         "dnsPolicy",
                         "enableServiceLinks",
@@ -291,8 +293,7 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
                         "serviceAccountName",
                         "setHostnameAsFQDN",
                         "shareProcessNamespace",
-                        "subdomain",
-                        "terminationGracePeriodSeconds"});
+                        "subdomain"});
   });
   if (has_own && !own.requests.empty()) spec.resources = std::move(own.requests);
   if (fine && how.defaulting) default_pod_requests(spec, own.limits);

@@ -108,6 +108,23 @@ TEST_CASE("a pod is read with all that scheduling reads", "[kube][manifests]") {
   CHECK(pod.topology_spread_constraints.at(0).node_taints_policy == node_inclusion::honor);
 }
 
+TEST_CASE("how long a pod may run and how long it may take to leave is read", "[kube][manifests]") {
+  const auto both = [](const std::string& spec) {
+    const pod_manifest pod = fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec).pods.at(0);
+    return std::pair{pod.grace_seconds, pod.deadline_seconds.value_or(-1)};
+  };
+  CHECK(both("  hostname: p\n") == std::pair{std::int64_t{30}, std::int64_t{-1}});
+  CHECK(both("  terminationGracePeriodSeconds: 0\n  activeDeadlineSeconds: 600\n") ==
+        std::pair{std::int64_t{0}, std::int64_t{600}});
+  CHECK(pod_refusal("  activeDeadlineSeconds: 0\n").find("spec.activeDeadlineSeconds") != std::string::npos);
+}
+
+TEST_CASE("a folder is no file", "[kube][manifests]") {
+  const auto folder = load(".");
+  REQUIRE_FALSE(folder);
+  CHECK(folder.error().message() == ".: file: cannot be read");
+}
+
 TEST_CASE("what the API server would have filled in is filled in, unless the objects come from it",
           "[kube][manifests]") {
   const std::string gpu =

@@ -41,6 +41,8 @@ struct pod_manifest {
   std::string group = {};           ///< its pod group, in its own namespace
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
+  std::int64_t grace_seconds = 30;                    ///< spec.terminationGracePeriodSeconds: how long it may take to leave
+  std::optional<std::int64_t> deadline_seconds = {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
   origin from = {};
 };
 

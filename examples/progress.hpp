@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace replay {
+namespace examples {
 
 /// A bar on the terminal's standard error, gone when it goes out of scope. In a pipe or a file it shows nothing.
 class progress {
@@ -41,4 +41,4 @@ class progress {
   std::chrono::steady_clock::time_point next_{};
 };
 
-}  // namespace replay
+}  // namespace examples

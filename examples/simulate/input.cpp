@@ -1,0 +1,101 @@
+#include "simulate/input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gangsched/kube/configuration.hpp>
+#include <gangsched/profiles.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+namespace simulate {
+namespace {
+
+using namespace gangsched;
+
+template <class T>
+T must(result<T> got) {
+  if (!got) throw bad_input{got.error().message()};
+  return *std::move(got);
+}
+
+void show(const std::vector<kube::warning>& warnings) {
+  for (const kube::warning& one : warnings) fmt::print(stderr, "warning: {}\n", one.message());
+}
+
+kube::source read_file(const std::string& path) {
+  if (path != "-") return must(kube::load(path));
+  return {"stdin", {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}};
+}
+
+const kube::scheduler_profile& choose(const kube::scheduler_configuration& from, const command_line& how) {
+  if (how.scheduler.empty()) return from.profiles.front();
+  std::vector<std::string> names;
+  for (const kube::scheduler_profile& one : from.profiles) {
+    if (one.scheduler_name == how.scheduler) return one;
+    names.push_back(one.scheduler_name);
+  }
+  throw bad_input{
+      fmt::format("{}: there is no profile \"{}\", but {}", how.config, how.scheduler, fmt::join(names, ", "))};
+}
+
+/// The pod that is called so, with or without its namespace.
+std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
+  std::vector<std::size_t> found;
+  std::vector<std::string> similar;
+  for (std::size_t i = 0; i < among.pods.size(); ++i) {
+    const pod_spec& pod = among.pods[i].spec;
+    const std::string full = pod.ns + "/" + pod.name;
+    if (full == wanted || pod.name == wanted)
+      found.push_back(i);
+    else if (full.starts_with(wanted) || pod.name.starts_with(wanted))
+      similar.push_back(full);
+  }
+  if (found.size() == 1) return found.front();
+  std::string hint;
+  for (const std::size_t i : found) similar.push_back(among.pods[i].spec.ns + "/" + among.pods[i].spec.name);
+  constexpr std::size_t most = 5;
+  if (similar.size() > most) similar.resize(most), similar.emplace_back("…");
+  if (!similar.empty()) hint = fmt::format("; {}: {}", found.empty() ? "similar" : "one of", fmt::join(similar, ", "));
+  throw bad_input{fmt::format("--explain: {} pod \"{}\"{}", found.empty() ? "no" : "more than one", wanted, hint)};
+}
+
+}  // namespace
+
+scenario read_scenario(const command_line& from) {
+  const plugin_registry plugins = builtin_plugins();
+  kube::scheduler_configuration settings = must(kube::read_configuration({"defaults", ""}, plugins));
+  const bool configured = !from.config.empty();
+  if (configured) {
+    const std::vector<kube::warning> usual =
+        std::exchange(settings, must(kube::read_configuration(read_file(from.config), plugins))).warnings;
+    std::erase_if(settings.warnings, [&](const kube::warning& one) {  // what the defaults lack too is no news
+      return std::ranges::any_of(usual, [&](const kube::warning& other) { return other.reason == one.reason; });
+    });
+    show(settings.warnings);
+  }
+
+  scenario made;
+  if (!configured && !from.scheduler.empty()) {
+    made.scheduler = from.scheduler;  // kube-scheduler's defaults under another name
+    made.profile = must(kube::make_table(settings.profiles.front(), plugins));
+  } else {
+    const kube::scheduler_profile& profile = choose(settings, from);
+    made.scheduler = profile.scheduler_name;
+    made.profile = must(kube::make_table(profile, plugins));
+  }
+  made.options = settings.options();
+  made.options.seed = from.seed;
+  made.grace = !from.no_grace;
+
+  std::vector<kube::source> files;
+  for (const std::string& path : from.files) files.push_back(read_file(path));
+  made.what = must(kube::read(files));
+  show(made.what.warnings);
+  if (!from.explain.empty()) made.explain = find_pod(made.what, from.explain);
+  return made;
+}
+
+}  // namespace simulate

@@ -1,0 +1,51 @@
+// What would kube-scheduler do? Schedules Kubernetes manifests in virtual time; docs/simulate.md is the user's page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "progress.hpp"
+#include "simulate/input.hpp"
+#include "simulate/options.hpp"
+#include "simulate/report.hpp"
+#include "simulate/simulation.hpp"
+
+namespace {
+
+using namespace simulate;
+
+int run(const command_line& options) {
+  const scenario input = read_scenario(options);
+  outcome made;
+  {
+    const auto pending = std::ranges::count_if(
+        input.what.pods, [](const gangsched::kube::pod_manifest& pod) { return pod.node.empty(); });
+    examples::progress bar{"scheduling", static_cast<std::uint64_t>(pending)};
+    auto done = simulate::run(input, [&](std::uint64_t heard) { bar.show(heard); });
+    if (!done) throw bad_input{done.error().message()};
+    made = *std::move(done);
+  }
+  const report_options how{.all = options.all};
+  switch (options.output) {
+    case format::table: fmt::print("{}", text_report(made, how)); break;
+    case format::json: fmt::print("{}", json_report(made, how)); break;
+    case format::yaml: fmt::print("{}", yaml_report(made, how)); break;
+  }
+  return made.count().unscheduled == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto [options, exit_code] = simulate::parse(argc, argv);
+  if (exit_code) return *exit_code;
+  try {
+    return run(options);
+  } catch (const simulate::bad_input& bad) {
+    fmt::print(stderr, "error: {}\n", bad.what());
+    return 2;
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "gangsched-simulate: {}\n", failure.what());
+    return 3;
+  }
+}

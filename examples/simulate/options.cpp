@@ -1,0 +1,67 @@
+#include "simulate/options.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <gangsched/version.hpp>
+#include <map>
+
+#define GANGSCHED_TEXT_OF(x) #x
+#define GANGSCHED_TEXT(x) GANGSCHED_TEXT_OF(x)
+
+namespace simulate {
+namespace {
+
+constexpr const char* version = "gangsched-simulate " GANGSCHED_TEXT(GANGSCHED_VERSION_MAJOR) "." GANGSCHED_TEXT(
+    GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
+
+constexpr const char* about =
+    R"(Reads Kubernetes manifests, schedules their pods as kube-scheduler would, in virtual time, and says who goes where, who is
+evicted for it, and why somebody does not fit. No cluster, nothing is changed.)";
+
+constexpr const char* more =
+    R"(Examples
+  gangsched-simulate cluster.yaml workload.yaml
+  gangsched-simulate cluster.yaml workload.yaml --explain web-0
+  gangsched-simulate cluster.yaml workload.yaml --config scheduler.yaml --output json
+  kubectl get nodes,pods,priorityclasses -A -o yaml | gangsched-simulate - new-deployment.yaml
+
+Exit codes: 0 every pod was placed; 1 some pod was not; 2 a mistake in the command line or in a file (file:line: object: field:
+reason), nothing was scheduled; 3 the simulator failed.)";
+
+}  // namespace
+
+parsed parse(int argc, char** argv) {
+  parsed result;
+  command_line& to = result.options;
+  CLI::App app{about, "gangsched-simulate"};
+  app.footer(more);
+  app.get_formatter()->column_width(28);
+  app.set_version_flag("--version", version, "Print the version and exit");
+
+  app.add_option("FILE", to.files, "Manifests, YAML or JSON; - is standard input")->required()->type_name(" ");
+  app.add_option("--config", to.config, "KubeSchedulerConfiguration [kube-scheduler's defaults]")->type_name("FILE");
+  app.add_option("--scheduler", to.scheduler, "Profile to run; pods of other schedulers are left alone [the first]")
+      ->type_name("NAME");
+  app.add_option("--explain", to.explain,
+                 "What every node says to this pod, instead of the table: name or namespace/name")
+      ->type_name("POD");
+  const std::map<std::string, format> formats{{"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
+  app.add_option("-o,--output", to.output, "Format of the result [table]")
+      ->type_name("table|json|yaml")
+      ->transform(CLI::CheckedTransformer(formats).description(""));
+  app.add_flag("--all", to.all, "Also list pods that ran before and still do");
+  app.add_flag("--no-grace", to.no_grace, "Evicted pods are gone at once");
+  app.add_option("--seed", to.seed, "Of draws between equally good nodes")->type_name("N")->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+    if (std::ranges::count(to.files, "-") > 1) throw CLI::ValidationError{"FILE", "standard input can be read once"};
+  } catch (const CLI::ParseError& failure) {
+    result.exit_code = app.exit(failure) == 0 ? 0 : 2;
+  }
+  return result;
+}
+
+}  // namespace simulate

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace simulate {
+
+enum class format { table, json, yaml };
+
+struct command_line {
+  std::vector<std::string> files;  ///< "-": standard input
+  std::string config;
+  std::string scheduler;  ///< empty: the first profile
+  std::string explain;
+  format output = format::table;
+  bool all = false;
+  bool no_grace = false;
+  std::uint64_t seed = 0;
+};
+
+/// What the command line says; or, when there is nothing to run (--help, --version, a mistake), the exit code.
+struct parsed {
+  command_line options;
+  std::optional<int> exit_code;
+};
+[[nodiscard]] parsed parse(int argc, char** argv);
+
+}  // namespace simulate

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <gangsched/engine/explanation.hpp>
+#include <gangsched/model/spec.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulate {
+
+using gangsched::instant;
+
+enum class fate : std::uint8_t { unscheduled, waiting, placed, ended, evicted, running };
+[[nodiscard]] std::string_view name_of(fate is) noexcept;
+
+/// What became of a pod. Times are since the start.
+struct pod_outcome {
+  std::string ns, name, group;
+  std::int32_t priority = 0;
+  fate is = fate::unscheduled;
+  bool was_running = false;  ///< from the start
+  std::string node;
+  std::string nominated_node;  ///< where it had others evicted: tried before all other nodes
+  std::optional<std::int64_t> score;
+  std::uint32_t attempts = 0;
+  std::optional<instant> placed_at, evicted_at, gone_at, ended_at;
+  std::string evicted_by;
+  std::vector<std::string> evicts;
+  std::string reason;  ///< why it has no node
+};
+
+/// What the nodes say to the pod that was asked about.
+struct asked {
+  std::size_t pod = 0;  ///< in outcome::pods
+  instant at{};
+  gangsched::explanation why;
+};
+
+struct outcome {
+  std::vector<pod_outcome> pods;  ///< all, in the order of the files
+  std::size_t nodes = 0;
+  instant end{};  ///< of the last change
+  std::optional<asked> explained;
+
+  struct counts {
+    std::size_t to_place = 0, placed = 0, ended = 0, evicted = 0, unscheduled = 0;
+  };
+  [[nodiscard]] counts count() const;
+};
+
+/// "default/web-1"
+[[nodiscard]] std::string full_name(const pod_outcome& pod);
+[[nodiscard]] double seconds(instant time) noexcept;
+
+}  // namespace simulate

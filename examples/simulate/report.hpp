@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+struct report_options {
+  bool all = false;  ///< pods that ran before and still do, too
+};
+
+/// For people: the table of pods, or what the nodes say to the pod that was asked about, and one line about the whole.
+[[nodiscard]] std::string text_report(const outcome& of, const report_options& how);
+/// For programs; docs/simulate.md says what the fields are.
+[[nodiscard]] std::string json_report(const outcome& of, const report_options& how);
+[[nodiscard]] std::string yaml_report(const outcome& of, const report_options& how);
+
+/// Whether the pod belongs into a report.
+[[nodiscard]] inline bool is_shown(const pod_outcome& pod, const report_options& how) {
+  return how.all || pod.is != fate::running;
+}
+
+}  // namespace simulate

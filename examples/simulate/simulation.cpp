@@ -1,0 +1,368 @@
+#include "simulate/simulation.hpp"
+
+#include <fmt/format.h>
+#include <gangsched/framework/views.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <queue>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace simulate {
+namespace {
+
+using namespace gangsched;
+
+/// How long the scheduler's own deadlines are followed after the last change: what is not tried again by then waits for something else.
+/// Longer than the unschedulable timeout and than any wait in the permit room.
+constexpr instant patience = std::chrono::minutes{20};
+
+template <class T>
+T must(result<T> got) {
+  if (!got) throw std::logic_error{got.error().message()};
+  if constexpr (!std::is_void_v<T>) return *std::move(got);
+}
+
+/// When in the run a pod got its node: which of the decisions of which cycle.
+struct moment {
+  instant at{};
+  std::uint64_t cycle = 0;
+  std::size_t decision = 0;
+};
+
+class host {
+ public:
+  host(const scenario& of, const progress_sink& show) : of_(of), show_(show), what_(of.what) {}
+
+  result<void> load();
+  void run();
+  /// Why @p pod went where it went in @p whole, a run of the same scenario that is over: this one is run until just before.
+  asked explain_as_in(const host& whole, std::size_t pod);
+  asked explain_now(std::size_t pod);
+
+  [[nodiscard]] outcome finish();
+  [[nodiscard]] bool was_placed(std::size_t pod) const { return tasks_[pod].placed_in.has_value(); }
+
+ private:
+  struct task {
+    pod_id id = {};
+    bool in_cluster = false;
+    bool heard = false;          // some decision was about it
+    std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
+    std::optional<moment> placed_in;
+    std::string failure;
+  };
+  enum class ending : std::uint8_t { evicted, over };
+  struct event {
+    instant when;
+    std::size_t pod;
+    ending why;
+    friend auto operator<=>(const event&, const event&) = default;
+  };
+
+  bool schedule();
+  void execute(const cycle& done);
+  void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
+  void start(std::size_t pod);
+  void leave(std::size_t pod, ending why);
+  void changed();
+  void update_budgets();
+  [[nodiscard]] bool over() const { return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle; }
+  [[nodiscard]] bool everybody_was_tried() const;
+  [[nodiscard]] std::optional<instant> next_time();
+  void say_why();
+
+  const scenario& of_;
+  const progress_sink& show_;
+  kube::manifests what_;  // kept up to date as far as budgets need it
+  cluster cluster_;
+  std::optional<scheduler> scheduler_;
+  std::vector<task> tasks_;
+  std::priority_queue<event, std::vector<event>, std::greater<>> events_;
+  outcome out_;
+  instant now_{};
+  std::uint64_t changes_ = 0;
+  std::uint64_t cycles_ = 0;
+  std::uint64_t heard_ = 0;
+  bool budgets_stale_ = false;
+  std::optional<moment> stop_before_;
+};
+
+result<void> host::load() {
+  out_.nodes = what_.nodes.size();
+  kube::manifests applied = what_;
+  applied.pods.clear();
+  tasks_.resize(what_.pods.size());
+  for (std::size_t i = 0; i < what_.pods.size(); ++i) {
+    const kube::pod_manifest& pod = what_.pods[i];
+    pod_outcome& to = out_.pods.emplace_back();
+    to.ns = pod.spec.ns;
+    to.name = pod.spec.name;
+    to.group = pod.group;
+    to.node = pod.node;
+    to.was_running = !pod.node.empty();
+    to.priority = pod.spec.priority.value_or(0);
+    if (to.was_running) to.is = fate::running;
+    tasks_[i].in_cluster = to.was_running || pod.spec.scheduler_name == of_.scheduler;
+    if (!tasks_[i].in_cluster) {
+      to.reason = fmt::format("left to the scheduler \"{}\"; this is \"{}\"", pod.spec.scheduler_name, of_.scheduler);
+      continue;
+    }
+    applied.pods.push_back(pod);
+    applied.pods.back().spec.cookie = i;
+  }
+  if (auto done = kube::apply(cluster_, applied); !done) return done;
+  scheduler_.emplace(cluster_, of_.profile, of_.options);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].in_cluster) continue;
+    const kube::pod_manifest& pod = what_.pods[i];
+    tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
+    out_.pods[i].priority = pod_info{cluster_.state(), tasks_[i].id.row}.priority();
+    if (!out_.pods[i].was_running) continue;
+    if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, ending::over});
+    if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, ending::over});
+  }
+  return {};
+}
+
+void host::run() {
+  for (;;) {
+    while (schedule()) {
+    }
+    if (over()) return;
+    const std::uint64_t before = changes_;
+    execute(scheduler_->permit(now_));
+    if (changes_ != before) continue;
+    const std::optional<instant> next = next_time();
+    if (!next) break;
+    now_ = *next;
+    while (!events_.empty() && events_.top().when <= now_) {
+      const event due = events_.top();
+      events_.pop();
+      leave(due.pod, due.why);
+    }
+    budgets_stale_ = true;  // what was placed meanwhile counts too
+  }
+}
+
+/// One entity. False if there is none left for now.
+bool host::schedule() {
+  if (over()) return false;
+  update_budgets();
+  const cycle done = scheduler_->schedule_cycle(now_);
+  if (!done && done.error() != nullptr) throw std::logic_error{done.error()->message()};
+  execute(done);
+  if (done) ++cycles_;
+  return static_cast<bool>(done);
+}
+
+void host::execute(const cycle& done) {
+  std::size_t preemptor = out_.pods.size();
+  std::string for_whom;
+  for (const decision& one : done) {
+    if (one.kind != decision_kind::nominate) continue;
+    preemptor = one.pod_cookie;
+    for_whom = full_name(out_.pods[preemptor]);
+  }
+  std::size_t place = 0;
+  for (const decision& one : done) {
+    task& of = tasks_[one.pod_cookie];
+    if (!std::exchange(of.heard, true)) show_(++heard_);
+    if (one.kind == decision_kind::bind || one.kind == decision_kind::wait) {
+      if (!of.placed_in) of.placed_in = {now_, cycles_, place}, ++out_.pods[one.pod_cookie].attempts;
+    }
+    if (done.error() != nullptr && one.kind == decision_kind::reject && one.code == code::error)
+      of.failure = done.error()->message();
+    else if (one.kind == decision_kind::reject)
+      of.failure.clear();
+    execute(one, for_whom, preemptor);
+    ++place;
+  }
+}
+
+void host::execute(const decision& one, const std::string& for_whom, std::size_t preemptor) {
+  const std::size_t pod = one.pod_cookie;
+  task& of = tasks_[pod];
+  pod_outcome& to = out_.pods[pod];
+  switch (one.kind) {
+    case decision_kind::bind:
+      must(scheduler_->confirm(one.pod));
+      to.is = fate::placed;
+      to.node = cluster_.name_of(one.node);
+      to.score = one.score;
+      start(pod);
+      break;
+    case decision_kind::wait:
+      if (to.is != fate::waiting) to.placed_at = now_;
+      to.is = fate::waiting;
+      to.node = cluster_.name_of(one.node);
+      to.score = one.score;
+      break;
+    case decision_kind::revoke:
+      to.is = fate::unscheduled;
+      to.node.clear();
+      to.score.reset();
+      to.placed_at.reset();
+      of.placed_in.reset();
+      of.tried_in = changes_;
+      break;
+    case decision_kind::nominate:
+      to.nominated_node = cluster_.name_of(one.node);
+      [[fallthrough]];
+    case decision_kind::reject:
+      ++to.attempts;
+      of.tried_in = changes_;
+      break;
+    case decision_kind::evict: {
+      to.evicted_by = for_whom;
+      if (for_whom.empty() && one.group != group_id{})
+        to.evicted_by = fmt::format("group {}", cluster_.name_of(one.group));
+      to.evicted_at = now_;
+      to.is = fate::evicted;
+      if (preemptor < out_.pods.size()) out_.pods[preemptor].evicts.push_back(full_name(to));
+      must(cluster_.set_terminating(one.pod, true));
+      what_.pods[pod].spec.terminating = true;
+      changed();
+      const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
+      if (grace == 0)
+        leave(pod, ending::evicted);
+      else
+        events_.push({now_ + std::chrono::seconds{grace}, pod, ending::evicted});
+      break;
+    }
+  }
+}
+
+void host::start(std::size_t pod) {
+  out_.pods[pod].placed_at = now_;
+  what_.pods[pod].node = out_.pods[pod].node;
+  if (const auto& deadline = what_.pods[pod].deadline_seconds)
+    events_.push({now_ + std::chrono::seconds{*deadline}, pod, ending::over});
+  ++changes_;
+  out_.end = now_;
+}
+
+/// The pod is gone, unless it went before for the other reason.
+void host::leave(std::size_t pod, ending why) {
+  pod_outcome& of = out_.pods[pod];
+  if (of.gone_at || of.ended_at) return;
+  must(cluster_.remove_pod(tasks_[pod].id));
+  what_.pods[pod].spec.terminating = true;
+  if (why == ending::evicted || of.is == fate::evicted) {
+    of.gone_at = now_;
+  } else {
+    of.ended_at = now_;
+    of.is = fate::ended;
+  }
+  changed();
+}
+
+/// Room comes free, now or later.
+void host::changed() {
+  ++changes_;
+  out_.end = now_;
+  budgets_stale_ = true;
+}
+
+/// What the disruption controller does beside the scheduler.
+void host::update_budgets() {
+  if (!std::exchange(budgets_stale_, false)) return;
+  for (const kube::disruption_budget_manifest& one : what_.budgets) {
+    if (one.disruptions_allowed) continue;  // somebody wrote what is allowed
+    const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, kube::disruptions_allowed(what_, one), {}};
+    must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));
+  }
+}
+
+/// Since the last change. Pods that nothing was ever said about are gated: only a change helps them.
+bool host::everybody_was_tried() const {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const fate is = out_.pods[i].is;
+    if (is == fate::waiting) return false;
+    if (is == fate::unscheduled && tasks_[i].heard && tasks_[i].tried_in != changes_) return false;
+  }
+  return true;
+}
+
+/// When to look again: where a try could bring something new, at the scheduler's deadlines; else when somebody leaves.
+std::optional<instant> host::next_time() {
+  std::optional<instant> next = scheduler_->next_deadline();
+  if (next && (*next > out_.end + patience || everybody_was_tried())) next.reset();
+  if (!events_.empty()) next = next ? std::min(*next, events_.top().when) : events_.top().when;
+  return next;
+}
+
+asked host::explain_as_in(const host& whole, std::size_t pod) {
+  const moment when = whole.tasks_[pod].placed_in.value();
+  stop_before_ = when;
+  run();
+  // Members of a gang are placed in one cycle: those before this one are put where they went.
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const std::optional<moment>& other = whole.tasks_[i].placed_in;
+    if (!other || other->cycle != when.cycle || other->decision >= when.decision) continue;
+    must(cluster_.assume(tasks_[i].id, cluster_.find_node(whole.out_.pods[i].node).value()));
+  }
+  return explain_now(pod);
+}
+
+/// A pod that is not, or no more, in the cluster has no nodes to be asked.
+asked host::explain_now(std::size_t pod) {
+  asked made{pod, now_, {}};
+  if (cluster_.contains(tasks_[pod].id)) made.why = must(scheduler_->explain(tasks_[pod].id));
+  return made;
+}
+
+/// Pods of one controller with the same wishes hear the same.
+void host::say_why() {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string>, std::string> known;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    pod_outcome& of = out_.pods[i];
+    if (of.is == fate::waiting) of.reason = "waits for its group, with a node reserved";
+    if (of.is != fate::unscheduled || !of.reason.empty()) continue;
+    if (what_.pods[i].spec.terminating) {
+      of.reason = "is being deleted";
+      continue;
+    }
+    if (!tasks_[i].failure.empty()) {
+      of.reason = tasks_[i].failure;
+      continue;
+    }
+    const kube::pod_manifest& from = what_.pods[i];
+    const bool alone = from.owner_name.empty() || cluster_.nominated_node_of(tasks_[i].id) != node_id{};
+    std::string& reason = known[{from.from.file, from.from.line, from.owner_name, alone ? of.name : from.group}];
+    if (reason.empty()) reason = must(scheduler_->explain(tasks_[i].id)).summary;
+    of.reason = reason;
+  }
+}
+
+outcome host::finish() {
+  say_why();
+  return std::move(out_);
+}
+
+}  // namespace
+
+result<outcome> run(const scenario& of, const progress_sink& show) {
+  host whole{of, show};
+  if (auto loaded = whole.load(); !loaded) return std::move(loaded).error();
+  whole.run();
+  std::optional<asked> answer;
+  if (of.explain && whole.was_placed(*of.explain)) {
+    const progress_sink quiet = [](std::uint64_t) {};
+    host again{of, quiet};
+    must(again.load());
+    answer = again.explain_as_in(whole, *of.explain);
+  } else if (of.explain) {
+    answer = whole.explain_now(*of.explain);
+  }
+  outcome made = whole.finish();
+  made.explained = std::move(answer);
+  return made;
+}
+
+}  // namespace simulate

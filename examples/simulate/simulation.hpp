@@ -1,0 +1,31 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <gangsched/framework/kernel_table.hpp>
+#include <gangsched/kube/manifests.hpp>
+#include <gangsched/scheduler.hpp>
+#include <optional>
+#include <string>
+
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+/// What to schedule, and how.
+struct scenario {
+  gangsched::kube::manifests what;
+  gangsched::kernel_table profile;
+  std::string scheduler;  ///< whose pods are scheduled
+  gangsched::scheduler_options options;
+  bool grace = true;
+  std::optional<std::size_t> explain;  ///< a pod, as it counts in `what.pods`
+};
+
+/// How many pods of how many have been heard of.
+using progress_sink = std::function<void(std::uint64_t)>;
+
+/// Schedules everything until nothing changes any more. Error: the manifests do not fit together; nothing was scheduled.
+[[nodiscard]] gangsched::result<outcome> run(const scenario& of, const progress_sink& show);
+
+}  // namespace simulate

@@ -1,0 +1,114 @@
+#include <yaml-cpp/yaml.h>
+
+#include <nlohmann/json.hpp>
+
+#include "simulate/report.hpp"
+
+// JSON and YAML are one tree, written twice.
+namespace simulate {
+namespace {
+
+using tree = nlohmann::ordered_json;
+
+void put_time(tree& to, const char* field, const std::optional<instant>& when) {
+  if (when) to[field] = seconds(*when);
+}
+
+void put_text(tree& to, const char* field, const std::string& text) {
+  if (!text.empty()) to[field] = text;
+}
+
+tree tree_of(const pod_outcome& pod) {
+  tree made{{"namespace", pod.ns}, {"name", pod.name}};
+  put_text(made, "group", pod.group);
+  made["priority"] = pod.priority;
+  made["status"] = name_of(pod.is);
+  put_text(made, "node", pod.node);
+  put_text(made, "nominated_node", pod.nominated_node);
+  if (pod.score) made["score"] = *pod.score;
+  put_time(made, "placed_seconds", pod.placed_at);
+  if (!pod.was_running) made["attempts"] = pod.attempts;
+  put_text(made, "evicted_by", pod.evicted_by);
+  put_time(made, "evicted_seconds", pod.evicted_at);
+  put_time(made, "gone_seconds", pod.gone_at);
+  put_time(made, "ended_seconds", pod.ended_at);
+  if (!pod.evicts.empty()) made["evicts"] = pod.evicts;
+  put_text(made, "reason", pod.reason);
+  return made;
+}
+
+tree tree_of(const gangsched::node_verdict& node, const std::string& chosen) {
+  tree made{{"name", node.name}};
+  if (node.code != gangsched::code::success) {
+    put_text(made, "plugin", node.plugin);
+    made["reasons"] = node.reasons;
+    return made;
+  }
+  if (!chosen.empty()) made["chosen"] = node.name == chosen;
+  made["scores"] = tree::array();
+  for (const gangsched::plugin_score& one : node.scores) {
+    made["scores"].push_back({{"plugin", one.plugin},
+                              {"raw", one.raw},
+                              {"normalized", one.normalized},
+                              {"weight", one.weight},
+                              {"score", one.weighted()}});
+  }
+  made["total"] = node.total;
+  return made;
+}
+
+tree tree_of(const outcome& of, const report_options& how) {
+  const outcome::counts counts = of.count();
+  tree made;
+  made["summary"] = {{"nodes", of.nodes},
+                     {"pods", counts.to_place},
+                     {"placed", counts.placed},
+                     {"ended", counts.ended},
+                     {"evicted", counts.evicted},
+                     {"unscheduled", counts.unscheduled},
+                     {"end_seconds", seconds(of.end)}};
+  made["pods"] = tree::array();
+  for (const pod_outcome& pod : of.pods)
+    if (is_shown(pod, how)) made["pods"].push_back(tree_of(pod));
+  if (!of.explained) return made;
+  const pod_outcome& pod = of.pods[of.explained->pod];
+  tree& why = made["explain"];
+  why = {{"pod", full_name(pod)}, {"at_seconds", seconds(of.explained->at)}, {"summary", of.explained->why.summary}};
+  why["nodes"] = tree::array();
+  for (const gangsched::node_verdict& node : of.explained->why.nodes) why["nodes"].push_back(tree_of(node, pod.node));
+  return made;
+}
+
+void write(YAML::Emitter& out, const tree& of) {
+  switch (of.type()) {
+    case tree::value_t::object:
+      out << YAML::BeginMap;
+      for (const auto& [key, item] : of.items()) {
+        out << YAML::Key << key << YAML::Value;
+        write(out, item);
+      }
+      out << YAML::EndMap;
+      break;
+    case tree::value_t::array:
+      out << YAML::BeginSeq;
+      for (const tree& item : of) write(out, item);
+      out << YAML::EndSeq;
+      break;
+    case tree::value_t::string:
+      out << YAML::DoubleQuoted << of.get_ref<const std::string&>();  // a pod may be called "1" or "yes"
+      break;
+    default: out << of.dump(); break;  // numbers and booleans are spelled the same
+  }
+}
+
+}  // namespace
+
+std::string json_report(const outcome& of, const report_options& how) { return tree_of(of, how).dump(2) + '\n'; }
+
+std::string yaml_report(const outcome& of, const report_options& how) {
+  YAML::Emitter out;
+  write(out, tree_of(of, how));
+  return std::string{out.c_str()} + '\n';
+}
+
+}  // namespace simulate
