@@ -30,17 +30,6 @@ kube::source read_file(const std::string& path) {
   return {"stdin", {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}};
 }
 
-const kube::scheduler_profile& choose(const kube::scheduler_configuration& from, const command_line& how) {
-  if (how.scheduler.empty()) return from.profiles.front();
-  std::vector<std::string> names;
-  for (const kube::scheduler_profile& one : from.profiles) {
-    if (one.scheduler_name == how.scheduler) return one;
-    names.push_back(one.scheduler_name);
-  }
-  throw bad_input{
-      fmt::format("{}: there is no profile \"{}\", but {}", how.config, how.scheduler, fmt::join(names, ", "))};
-}
-
 /// The pod that is called so, with or without its namespace.
 std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
   std::vector<std::size_t> found;
@@ -67,8 +56,7 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
 scenario read_scenario(const command_line& from) {
   const plugin_registry plugins = builtin_plugins();
   kube::scheduler_configuration settings = must(kube::read_configuration({"defaults", ""}, plugins));
-  const bool configured = !from.config.empty();
-  if (configured) {
+  if (!from.config.empty()) {
     const std::vector<kube::warning> usual =
         std::exchange(settings, must(kube::read_configuration(read_file(from.config), plugins))).warnings;
     std::erase_if(settings.warnings, [&](const kube::warning& one) {  // what the defaults lack too is no news
@@ -78,14 +66,7 @@ scenario read_scenario(const command_line& from) {
   }
 
   scenario made;
-  if (!configured && !from.scheduler.empty()) {
-    made.scheduler = from.scheduler;  // kube-scheduler's defaults under another name
-    made.profile = must(kube::make_table(settings.profiles.front(), plugins));
-  } else {
-    const kube::scheduler_profile& profile = choose(settings, from);
-    made.scheduler = profile.scheduler_name;
-    made.profile = must(kube::make_table(profile, plugins));
-  }
+  made.profiles = must(kube::make_tables(settings, plugins));
   made.options = settings.options();
   made.options.seed = from.seed;
   made.grace = !from.no_grace;

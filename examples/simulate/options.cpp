@@ -42,8 +42,6 @@ parsed parse(int argc, char** argv) {
 
   app.add_option("FILE", to.files, "Manifests, YAML or JSON; - is standard input")->required()->type_name(" ");
   app.add_option("--config", to.config, "KubeSchedulerConfiguration [kube-scheduler's defaults]")->type_name("FILE");
-  app.add_option("--scheduler", to.scheduler, "Profile to run; pods of other schedulers are left alone [the first]")
-      ->type_name("NAME");
   app.add_option("--explain", to.explain,
                  "What every node says to this pod, instead of the table: name or namespace/name")
       ->type_name("POD");

@@ -11,7 +11,6 @@ enum class format { table, json, yaml };
 struct command_line {
   std::vector<std::string> files;  ///< "-": standard input
   std::string config;
-  std::string scheduler;  ///< empty: the first profile
   std::string explain;
   format output = format::table;
   bool all = false;

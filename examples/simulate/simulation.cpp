@@ -108,16 +108,16 @@ result<void> host::load() {
     to.was_running = !pod.node.empty();
     to.priority = pod.spec.priority.value_or(0);
     if (to.was_running) to.is = fate::running;
-    tasks_[i].in_cluster = to.was_running || pod.spec.scheduler_name == of_.scheduler;
+    tasks_[i].in_cluster = to.was_running || of_.schedules(pod.spec.scheduler_name);
     if (!tasks_[i].in_cluster) {
-      to.reason = fmt::format("left to the scheduler \"{}\"; this is \"{}\"", pod.spec.scheduler_name, of_.scheduler);
+      to.reason = fmt::format("left to the scheduler \"{}\"", pod.spec.scheduler_name);
       continue;
     }
     applied.pods.push_back(pod);
     applied.pods.back().spec.cookie = i;
   }
   if (auto done = kube::apply(cluster_, applied); !done) return done;
-  scheduler_.emplace(cluster_, of_.profile, of_.options);
+  scheduler_.emplace(cluster_, of_.profiles, of_.options);
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].in_cluster) continue;
     const kube::pod_manifest& pod = what_.pods[i];

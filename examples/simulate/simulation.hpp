@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,11 +16,15 @@ namespace simulate {
 /// What to schedule, and how.
 struct scenario {
   gangsched::kube::manifests what;
-  gangsched::kernel_table profile;
-  std::string scheduler;  ///< whose pods are scheduled
+  std::vector<gangsched::kernel_table> profiles;
   gangsched::scheduler_options options;
   bool grace = true;
   std::optional<std::size_t> explain;  ///< a pod, as it counts in `what.pods`
+
+  /// Whether some profile is for pods with that scheduler name.
+  [[nodiscard]] bool schedules(std::string_view name) const {
+    return std::ranges::any_of(profiles, [&](const gangsched::kernel_table& one) { return one.scheduler_name == name; });
+  }
 };
 
 /// How many pods of how many have been heard of.

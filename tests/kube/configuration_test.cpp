@@ -134,7 +134,9 @@ profiles:
   for (const char* name : {"n1", "n2"})
     REQUIRE(on.add_node({.name = name, .allocatable = {{"cpu", 4}, {"memory", 4}, {"pods", 10}}}));
   REQUIRE(on.add_pod({.name = "there", .containers = {{.requests = {{"cpu", 2}}}}, .node = *on.find_node("n2")}));
-  const pod_id pod = *on.add_pod({.name = "new", .containers = {{.requests = {{"cpu", 1}}}}});
+  pod_spec of_this{.name = "new", .containers = {{.requests = {{"cpu", 1}}}}};
+  of_this.scheduler_name = "packing";
+  const pod_id pod = *on.add_pod(of_this);
   scheduler packs{on, packing, made.options()};
   CHECK(packs.schedule_cycle({}).begin()->node == *on.find_node("n2"));
   CHECK(on.node_of(pod) == *on.find_node("n2"));
