@@ -59,6 +59,7 @@ GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod, s
 }
 
 GANGSCHED_INLINE void picker::skip_idle(const class_plan& plan, row_t pod) {
+  if (!state_->semantics.has(quirk::idle_affinity_filter)) return;
   for (const planned& hook : plan.filters) {
     const filter_kernel& kernel = hook.plugin->filter;
     if (kernel.idle != nullptr && kernel.idle(hook.plugin->self.get(), plan.context(*state_, hook, pod))) skipped_.push_back(hook.plugin);

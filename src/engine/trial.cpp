@@ -31,7 +31,7 @@ class trial_of final : public trial {
     if (home == homes_.end()) return;
     const row_t node = home->second;
     homes_.erase(home);
-    put_on(victim.row, node, removal::trial);
+    put_on(victim.row, node, kind_of_removal());
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
   }
   void reset() override {
@@ -62,10 +62,10 @@ class trial_of final : public trial {
   }
   void take_off(row_t pod, row_t node) {
     cluster_state& state = *core_->state_;
-    const std::vector<host_port>& ports = state.classes[state.pods.cls[pod]].ports;
-    // Kubernetes' dry run keeps a set of ports: with the pod a port is free, even if another pod has it too.
-    for (const host_port& port : ports) state.nodes.ports.add(node, port);
-    state.take_off_node(pod, removal::trial);
+    std::span<const host_port> ports;
+    if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
+    for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
+    state.take_off_node(pod, kind_of_removal());
     for (const host_port& port : ports) {
       const auto taken = [&] {
         const std::span<const host_port> all = state.nodes.ports[node];
@@ -75,6 +75,9 @@ class trial_of final : public trial {
     }
     core_->count_uses(core_->uses_of(pod), -1);
     state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
+  }
+  [[nodiscard]] removal kind_of_removal() const {
+    return core_->state_->semantics.has(quirk::trials_count_terminating_pods) ? removal::trial : removal::real;
   }
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *core_->state_;

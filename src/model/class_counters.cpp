@@ -18,11 +18,12 @@ struct counter_names {
   }
 
   /// kube-framework 6.1. @p incoming: as upstream reads the terms of the pod that is being placed: a namespace selector that the
-  /// empty set of labels satisfies (NotIn and DoesNotExist only) takes in every namespace.
+  /// empty set of labels satisfies (NotIn and DoesNotExist only) takes in every namespace, unless it is to be as documented.
   pod_query query(const pod_affinity_term& term, bool incoming) {
     pod_query made_query{term.selector, {}, term.namespace_selector};
     for (const std::string& ns : term.namespaces) made_query.namespaces.push_back(state.names.intern(ns));
     if (term.namespaces.empty() && !term.namespace_selector) made_query.namespaces.push_back(made.ns);
+    incoming = incoming && state.semantics.has(quirk::negative_namespace_selectors);
     if (incoming && term.namespace_selector && matches(*term.namespace_selector, {})) {
       made_query.namespace_selector = label_selector{};
     }

@@ -10,7 +10,7 @@
 namespace gangsched {
 
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
-    : state_(std::make_unique<cluster_state>(options.log_bound)) {}
+    : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {}
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster::~cluster() = default;

@@ -135,7 +135,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
-  auto requests = requests_of(spec);
+  auto requests = requests_of(spec, state.semantics);
   if (!requests) return std::move(requests).error();
   if (!state.undo.recording()) state.classes.sweep();
   const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
@@ -182,7 +182,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (now == pod_state::bound && pods.node[row] != spec.node.row) return cannot("node", "a bound pod cannot move");
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
-  auto requests = requests_of(spec);
+  auto requests = requests_of(spec, state.semantics);
   if (!requests) return std::move(requests).error();
   const std::uint32_t epoch = state.classes.epoch();
   const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);

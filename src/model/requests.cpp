@@ -137,7 +137,7 @@ GANGSCHED_INLINE result<integer_resources> to_integers(const resource_list& list
   return amounts;
 }
 
-GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec) {
+GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec, const kube_semantics& semantics) {
   pod_requests made;
   detail::request_sums sums = detail::container_sums(spec, {});
   const bool pod_level = detail::apply_pod_level(sums, spec);
@@ -146,6 +146,7 @@ GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec) {
     return detail::request_overflow(spec, name);
 
   detail::request_sums scoring = detail::container_sums(spec, {.cpu = true, .memory = true});
+  if (!semantics.has(quirk::scores_without_pod_level_requests)) detail::apply_pod_level(scoring, spec);
   detail::add_list_to_sums(scoring, spec.overhead);
   if (const std::string_view name = detail::sums_to_integers(scoring, made.for_scoring); !name.empty())
     return detail::request_overflow(spec, name);

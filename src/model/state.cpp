@@ -156,8 +156,9 @@ GANGSCHED_INLINE group_table::group_table(undo_log& undo)
       arrival(undo),
       by_name(undo) {}
 
-GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound)
-    : log(log_bound),
+GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_semantics& whose)
+    : semantics(whose),
+      log(log_bound),
       nodes(undo),
       images(undo),
       pods(undo),

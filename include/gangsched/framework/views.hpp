@@ -125,6 +125,8 @@ class pod_view {
   constexpr pod_view(const cluster_state& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
 
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
+  /// Whose behaviour is followed; it never changes.
+  [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
   [[nodiscard]] std::int32_t priority() const noexcept { return class_->priority; }
   [[nodiscard]] std::string_view ns() const { return text(class_->ns); }
   [[nodiscard]] std::span<const amount> requests() const noexcept { return class_->requests; }

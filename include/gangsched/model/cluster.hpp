@@ -12,6 +12,7 @@ namespace gangsched {
 
 struct cluster_options {
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
+  kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
 };
 
 /// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it

@@ -5,6 +5,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
+#include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/spec.hpp"
 
 namespace gangsched {
@@ -29,7 +30,7 @@ struct pod_requests {
                                                                   std::string_view field);
 
 /// Error: overflow, naming the resource. Negative amounts were ruled out by `check`. O(containers · resources).
-[[nodiscard]] GANGSCHED_API result<pod_requests> requests_of(const pod_spec& spec);
+[[nodiscard]] GANGSCHED_API result<pod_requests> requests_of(const pod_spec& spec, const kube_semantics& semantics = {});
 
 }  // namespace gangsched
 

@@ -13,6 +13,7 @@
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/image_table.hpp"
 #include "gangsched/model/counters.hpp"
+#include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
@@ -197,10 +198,11 @@ struct named_table {
 
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state {
-  explicit cluster_state(std::size_t log_bound);
+  explicit cluster_state(std::size_t log_bound, const kube_semantics& whose = {});
   cluster_state(const cluster_state&) = delete;
   cluster_state& operator=(const cluster_state&) = delete;
 
+  const kube_semantics semantics;
   undo_log undo;
   change_log log;
   interner names;

@@ -10,9 +10,9 @@
 
 namespace gangsched {
 
-/// Whether the pod makes a node's use of its resources more even (kube-framework 3.5, as of 1.36). With f = min(1, used/capacity) per
+/// Whether the pod makes a node's use of its resources more even (kube-framework 3.5). With f = min(1, used/capacity) per
 /// configured resource and their standard deviation, evenness = trunc(100·(1 − deviation)); score = 50 + (50 + evenness with the
-/// pod − evenness without)/2: 75 if nothing changes. Plain requests, pod-level ones included; a pod that requests none of the
+/// pod − evenness without)/2: 75 if nothing changes (up to 1.35: evenness with the pod). Plain requests, pod-level ones included; a pod that requests none of the
 /// resources is not scored. Doubles in Kubernetes' order of operations.
 class node_resources_balanced_allocation {
  public:
@@ -44,7 +44,8 @@ class node_resources_balanced_allocation {
     return any_request ? status::success() : status::skip();
   }
 
-  [[nodiscard]] std::int64_t score(const pod_view&, const data& d, room node) const {
+  [[nodiscard]] std::int64_t score(const pod_view& pod, const data& d, room node) const {
+    if (pod.semantics().release() < kube_release::v1_36) return evenness(d, node, true);
     return 50 + (50 + evenness(d, node, true) - evenness(d, node, false)) / 2;
   }
 

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+
+namespace gangsched {
+
+/// Releases whose decisions differ for the same input.
+enum class kube_release : std::uint8_t {
+  v1_35,  ///< NodeResourcesBalancedAllocation scores how even the node becomes, not whether it becomes more so
+  v1_36,
+};
+
+/// What kube-scheduler does that its documentation does not say, or that is a defect by its developers' word.
+enum class quirk : std::uint8_t {
+  /// A namespace selector of only NotIn and DoesNotExist, in an affinity term of the pod that is placed, takes in every namespace
+  /// (kube-framework 6.1).
+  negative_namespace_selectors,
+  /// NodeResourcesFit scores without the pod's own `resources`; its filter honours them (3.4).
+  scores_without_pod_level_requests,
+  /// In preemption's trials a port is free once one pod that has it is away, though another has it too.
+  trials_know_ports_once,
+  /// There taking a terminating pod away lowers the counts of PodTopologySpread, which never had it (7.2).
+  trials_count_terminating_pods,
+  /// InterPodAffinity has no eye for the anti-affinity of nominated pods while no placed pod's is against the pod (1.3, 6.2).
+  idle_affinity_filter,
+};
+
+/// Whose behaviour is followed: of a release, defects included, unless they are taken out one by one. Upstream's word for word is
+/// the default; whoever wants the documented meaning says so.
+/// @code
+/// gangsched::cluster cluster{{.semantics = gangsched::kube_semantics{}.without(gangsched::quirk::negative_namespace_selectors)}};
+/// @endcode
+class kube_semantics {
+ public:
+  constexpr kube_semantics() = default;
+  constexpr explicit kube_semantics(kube_release release) noexcept : release_(release) {}
+
+  [[nodiscard]] constexpr kube_release release() const noexcept { return release_; }
+  [[nodiscard]] constexpr bool has(quirk one) const noexcept { return (quirks_ & bit(one)) != 0; }
+  [[nodiscard]] constexpr kube_semantics without(quirk one) const noexcept {
+    kube_semantics made = *this;
+    made.quirks_ &= static_cast<std::uint8_t>(~bit(one));
+    return made;
+  }
+  friend constexpr bool operator==(const kube_semantics&, const kube_semantics&) = default;
+
+ private:
+  [[nodiscard]] static constexpr unsigned bit(quirk one) noexcept { return 1u << static_cast<unsigned>(one); }
+  kube_release release_ = kube_release::v1_36;
+  std::uint8_t quirks_ = 0xff;
+};
+
+}  // namespace gangsched
