@@ -129,7 +129,8 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   else park(pod, why.rejectors);
 }
 
-/// Post-filter hooks in order (kube-framework 1.3): success and unresolvable stop, unschedulable goes on. The result only nominates.
+/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. The result only
+/// nominates. False if nobody was helped.
 GANGSCHED_INLINE bool core::make_room(row_t pod) {
   const kernel_table& table = table_of(pod);
   if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
@@ -141,6 +142,12 @@ GANGSCHED_INLINE bool core::make_room(row_t pod) {
     plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
     keep = keep && plan.keep_nomination;
     if (plan.verdict.code != code::unschedulable) break;
+  }
+  if (plan.verdict.code == code::error) {
+    picked failed;
+    failed.said = plan.verdict;
+    reject_pod(pod, failed);
+    return true;
   }
   const bool helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
   if (helped || !keep) state_->nominate(pod, helped ? plan.nominated.row : no_row);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <iterator>
 #include <limits>
 
 #include "gangsched/core/hash.hpp"
@@ -203,11 +204,9 @@ struct default_preemption::search {
   }
 
   /// Kubernetes' way: the search ends when there is a candidate without broken budgets and enough candidates altogether.
-  std::optional<candidate> best_of_some(const limit& limited) {
-    std::vector<node_id> nodes;
-    attempt.cluster().each_node([&](const node_info& node) { nodes.push_back(node.id()); });
-    std::erase_if(nodes, [&](node_id node) { return attempt.filter(pod.id(), node).code != code::unschedulable; });
-    if (nodes.empty()) return std::nullopt;
+  std::vector<candidate> some(const limit& limited) {
+    const std::vector<node_id> nodes = potential_nodes();
+    if (nodes.empty()) return {};
     const std::size_t count = nodes.size();
     const std::size_t share = count * static_cast<std::size_t>(limited.percentage) / 100;
     const std::size_t wanted = std::min(count, std::max(share, static_cast<std::size_t>(limited.absolute)));
@@ -220,13 +219,33 @@ struct default_preemption::search {
       if (list.size() < wanted) list.push_back(std::move(found));
       if (!clean.empty() && clean.size() + violating.size() >= wanted) break;
     }
-    std::vector<candidate>& kept = clean.empty() ? violating : clean;  // a broken budget counts more than anything else
-    if (kept.empty()) return std::nullopt;
+    clean.insert(clean.end(), std::make_move_iterator(violating.begin()), std::make_move_iterator(violating.end()));
+    return clean;
+  }
+
+  std::vector<candidate> all() {
+    std::vector<candidate> made;
+    for (const node_id node : potential_nodes()) {
+      candidate found;
+      if (dry_run(node, found).ok()) made.push_back(std::move(found));
+    }
+    return made;
+  }
+
+  std::vector<node_id> potential_nodes() {
+    std::vector<node_id> nodes;
+    attempt.cluster().each_node([&](const node_info& node) { nodes.push_back(node.id()); });
+    std::erase_if(nodes, [&](node_id node) { return attempt.filter(pod.id(), node).code != code::unschedulable; });
+    return nodes;
+  }
+
+  std::optional<candidate> cheapest(const std::vector<candidate>& among) const {
+    if (among.empty()) return std::nullopt;
     const auto cheaper = [&](const candidate& a, const candidate& b) {
       const cost left = cost_of(a), right = cost_of(b);
       return left != right ? left < right : a.node < b.node;
     };
-    return *std::min_element(kept.begin(), kept.end(), cheaper);
+    return *std::min_element(among.begin(), among.end(), cheaper);
   }
 };
 
@@ -248,6 +267,34 @@ GANGSCHED_INLINE status default_preemption::dry_run(trial& attempt, const pod_in
   return search{attempt, pod}.dry_run(node, out);
 }
 
+GANGSCHED_INLINE status default_preemption::ask_extenders(trial& attempt, const pod_info& pod,
+                                                          std::vector<candidate>& candidates) const {
+  const cluster_view cluster = attempt.cluster();
+  const auto stands = [&](const candidate& one) {
+    return cluster.node(one.node) && std::all_of(one.victims.begin(), one.victims.end(), [&](pod_id victim) {
+             const std::optional<pod_info> there = cluster.pod(victim);
+             return there && there->node() && there->node()->id() == one.node;
+           });
+  };
+  for (const extender& one : extenders_) {
+    if (candidates.empty()) break;
+    const auto wanted = [&](const std::string& resource) { return pod.request(resource) != 0; };
+    if (!one.managed_resources.empty() && std::none_of(one.managed_resources.begin(), one.managed_resources.end(), wanted)) continue;
+    std::vector<candidate> judged = candidates;
+    if (!one.preempt(pod, cluster, judged) || !std::all_of(judged.begin(), judged.end(), stands)) {
+      if (one.ignorable) continue;
+      return status::error("the extender's preemption failed");
+    }
+    const auto spares = [](const candidate& left) { return left.victims.empty(); };
+    if (!one.ignorable && std::any_of(judged.begin(), judged.end(), spares)) {
+      return status::error("the extender's preemption leaves a node without victims");
+    }
+    std::erase_if(judged, spares);
+    candidates = std::move(judged);
+  }
+  return status::success();
+}
+
 GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, const pod_info& pod) const {
   victim_plan plan;
   if (const status said = eligible(attempt, pod); !said.ok()) {
@@ -260,8 +307,14 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
   search with{attempt, pod};
   std::optional<candidate> best;
   std::vector<row_t> changed;
-  if (limit_) {
-    best = with.best_of_some(*limit_);
+  if (limit_ || !extenders_.empty()) {
+    std::vector<candidate> candidates = limit_ ? with.some(*limit_) : with.all();
+    if (const status said = ask_extenders(attempt, pod, candidates); !said.ok()) {
+      plan.verdict = said;
+      plan.keep_nomination = true;
+      return plan;
+    }
+    best = with.cheapest(candidates);
   } else if (auto* const known = attempt.recall<search::memory>(pod.id(), changed)) {
     if (const std::optional<node_id> node = with.best_of(*known, changed)) {
       best.emplace();

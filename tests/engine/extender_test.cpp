@@ -47,6 +47,57 @@ TEST_CASE("an extender's filter sees at once what the filters left, and its word
   CHECK(why.nodes[1].reasons == std::vector<std::string>{"not that one"});
 }
 
+TEST_CASE("an extender judges the candidates of a preemption", "[engine][extender][preemption]") {
+  using candidates = std::vector<default_preemption::candidate>;
+  enum class word { drops, chooses, spares, fails, invents };
+  const word says = GENERATE(word::drops, word::chooses, word::spares, word::fails, word::invents);
+  const bool ignorable = GENERATE(true, false);
+  const bool managed = GENERATE(true, false);
+  std::vector<std::size_t> seen;
+  pod_id other;
+  default_preemption::extender host;
+  host.preempt = [&](const pod_info& pod, const cluster_view&, candidates& among) {
+    CHECK(pod.name() == "p");
+    seen.push_back(among.size());
+    switch (says) {
+      case word::drops: among.erase(among.begin()); break;   // the cheaper one
+      case word::chooses: among = {{among[1].node, {other}, 0}}; break;
+      case word::spares: among[0].victims.clear(); break;
+      case word::fails: return false;
+      case word::invents: among[0].victims = {other}; break;  // it is on another node
+    }
+    return true;
+  };
+  host.ignorable = ignorable;
+  if (managed) host.managed_resources = {"example.com/gpu"};
+  world w{profile{priority_sort{}, node_resources_fit{}, default_preemption{}.ask(host)}};
+  w.add(a_node{"a"}.cpu(2));
+  w.add(a_node{"b"}.cpu(4));
+  w.add(a_pod{"x"}.cpu(2).on(w.node("a")));
+  w.add(a_pod{"y"}.cpu(2).priority(5).on(w.node("b")));
+  other = w.add(a_pod{"z"}.cpu(2).priority(6).on(w.node("b")));
+  w.add(a_pod{"p"}.cpu(2).priority(10));
+  const words usual{"nominate p a", "evict x a"};
+  const cycle done = w.scheduler.schedule_cycle(w.now);
+  const words said = w.said(done.decisions());
+  if (managed) {
+    CHECK(seen.empty());
+    CHECK(said == usual);
+    return;
+  }
+  CHECK(seen == std::vector<std::size_t>{2});
+  if (says == word::drops) {
+    CHECK(said == words{"nominate p b", "evict y b"});
+  } else if (says == word::chooses) {
+    CHECK(said == words{"nominate p b", "evict z b"});
+  } else if (!ignorable) {
+    CHECK(said == words{"reject p"});
+    CHECK(done.error() != nullptr);
+  } else {
+    CHECK(said == (says == word::spares ? words{"nominate p b", "evict y b"} : usual));
+  }
+}
+
 TEST_CASE("an extender's score counts ten times its weight", "[engine][extender]") {
   extender::callbacks host;
   host.prioritize = [](const pod_view&, const cluster_view& cluster, std::span<extender::rated_node> nodes) {

@@ -1,5 +1,8 @@
 #pragma once
+#include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/result.hpp"
@@ -35,6 +38,13 @@ class default_preemption {
     std::vector<pod_id> victims;
     std::int64_t violations = 0;  ///< victims that some disruption budget has no room for
   };
+  /// Kubernetes' extender that supports preemption (8.2), as a callback of the host.
+  struct extender {
+    /// May drop candidates, or say that fewer or others on the node have to go. False: it failed.
+    std::function<bool(const pod_info&, const cluster_view&, std::vector<candidate>&)> preempt;
+    std::vector<std::string> managed_resources = {};  ///< it is asked about pods that request one; empty: about all
+    bool ignorable = false;                           ///< when it fails, or leaves a candidate without victims, go on without it
+  };
   default_preemption() = default;
   /// @pre check(limited) finds nothing.
   explicit default_preemption(const limit& limited) : limit_(limited) { GANGSCHED_ASSERT(!check(limited)); }
@@ -42,6 +52,13 @@ class default_preemption {
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const limit& limited);
   /// Arguments: Kubernetes' DefaultPreemptionArgs. Without any there is no limit.
   [[nodiscard]] GANGSCHED_API static result<default_preemption> from(const argument& args);
+
+  /// Extenders are asked one after another, each about what the ones before left. Nothing is remembered between pods then: O(nodes)
+  /// trials per preemptor.
+  default_preemption&& ask(extender one) && {
+    extenders_.push_back(std::move(one));
+    return std::move(*this);
+  }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
 
@@ -54,7 +71,10 @@ class default_preemption {
 
  private:
   struct search;
+  /// Error: an extender that is not ignorable failed.
+  [[nodiscard]] status ask_extenders(trial& attempt, const pod_info& pod, std::vector<candidate>& candidates) const;
   std::optional<limit> limit_;
+  std::vector<extender> extenders_;
 };
 
 static_assert(post_filter_plugin<default_preemption>);

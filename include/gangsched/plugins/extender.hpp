@@ -15,7 +15,8 @@ namespace gangsched {
 /// request one of them. When a callback fails, the cycle ends with an error, or goes on without it if it is ignorable.
 ///
 /// Opaque: every candidate, every cycle. Callbacks must answer alike for alike questions, and must not change the cluster. In a
-/// preemption's dry run the filter is asked about one node at a time. (Extenders of preemption are not there yet.)
+/// preemption's dry run the filter is asked about one node at a time. What it says to victims is DefaultPreemption's to ask
+/// (`default_preemption::extender`).
 class extender {
  public:
   static constexpr std::string_view name = "Extender";
