@@ -29,6 +29,9 @@ GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state&
     if (spec.priority && *spec.priority != found->value) {
       return error{errc::malformed, object, "priority", "differs from the value of its priority class"};
     }
+    if (spec.preemption == preemption_policy::never && found->preemption != spec.preemption) {
+      return error{errc::malformed, object, "preemption", "differs from the policy of its priority class"};
+    }
   } else if (!spec.priority) {
     // Of several default classes the lowest counts, as in Kubernetes; the name decides between equals.
     for (row_t row = 0; row < table.rows.count(); ++row) {

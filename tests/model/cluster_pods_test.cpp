@@ -110,6 +110,9 @@ TEST_CASE("a pod that is wrong is refused and changes nothing", "[model][cluster
   add(errc::malformed, "pod default/p", "node", a_pod("p").on(n).gate("example.com/wait"));
   add(errc::unknown, "pod default/p", "priority_class", a_pod("p").priority_class("low"));
   add(errc::malformed, "pod default/p", "priority", a_pod("p").priority_class("high").priority(9));
+  a_pod never = a_pod("p").priority_class("high");
+  never.spec.preemption = preemption_policy::never;
+  add(errc::malformed, "pod default/p", "preemption", never);
   add(errc::out_of_range, "pod default/p", "containers[0].requests[\"cpu\"]", a_pod("p").cpu(-1));
   add(errc::overflow, "pod default/p", "containers", a_pod("p").gpus(most).container().gpus(1));
   add(errc::overflow, "pod default/p", "node", huge("p").on(n));

@@ -67,6 +67,11 @@ struct mini_group {
   std::shared_ptr<const group_spec> spec;
 };
 
+struct mini_budget {
+  budget_id id;
+  pod_disruption_budget_spec spec;
+};
+
 class mini_cluster {
  public:
   std::map<std::string, mini_node> nodes;
@@ -74,6 +79,7 @@ class mini_cluster {
   std::map<mini_name, mini_group> groups;
   std::map<std::string, namespace_spec> namespaces;
   std::map<std::string, priority_class_spec> priority_classes;
+  std::map<mini_name, mini_budget> budgets;
   std::size_t plugin_columns = 0;
   std::uint64_t arrivals = 0;
 

@@ -113,8 +113,10 @@ void soak::one_operation() {
     pod_operation();
   else if (what < 87)
     placement_operation();
-  else if (what < 93)
+  else if (what < 91)
     group_operation();
+  else if (what < 93)
+    budget_operation();
   else if (what < 96)
     name_operation();
   else
@@ -308,6 +310,35 @@ void soak::name_operation() {
   }
 }
 
+void soak::budget_operation() {
+  pod_disruption_budget_spec spec{.name = numbered("b", 6), .ns = numbered("ns", 3)};
+  spec.selector = label_selector{.match_labels = {{"app", apps[dice_.below(4)]}}};
+  spec.disruptions_allowed = static_cast<std::int32_t>(dice_.between(-1, 5));
+  if (dice_.percent(20)) spec.disrupted_pods = {numbered("p", 9)};
+  const auto known = model_.budgets.find({spec.ns, spec.name});
+  const mini_cluster::failure wrong = spec.disruptions_allowed < 0 ? mini_cluster::failure{errc::out_of_range} : mini_cluster::failure{};
+  if (known == model_.budgets.end()) {
+    budget_id made;
+    const auto add = [&] {
+      auto outcome = cluster_.add_disruption_budget(spec);
+      if (outcome) made = *outcome;
+      return outcome;
+    };
+    if (agree("add_disruption_budget", wrong, add)) model_.budgets[{spec.ns, spec.name}] = {made, spec};
+    return;
+  }
+  const budget_id id = known->second.id;
+  if (dice_.percent(50)) {
+    if (agree("update_disruption_budget", wrong, [&] { return cluster_.update_disruption_budget(id, spec); })) known->second.spec = spec;
+  } else if (dice_.percent(50)) {
+    agree("add_disruption_budget", wrong ? wrong : errc::duplicate, [&] { return cluster_.add_disruption_budget(spec); });
+  } else {
+    agree("remove_disruption_budget", {}, [&] { return cluster_.remove_disruption_budget(id); });
+    agree("remove_disruption_budget", errc::unknown, [&] { return cluster_.remove_disruption_budget(id); });
+    model_.budgets.erase(known);
+  }
+}
+
 void soak::plugin_operation() {
   if (dice_.percent(30)) return compare_classes();  // re-keys every pod
   if (model_.nodes.empty()) return;
@@ -380,6 +411,9 @@ pod_spec soak::some_pod(const std::string& ns, const std::string& name) {
     }
   }
   made.terminating = dice_.percent(4);
+  if (dice_.percent(10)) made.volumes.exclusive_claims.push_back(numbered("c", 4));
+  if (dice_.percent(10)) made.volumes.disks.push_back({numbered("disk", 3), dice_.percent(50)});
+  if (dice_.percent(10)) made.volumes.attachments = {{"driver", numbered("v", 3)}, {"driver", numbered("v", 3)}};
   made.cookie = dice_.below(100);
   return made;
 }

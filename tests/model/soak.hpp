@@ -54,6 +54,7 @@ class soak {
   void placement_operation();
   void group_operation();
   void name_operation();
+  void budget_operation();
   void plugin_operation();
   void begin();
   void end();

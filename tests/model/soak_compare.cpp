@@ -47,6 +47,21 @@ void soak::compare() {
               state.priority_classes.record[row]->spec.global_default == spec.global_default,
           "priority class " + name);
   }
+  check(state.budgets.by_name.size() == model_.budgets.size(), "number of budgets");
+  for (const auto& [name, budget] : model_.budgets) {
+    check(cluster_.find_disruption_budget(name.first, name.second) == budget.id && cluster_.contains(budget.id), "budget " + name.second);
+    const pod_disruption_budget_spec& spec = state.budgets.record[budget.id.row]->spec;
+    check(spec.disruptions_allowed == budget.spec.disruptions_allowed && spec.disrupted_pods == budget.spec.disrupted_pods,
+          "status of budget " + name.second);
+  }
+  std::map<std::string, std::uint32_t> users;
+  for (const auto& [name, pod] : model_.pods) {
+    for (const std::string& claim : pod.spec().volumes.exclusive_claims) users[name.first + "/" + claim] += pod.node.empty() ? 0 : 1;
+  }
+  for (const auto& [claim, count] : users) {
+    const auto known = state.names.find(claim);
+    check(count == (known ? state.claims.users(*known) : 0), "users of claim " + claim);
+  }
 }
 
 void soak::compare_node(const mini_node& node) {
@@ -193,6 +208,9 @@ void soak::compare_classes() {
       const auto label = spec.labels.find("app");
       matched.push_back(ns == spec.ns && label != spec.labels.end() && label->second == value);
     }
+    // Which disks they are is the pod's own; that there are some is the class's.
+    matched.push_back(!spec.volumes.disks.empty() || !spec.volumes.exclusive_claims.empty());
+    matched.push_back(!spec.volumes.attachments.empty());
     const look key{
         spec.ns,         pod.priority,           pod.made->requests, pod.made->scored_cpu, pod.made->scored_memory,
         pod.made->ports, spec.containers.size(), spec.node_selector, wanted(spec),         matched};

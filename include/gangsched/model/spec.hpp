@@ -171,8 +171,9 @@ struct pod_spec {
   std::vector<topology_spread> topology_spread_constraints = {};
   std::optional<std::int32_t> priority = {};   ///< absent: of the priority class, of the default class, else 0
   std::string priority_class = {};
+  /// Without a priority class; with one, its policy counts, and `never` here beside another is an error.
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
-  std::string scheduler_name = "default-scheduler";
+  std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
   std::string required_node = {};  ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
   group_id group = {};             ///< its gang or basic group
