@@ -42,6 +42,7 @@ void run_file(const std::string& path, tally& into);
 // What run_file chooses among, one document each.
 
 void run_scheduling_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_queue_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_quantity_row(const kube::value& recorded, const std::string& file, tally& into);
 void run_selector_row(const kube::value& recorded, const std::string& file, tally& into);
 
