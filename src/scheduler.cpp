@@ -47,6 +47,19 @@ GANGSCHED_INLINE std::vector<kernel_table> just(kernel_table one) {
   return all;
 }
 
+/// A pod may be in flight and gone.
+GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, pod_id pod) {
+  if (core.is_tried(pod)) return std::nullopt;
+  if (!names_pod(core.state(), pod)) return unknown_id("pod");
+  return error{errc::wrong_state, pod_text(core.state(), pod.row), "queue", "is not in flight"};
+}
+GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, group_id group) {
+  if (core.is_tried(group)) return std::nullopt;
+  if (!names_group(core.state(), group)) return unknown_id("group");
+  const group_spec& spec = core.state().groups.record[group.row]->spec;
+  return error{errc::wrong_state, object_name("group", spec.ns, spec.name), "queue", "is not in flight"};
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
@@ -127,6 +140,89 @@ GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_positio
   const detail::hook_guard guard{core_->state()};
   core_->restore(pod.row, position.failures, position.since);
   return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::catch_up(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->catch_up(now);
+  return {};
+}
+
+GANGSCHED_INLINE result<std::optional<attempt>> scheduler::pop(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  return core_->pop(now);
+}
+
+GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
+  const cluster_state& state = core_->state();
+  if (auto refused = detail::refuse_timed(*core_, state, now)) return std::move(*refused);
+  if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
+  if (detail::names_pod(state, pod) && state.pods.state[pod.row] == pod_state::assumed) {
+    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "a node is reserved for it"};
+  }
+  const detail::hook_guard guard{core_->state()};
+  core_->add_unschedulable(pod, why, now);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::add_unschedulable(group_id group, const rejected_by& why, instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->add_unschedulable(group, why, now);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::done(pod_id pod) {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->done(pod);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::done(group_id group) {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->done(group);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::activate(std::span<const pod_id> pods, instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  for (const pod_id pod : pods) {
+    if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
+  }
+  const detail::hook_guard guard{core_->state()};
+  core_->activate(pods, now);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::flush_backoff(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->flush_backoff(now);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> scheduler::flush_unschedulable(instant now) {
+  if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
+  const detail::hook_guard guard{core_->state()};
+  core_->flush_unschedulable(now);
+  return {};
+}
+
+GANGSCHED_INLINE result<queue_standing> scheduler::standing(pod_id pod) const {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
+  return core_->standing(pod.row);
+}
+
+GANGSCHED_INLINE std::vector<attempt> scheduler::in_flight() const {
+  return core_->in_flight();
 }
 
 GANGSCHED_INLINE result<explanation> scheduler::explain(pod_id pod) {

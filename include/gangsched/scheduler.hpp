@@ -8,6 +8,7 @@
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/core/tie_break.hpp"
+#include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/explanation.hpp"
 #include "gangsched/engine/options.hpp"
 #include "gangsched/framework/kernel_table.hpp"
@@ -95,6 +96,41 @@ class GANGSCHED_API scheduler {
 
   /// After a restart: where the pod stood. Only while it is pending.
   result<void> restore(pod_id pod, const queue_position& position);
+
+  // --- the queue alone, for hosts that decide by themselves (docs/embedding.md). `schedule_cycle` is these calls with a decision
+  // between; both may be used on one scheduler. A call that is refused changes nothing.
+
+  /// Reads what the host did since the last call, as if it happened at @p now. All calls that are told the time do that first. Error:
+  /// busy, time_went_back.
+  result<void> catch_up(instant now);
+
+  /// The first active entity, or, if nobody is active, the first that backs off after a rejection; nothing if neither. It is in flight
+  /// until add_unschedulable, done, `fail` or, of a pod, the cluster's `bind` ends the attempt. Error: busy, time_went_back.
+  result<std::optional<attempt>> pop(instant now);
+
+  /// The attempt failed: rejected by plugins, or, with none, by an error. The pod waits for a change that can help; what happened
+  /// while it was in flight counts. One that is gone or being deleted does not come back. Error: unknown, busy, time_went_back,
+  /// wrong_state (not in flight; or a node is reserved for it: `fail`).
+  result<void> add_unschedulable(pod_id pod, const rejected_by& why, instant now);
+  result<void> add_unschedulable(group_id group, const rejected_by& why, instant now);
+
+  /// The attempt ends and does not come back: what was popped is placed, gone, or in no queue until it is updated. Error: unknown,
+  /// busy, wrong_state (not in flight).
+  result<void> done(pod_id pod);
+  result<void> done(group_id group);
+
+  /// Pods that wait, gated ones if their gates let them, become active whatever they wait for; those in flight come back to the queue when
+  /// they fail. Others stay as they are. Error, before anybody is moved: unknown, busy, time_went_back.
+  result<void> activate(std::span<const pod_id> pods, instant now);
+
+  /// What time does: ends backoffs; lets go who waited too long for a change. For timer_rule::by_host. Error: busy, time_went_back.
+  result<void> flush_backoff(instant now);
+  result<void> flush_unschedulable(instant now);
+
+  /// How the pod stands since the last call that was told the time. Error: unknown, busy.
+  [[nodiscard]] result<queue_standing> standing(pod_id pod) const;
+  /// What was popped and has not come back, in that order. O(attempts).
+  [[nodiscard]] std::vector<attempt> in_flight() const;
 
   /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
   /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). O(nodes · plugins).

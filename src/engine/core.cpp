@@ -19,6 +19,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
     }
   }
+  if (by_hints()) witness_.emplace(*state_);
   start_over();
 }
 
@@ -85,16 +86,13 @@ GANGSCHED_INLINE std::int32_t core::group_priority(row_t group) const {
   return state_->groups.first[group] == no_row ? 0 : most;
 }
 
-/// An active entity takes its new place.
+/// An entity takes its new place.
 GANGSCHED_INLINE void core::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
   if (item.priority == priority && item.arrival == arrival) return;
   item.priority = priority;
   item.arrival = arrival;
-  if (item.where == place::active) {
-    queue_.take_out(e);
-    queue_.activate(e);
-  }
+  queue_.reorder(e);
 }
 
 GANGSCHED_INLINE void core::gate_or_activate(entity e) {
@@ -113,10 +111,11 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     queue_.take_out(e);
     item = {};
     item.ticket = ticket + 1;
+    if (by_hints()) rejections_[pod] = {};
   }
   const bool enters = item.where == place::none;
   if (enters && (fresh || e.group)) item.since = now_;
-  if (enters) item.ready = now_;
+  if (enters) item.ready = no_backoff;
   // A group came with the first of its members that wait.
   std::uint64_t arrival = state_->pods.arrival[pod];
   if (e.group && !enters) arrival = std::min(arrival, item.arrival);
@@ -134,7 +133,11 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     case place::timed:
     case place::unschedulable:
       if (pod_rejected(pod)) queue_.gate(e);
-      else queue_.wake(e, now_);
+      else if (!by_hints() || e.group) queue_.wake(e, now_);  // else the plugins are asked about the change (hear)
+      break;
+    case place::in_flight:
+      // Under hints the plugins are asked about the change when it comes back.
+      if (const auto tried = find_flight(e); !by_hints() && tried != flights_.end()) tried->recall = true;
       break;
   }
   // Woken on behalf of a class that it has left, or cannot stand for.
@@ -185,6 +188,8 @@ GANGSCHED_INLINE void core::start_over() {
   parked_.clear();
   parked_groups_.clear();
   hushed_.clear();
+  if (witness_) witness_->start_over();
+  for (flight& one : flights_) one.recall = true;
   ask_again_.clear();
   for (const waiting& one : room_) {
     if (stands(one) && state_->pods.group[one.pod.row] != no_row) ask_again_.push_back(state_->pods.group[one.pod.row]);
@@ -193,6 +198,7 @@ GANGSCHED_INLINE void core::start_over() {
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
   calls_.assign(state_->pods.rows.count(), {});
+  if (by_hints()) rejections_.resize(state_->pods.rows.count());
   for (auto it = uses_.begin(); it != uses_.end();) {
     const row_t pod = it->first.row;
     const bool holds = state_->pods.alive(pod) && state_->pods.rows.generation(pod) == it->first.generation &&
@@ -219,6 +225,7 @@ GANGSCHED_INLINE void core::start_over() {
     const queue_item* item = queue_.find({pod, false});
     // What is written down may be of another pod that had the row.
     enqueue(pod, item == nullptr || item->where == place::none || item->arrival != state_->pods.arrival[pod]);
+    if (by_hints()) queue_.wake({pod, false}, now_);  // what happened is not known any more
   }
   epoch_ = state_->classes.epoch();
 }
@@ -231,6 +238,7 @@ GANGSCHED_INLINE void core::absorb() {
     waits_.resize(std::max(pods, 2 * waits_.size()));
     calls_.resize(waits_.size());
     waits_in_.resize(waits_.size(), no_row);
+    if (by_hints()) rejections_.resize(waits_.size());
   }
   if (epoch_ != state_->classes.epoch()) rekey_parked();
   while (cursor_.position < log.committed_end()) {
@@ -296,6 +304,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
       if (pods.alive(row) && pods.state[row] != pod_state::pending) leave(row);
+      if (const auto tried = find_flight({row, false}); record.kind == change_kind::pod_bound && tried != flights_.end()) land(tried);
       count_out(row);
       break;
     case change_kind::pod_released:
@@ -307,7 +316,9 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
                                                    [&](const parked_group& one) { return one.group == e.row; });
         const queue_item& item = queue_.item(e);
-        if (parked || item.where == place::none || item.where == place::active) {
+        if (!e.group && find_flight(e) != flights_.end()) {
+          queue_.fly(e);  // the host reserved a node for it and gave that back: it is still being tried
+        } else if (parked || item.where == place::none || item.where == place::active) {
           enqueue(row, false);
         } else if (e.group) {
           set_order(e, item.priority, std::min(item.arrival, pods.arrival[row]));
@@ -382,6 +393,7 @@ GANGSCHED_INLINE queue_counts core::counts(bool catch_up) {
   if (catch_up) absorb();
   queue_counts all = queue_.counts();
   for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
+  all.in_flight = flights_.size();
   return all;
 }
 
@@ -458,9 +470,11 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   expire_waits();
   mark_own();
   absorb();
-  queue_.advance(now);
-  while (const std::optional<entity> next = queue_.pop()) {
-    const bool worked = run(*next);
+  flush(now);
+  while (const std::optional<queue::popped> next = queue_.pop()) {
+    // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
+    const bool worked = run(next->who);
+    if (queue_.item(next->who).where == place::in_flight) queue_.take_out(next->who);
     mark_own();
     if (!worked) continue;
     ++statistics_.cycles;

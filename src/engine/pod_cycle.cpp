@@ -28,7 +28,7 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
     found = picker_.pick(pod);
     if (found.node != no_row) return place(pod, found);
   }
-  if (error || !make_room(pod)) reject_pod(pod, found);
+  if (error || !make_room(pod, found.rejectors)) reject_pod(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
   const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
@@ -131,7 +131,7 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
 
 /// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. The result only
 /// nominates. False if nobody was helped.
-GANGSCHED_INLINE bool core::make_room(row_t pod) {
+GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
   const kernel_table& table = table_of(pod);
   if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
   victim_plan plan;
@@ -156,7 +156,7 @@ GANGSCHED_INLINE bool core::make_room(row_t pod) {
   decision& nominated = decide(decision_kind::nominate, pod);
   nominated.node = plan.nominated;
   nominated.node_cookie = state_->nodes.record[plan.nominated.row]->cookie;
-  park(pod, ~std::uint64_t{0});  // before its victims leave, so that it hears of them
+  park(pod, by_hints() ? rejectors : ~std::uint64_t{0});  // before its victims leave, so that it hears of them
   for (const pod_id victim : plan.victims) evict(victim);
   return true;
 }

@@ -54,10 +54,7 @@ GANGSCHED_INLINE void queue::activate(entity e) {
   const queued q = describe(e, it);
   if (sort_->sort_by_key == nullptr) {
     compared_.push_back({q, {0, it.arrival, e, it.ticket}});
-    std::push_heap(compared_.begin(), compared_.end(), [&](const auto& a, const auto& b) {
-      if (sort_->sort_less(sort_->self.get(), b.first, a.first)) return true;
-      return !sort_->sort_less(sort_->self.get(), a.first, b.first) && b.second.arrival < a.second.arrival;
-    });
+    std::push_heap(compared_.begin(), compared_.end(), [&](const auto& a, const auto& b) { return sorts_before(b.first, a.first); });
     return;
   }
   const sort_key key = sort_->sort_by_key(sort_->self.get(), q);
@@ -76,13 +73,25 @@ GANGSCHED_INLINE void queue::gate(entity e) {
   if (it.where != place::gated) move(e, it, place::gated);
 }
 
-GANGSCHED_INLINE instant queue::backoff(std::uint32_t count, std::size_t members) const noexcept {
+GANGSCHED_INLINE instant queue::window_of(instant when) const noexcept {
+  const std::int64_t window = options_.backoff_window.count();
+  if (window <= 0) return when;
+  const std::int64_t beyond = when.count() % window;
+  return instant{when.count() - (beyond < 0 ? beyond + window : beyond)};
+}
+
+GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const noexcept {
+  if (it.ready == no_backoff) return false;
+  return options_.backoff_window.count() > 0 ? it.ready >= window_of(now) : it.ready > now;
+}
+
+GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept {
   // kube-framework 10.2 and, for groups, kube-workloads 5: min(initial · 2^(n−1), max · √members).
-  if (count == 0 || options_.max_backoff.count() <= 0) return instant{0};
+  if (count == 0 || options_.max_backoff.count() <= 0) return no_backoff;
   double most = static_cast<double>(options_.max_backoff.count());
   if (members > 1) most *= std::sqrt(static_cast<double>(members));
   const double doubled = static_cast<double>(options_.initial_backoff.count()) * std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
-  return instant{static_cast<std::int64_t>(std::min(doubled, most))};
+  return window_of(since + instant{static_cast<std::int64_t>(std::min(doubled, most))});
 }
 
 GANGSCHED_INLINE void queue::park(entity e, instant now) {
@@ -91,7 +100,7 @@ GANGSCHED_INLINE void queue::park(entity e, instant now) {
   ++it.failures;
   it.errors = 0;
   it.since = now;
-  it.ready = now + backoff(it.failures, 1);
+  it.ready = backoff_end(now, it.failures, 1);
   move(e, it, place::unschedulable);
   parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
 }
@@ -102,14 +111,14 @@ GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t memb
   if (error) ++it.errors;
   else ++it.failures, it.errors = 0;
   it.since = now;
-  it.ready = now + backoff(error ? it.errors : it.failures, members);
-  if (it.ready <= now) {  // no backoff configured: not again at the same time, or the host's loop would never end
+  it.ready = backoff_end(now, error ? it.errors : it.failures, members);
+  if (!backs_off(it, now)) {  // no backoff configured: not again at the same time, or the host's loop would never end
     move(e, it, place::unschedulable);
     parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
     return;
   }
   move(e, it, place::timed);
-  arm(timed_, it.ready, e, it.ticket);
+  arm(timed_, e, it);
 }
 
 GANGSCHED_INLINE void queue::wake(entity e, instant now) {
@@ -123,12 +132,12 @@ GANGSCHED_INLINE void queue::ungate(entity e, instant now) {
 }
 
 GANGSCHED_INLINE void queue::wait_out(entity e, queue_item& it, instant now) {
-  if (it.ready <= now) {
+  if (!backs_off(it, now)) {
     activate(e);
     return;
   }
   move(e, it, it.strict ? place::timed : place::backoff);
-  arm(it.strict ? timed_ : backoff_, it.ready, e, it.ticket);
+  arm(it.strict ? timed_ : backoff_, e, it);
 }
 
 GANGSCHED_INLINE void queue::take_out(entity e) {
@@ -136,14 +145,41 @@ GANGSCHED_INLINE void queue::take_out(entity e) {
   if (it.where != place::none) move(e, it, place::none);
 }
 
-GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, instant when, entity e, std::uint32_t ticket) {
-  heap.push_back({when, e, ticket});
-  std::push_heap(heap.begin(), heap.end(), later);
+GANGSCHED_INLINE void queue::reorder(entity e) {
+  queue_item& it = item(e);
+  if (it.where != place::active && it.where != place::backoff) return;
+  const place where = it.where;
+  take_out(e);
+  if (where == place::active) return activate(e);
+  move(e, it, place::backoff);
+  arm(backoff_, e, it);
+}
+
+GANGSCHED_INLINE void queue::fly(entity e) { move(e, item(e), place::in_flight); }
+
+GANGSCHED_INLINE bool queue::sorts_before(const queued& a, const queued& b) const noexcept {
+  if (sort_->sort_by_key == nullptr) {
+    if (sort_->sort_less(sort_->self.get(), a, b)) return true;
+    return !sort_->sort_less(sort_->self.get(), b, a) && a.arrival < b.arrival;
+  }
+  const sort_key one = sort_->sort_by_key(sort_->self.get(), a), other = sort_->sort_by_key(sort_->self.get(), b);
+  if (one.band != other.band) return one.band < other.band;
+  return one.order != other.order ? one.order < other.order : a.arrival < b.arrival;
+}
+
+GANGSCHED_INLINE bool queue::later(const timer& a, const timer& b) const noexcept {
+  return a.when != b.when ? a.when > b.when : sorts_before(b.what, a.what);
+}
+
+GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, entity e, const queue_item& it) {
+  const instant window = std::max(options_.backoff_window, instant{0});
+  heap.push_back({it.ready + window, describe(e, it), e, it.ticket});
+  std::push_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
 }
 
 GANGSCHED_INLINE void queue::clean(std::vector<timer>& heap, place where) {
   while (!heap.empty() && !current(heap.front().who, heap.front().ticket, where)) {
-    std::pop_heap(heap.begin(), heap.end(), later);
+    std::pop_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
     heap.pop_back();
   }
 }
@@ -182,10 +218,7 @@ GANGSCHED_INLINE std::optional<entity> queue::pop_band(band& from) {
 }
 
 GANGSCHED_INLINE std::optional<entity> queue::pop_compared() {
-  const auto after = [&](const auto& a, const auto& b) {
-    if (sort_->sort_less(sort_->self.get(), b.first, a.first)) return true;
-    return !sort_->sort_less(sort_->self.get(), a.first, b.first) && b.second.arrival < a.second.arrival;
-  };
+  const auto after = [&](const auto& a, const auto& b) { return sorts_before(b.first, a.first); };
   while (!compared_.empty()) {
     const entry first = compared_.front().second;
     std::pop_heap(compared_.begin(), compared_.end(), after);
@@ -195,7 +228,7 @@ GANGSCHED_INLINE std::optional<entity> queue::pop_compared() {
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<entity> queue::pop() {
+GANGSCHED_INLINE std::optional<queue::popped> queue::pop() {
   std::optional<entity> next;
   if (sort_->sort_by_key == nullptr) {
     next = pop_compared();
@@ -207,25 +240,38 @@ GANGSCHED_INLINE std::optional<entity> queue::pop() {
       else ++it;
     }
   }
-  if (!next) {
+  const bool early = !next;
+  if (early) {
     clean(backoff_, place::backoff);
     if (backoff_.empty()) return std::nullopt;
     next = backoff_.front().who;
   }
-  move(*next, item(*next), place::none);
-  return next;
+  queue_item& it = item(*next);
+  ++it.attempts;
+  move(*next, it, place::in_flight);
+  return popped{*next, early};
 }
 
-GANGSCHED_INLINE void queue::advance(instant now) {
+GANGSCHED_INLINE void queue::flush_backoff(instant now) {
   expire(backoff_, place::backoff, now);
   expire(timed_, place::timed, now);
+}
+
+GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
   while (!parked_.empty()) {
     const entry first = parked_.entries[parked_.front];
     const bool waits = current(first.who, first.ticket, place::unschedulable);
     if (waits && now.count() - first.order <= options_.unschedulable_timeout.count()) break;
     parked_.pop();
-    if (waits) activate(first.who);
+    if (waits) wait_out(first.who, item(first.who), now);
   }
+}
+
+GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
+  const auto late = [&](const queue_item& it) {
+    return (it.where == place::unschedulable || it.where == place::gated) && now - it.since > options_.unschedulable_timeout;
+  };
+  return std::any_of(pods_.begin(), pods_.end(), late) || std::any_of(groups_.begin(), groups_.end(), late);
 }
 
 GANGSCHED_INLINE std::optional<instant> queue::next_time() {

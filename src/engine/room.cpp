@@ -71,7 +71,8 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
       const entity e = entity_of(pod);
       if (said.verdict.code == code::error) requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
-      else park(pod, ~std::uint64_t{0});
+      else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(table_of(pod), plugin)}, ~std::uint64_t{0});
+      else come_back(pod, {.unschedulable = bit_of(table_of(pod), plugin)}, ~std::uint64_t{0});
       return;
     }
   }
@@ -170,7 +171,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
   decisions_.clear();
   absorb();
   expire_waits();
-  queue_.advance(now);
+  flush(now);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < room_.size(); ++i) {
     const row_t pod = room_[i].pod.row;
@@ -237,6 +238,7 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
     }
   }
   requeue(pod, true);
+  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
   mark_own();
   sink_ = &decisions_;
   return failures_.back();

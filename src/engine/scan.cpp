@@ -147,7 +147,8 @@ GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<
       candidates_.push_back(row);
     }
   }
-  start_ = (start_ + candidates_.size() + rejected + (tried ? 1 : 0)) % state_->nodes.total[0];
+  const std::uint32_t nodes = state_->nodes.total[0];
+  if (nodes != 0) start_ = (start_ + candidates_.size() + rejected + (tried ? 1 : 0)) % nodes;
 }
 
 /// Without extenders kube-scheduler 1.36 heapifies the feasible nodes as examined, bottom-up; a child moves up only if strictly

@@ -29,8 +29,7 @@ GANGSCHED_INLINE void core::line_up(row_t pod, std::uint64_t rejectors, std::uin
 }
 
 GANGSCHED_INLINE void core::park(row_t pod, std::uint64_t rejectors) {
-  queue_.park({pod, false}, now_);
-  line_up(pod, rejectors, state_->log.end());
+  come_back(pod, by_hints() ? rejection_of(pod, rejectors) : rejection{}, rejectors);
 }
 
 /// What @p from and later records did was undone by the end of the same cycle, or left less room than before: it helps nobody.
@@ -158,12 +157,14 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
   // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
   reads touched = record.facets;
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
+  if (record.kind == change_kind::namespace_changed) touched = reads::pods;  // who is near whom may be told by their labels
   bool local = rejectors == 0;
   bool beyond = !plan.cycle_hooks.empty();
   for (const planned& hook : plan.filters) {
     if ((rejectors & rejector(hook.mark)) == 0) continue;
     const filter_kernel& kernel = hook.plugin->filter;
     if (hook.plugin->requeue != nullptr) {
+      if (!any(hook.plugin->wakes_on & what.what)) continue;
       if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
       continue;
     }
@@ -174,11 +175,43 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
   return local && what.node && any(record.facets & plan.filter_facets) && picker_.passes_locally(cls, what.node->id().row);
 }
 
-GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position) {
-  if (parked_.empty() && parked_groups_.empty()) return;
+GANGSCHED_INLINE event core::event_of(const change& record) const {
+  event made{record.kind, record.facets, std::nullopt, std::nullopt};
+  if (const row_t node = record.node(); node != no_row && state_->nodes.alive(node)) made.node.emplace(*state_, node);
+  if (record.about_pod() && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
+  const auto touched = [&](reads facet, events what) {
+    if (any(record.facets & facet)) made.what |= what;
+  };
+  switch (record.kind) {
+    case change_kind::node_added: made.what = events::node_added; break;
+    case change_kind::node_removed: made.what = events::node_removed; break;
+    case change_kind::node_updated:
+      touched(reads::labels, events::node_labels);
+      touched(reads::taints | reads::schedulable, events::node_taints);
+      touched(reads::allocatable, events::node_allocatable | events::node_volume_limits);
+      touched(reads::images, events::node_images);
+      break;
+    case change_kind::pod_added:
+    case change_kind::pod_bound: made.what = events::pod_added; break;
+    case change_kind::pod_removed:
+    case change_kind::pod_released: made.what = events::pod_removed; break;
+    case change_kind::pod_updated:
+      made.what = events::pod_labels | events::pod_scaled_down | events::pod_tolerations | events::pod_updated;
+      break;
+    case change_kind::pod_terminating: made.what = events::pod_updated; break;
+    case change_kind::namespace_changed: made.what = events::namespace_changed; break;
+    default: break;
+  }
+  if (!any(made.what)) made.what = events::anything;  // a column of a plugin's own, say
+  return made;
+}
+
+GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) {
   const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
   // (Who was placed elsewhere gave up what was kept for it all the same.)
-  if (record.kind != change_kind::pod_nominated && std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
+  if (read.kind != change_kind::pod_nominated && std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
+  if (by_hints()) return hear(read);
+  change record = read;
   // Assumptions and pending pods help nobody.
   switch (record.kind) {
     case change_kind::pod_assumed:
@@ -186,14 +219,17 @@ GANGSCHED_INLINE void core::wake_by(const change& record, std::uint64_t position
     case change_kind::group_added:
     case change_kind::group_updated:
     case change_kind::group_removed: return;
+    case change_kind::pod_nominated:
+      // A nomination that goes gives back the room that was kept for the pod, unless it took it.
+      if (record.before == no_row || (state_->pods.alive(record.row) && state_->pods.node[record.row] == record.before)) return;
+      record.kind = change_kind::pod_released;
+      break;
     default: break;
   }
-  // A nomination that goes gives back the room that was kept for it.
-  const row_t node = record.kind == change_kind::pod_nominated ? record.before : record.node();
-  if (node == no_row && record.kind != change_kind::namespace_changed) return;
-  event what{record.kind, record.facets, std::nullopt, std::nullopt};
-  if (node != no_row && state_->nodes.alive(node)) what.node.emplace(*state_, node);
-  if (record.about_pod() && state_->pods.alive(record.row)) what.pod.emplace(*state_, record.row);
+  keep(record);
+  if (parked_.empty() && parked_groups_.empty()) return;
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed) return;
+  const event what = event_of(record);
 
   std::erase_if(parked_, [&](const auto& entry) {  // nobody stands there any more
     return entry.second.generation != state_->classes.generation(entry.first);

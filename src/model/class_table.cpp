@@ -26,7 +26,7 @@ GANGSCHED_INLINE class_table::~class_table() = default;
 GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
   if (const auto found = impl_->by_key.find(made.key); found != impl_->by_key.end()) return found->second;
   class_id id = size();
-  auto owned = std::make_unique<const pod_class>(std::move(made));
+  auto owned = std::make_shared<const pod_class>(std::move(made));
   const std::string_view key = owned->key;
   if (impl_->free.empty()) {
     classes_.push_back(std::move(owned));

@@ -5,8 +5,54 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/key_words.hpp"
+#include "gangsched/framework/past.hpp"
 
 namespace gangsched {
+namespace detail {
+
+/// As upstream's hints ask: no labels of the namespace are known, so a namespace selector matches if none would do.
+GANGSCHED_INLINE bool meets_all(const std::vector<pod_affinity_term>& terms, std::string_view of_ns,
+                                std::string_view ns, const label_map& labels) {
+  const auto meets = [&](const pod_affinity_term& term) {
+    const bool here = term.namespaces.empty() && !term.namespace_selector
+                          ? ns == of_ns
+                          : std::find(term.namespaces.begin(), term.namespaces.end(), ns) != term.namespaces.end() ||
+                                (term.namespace_selector && matches(*term.namespace_selector, {}));
+    return here && term.selector && matches(*term.selector, labels);
+  };
+  return !terms.empty() && std::all_of(terms.begin(), terms.end(), meets);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE hint inter_pod_affinity::requeue(const event& e, const pod_info& pod) const {
+  const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
+  const std::vector<pod_affinity_term>& wanted = pod.spec().affinity_to_pods.required;
+  const std::vector<pod_affinity_term>& unwanted = pod.spec().anti_affinity_to_pods.required;
+  if (e.own) return hint::queue;  // its labels: whoever minded the old ones may not mind these
+  const auto meets = [&](const std::vector<pod_affinity_term>& terms, const past_pod& other) {
+    return detail::meets_all(terms, pod.ns(), pod.text(other.spec().ns), other.labels());
+  };
+  if (e.old_pod != nullptr && e.new_pod != nullptr) {
+    return say((!meets(wanted, *e.old_pod) && meets(wanted, *e.new_pod)) ||
+               (meets(unwanted, *e.old_pod) && !meets(unwanted, *e.new_pod)));
+  }
+  if (e.new_pod != nullptr) return say(meets(wanted, *e.new_pod));
+  if (e.old_pod != nullptr) {
+    return say(meets(unwanted, *e.old_pod) ||
+               detail::meets_all(e.old_pod->spec().anti_affinity_to_pods.required, pod.text(e.old_pod->spec().ns),
+                                 pod.ns(), pod.labels()));
+  }
+  if (e.old_node == nullptr && !unwanted.empty()) return hint::queue;  // nobody is there yet
+  const auto helps = [&](const pod_affinity_term& term, bool to_have) {
+    const auto now = e.new_node->label(std::string_view{term.topology_key});
+    if (e.old_node == nullptr) return to_have && now.has_value();
+    const auto before = e.old_node->label(std::string_view{term.topology_key});
+    return before && now ? *before != *now : to_have ? now.has_value() : before.has_value();
+  };
+  return say(std::any_of(wanted.begin(), wanted.end(), [&](const auto& term) { return helps(term, true); }) ||
+             std::any_of(unwanted.begin(), unwanted.end(), [&](const auto& term) { return helps(term, false); }));
+}
 
 GANGSCHED_INLINE inter_pod_affinity::part inter_pod_affinity::part_of(const pod_view& pod, counter_id counter,
                                                                       std::int64_t weight,

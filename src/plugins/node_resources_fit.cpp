@@ -2,9 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/past.hpp"
 
 namespace gangsched {
+
+GANGSCHED_INLINE hint node_resources_fit::requeue(const event& e, const pod_info& pod) const {
+  const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
+  if (e.what == events::pod_removed) return hint::queue;
+  if (e.what == events::pod_scaled_down) {
+    const pod_class& before = e.old_pod->spec();
+    const pod_class& after = e.new_pod->spec();
+    return say(e.own || std::any_of(pod.requests().begin(), pod.requests().end(), [&](const amount& wanted) {
+                 return before.request(wanted.kind) > after.request(wanted.kind);
+               }));
+  }
+  const past_node& node = *e.new_node;
+  // Upstream leaves the resources that the profile ignores in.
+  if (node.allocatable(kinds::pods) < 1) return hint::skip;
+  for (const amount& wanted : pod.requests())
+    if (wanted.value > node.allocatable(wanted.kind)) return hint::skip;
+  if (e.old_node == nullptr) return hint::queue;
+  const auto more = [&](resource_kind kind) { return node.allocatable(kind) > e.old_node->allocatable(kind); };
+  return say(more(kinds::pods) || std::any_of(pod.requests().begin(), pod.requests().end(),
+                                              [&](const amount& wanted) { return more(wanted.kind); }));
+}
 
 GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {
   const auto wrong = [](errc code, std::string field, std::string reason) {

@@ -8,6 +8,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/key_words.hpp"
+#include "gangsched/framework/past.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -81,6 +82,39 @@ GANGSCHED_INLINE std::int64_t pod_topology_spread::key_of(const pod_view& pod, c
       made.push_back(one.how == look::count ? node.count(one.rule.counter) : std::int64_t{domain});
   }
   return pod.pack(made.all());
+}
+
+GANGSCHED_INLINE hint pod_topology_spread::requeue(const event& e, const pod_info& pod) const {
+  const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
+  const bool own_rules = !pod.spec().spread.empty();
+  const std::vector<topology_spread>& all = own_rules ? pod.spec().spread : defaults_.constraints;
+  std::vector<std::pair<const topology_spread*, const std::optional<label_selector>*>> rules;
+  for (const topology_spread& one : all) {
+    if (one.action != when_unsatisfiable::do_not_schedule || (!own_rules && !pod.spec().default_selector)) continue;
+    rules.emplace_back(&one, own_rules ? &one.selector : &pod.spec().default_selector);
+  }
+  const auto some = [&](auto&& holds) { return std::any_of(rules.begin(), rules.end(), holds); };
+  const auto selects = [](const auto& rule, const past_pod& one) {
+    return *rule.second && matches(**rule.second, one.labels());
+  };
+  if (const past_pod* changed = e.new_pod != nullptr ? e.new_pod : e.old_pod) {
+    if (!e.own && changed->spec().ns != pod.spec().ns) return hint::skip;
+    if (e.old_pod == nullptr || e.new_pod == nullptr)
+      return say(some([&](const auto& rule) { return selects(rule, *changed); }));
+    const bool honours = some([](const auto& rule) { return rule.first->node_taints_policy == node_inclusion::honor; });
+    if (e.own && honours && e.old_pod->spec().tolerations.size() != e.new_pod->spec().tolerations.size())
+      return hint::queue;
+    return say(some([&](const auto& rule) { return selects(rule, *e.old_pod) != selects(rule, *e.new_pod); }));
+  }
+  const auto eligible = [&](const past_node* node) {
+    return node != nullptr && !some([&](const auto& rule) { return !node->label(rule.first->topology_key); });
+  };
+  const bool was = eligible(e.old_node), is = eligible(e.new_node);
+  if (e.old_node == nullptr || e.new_node == nullptr || was != is) return say(was || is);
+  const bool moved = some([&](const auto& rule) {
+    return e.old_node->label(rule.first->topology_key) != e.new_node->label(rule.first->topology_key);
+  });
+  return say(is && (moved || e.old_node->record().taints != e.new_node->record().taints));
 }
 
 GANGSCHED_INLINE status pod_topology_spread::pre_filter(const pod_view& pod, data& d) const {

@@ -61,6 +61,8 @@ void run_file(const std::string& path, tally& into) {
       run_scheduling_case(root, path, into);
     } else if (root.find("pod") != nullptr && root.find("expect") != nullptr) {
       run_preemption_case(root, path, into);
+    } else if (root.find("ops") != nullptr) {
+      run_queue_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {
       run_quantity_row(root, path, into);
     } else if (root.find("kind") != nullptr && root.find("result") != nullptr) {

@@ -43,6 +43,7 @@ void run_file(const std::string& path, tally& into);
 
 void run_scheduling_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_preemption_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_queue_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_quantity_row(const kube::value& recorded, const std::string& file, tally& into);
 void run_selector_row(const kube::value& recorded, const std::string& file, tally& into);
 

@@ -235,6 +235,24 @@ TEST_CASE("with wake_rule::all a change wakes every pod that it can help", "[eng
   CHECK(w.run().size() == 10);
 }
 
+TEST_CASE("other labels of a namespace wake who was kept away from its pods, or wanted to be near them", "[engine][wake]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.label("kubernetes.io/hostname", "n"));
+  w.add(a_pod{"db"}.ns("data").label("app", "db").on(n));
+  pod_spec p = a_pod{"p"};
+  p.affinity_to_pods.required.push_back({"kubernetes.io/hostname", label_selector{.match_labels = {{"app", "db"}}}, {},
+                                         label_selector{.match_labels = {{"team", "x"}}}});
+  w.add(p);
+  w.add(a_pod{"elsewhere"}.select("no", "where"));
+  CHECK(w.run() == words{"reject p", "reject elsewhere"});
+  w.now += 1min;
+  w.must(w.cluster.set_namespace({.name = "data", .labels = {{"team", "y"}}}));
+  CHECK(w.run() == words{"reject p"});
+  w.now += 1min;
+  w.must(w.cluster.set_namespace({.name = "data", .labels = {{"team", "x"}}}));
+  CHECK(w.run() == words{"bind p n"});
+}
+
 TEST_CASE("a plugin's requeue hint decides instead of the engine", "[engine][wake]") {
   world w{profile{priority_sort{}, by_hint{}}};
   const node_id n = w.add(a_node{"n"}.label("closed", "yes"));

@@ -7,9 +7,11 @@
 #include <tuple>
 #include <vector>
 
+#include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/trial_memory.hpp"
+#include "gangsched/engine/witness.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -30,6 +32,22 @@ class GANGSCHED_API core {
   [[nodiscard]] std::optional<instant> next_time(bool catch_up = true);
   [[nodiscard]] queue_counts counts(bool catch_up = true);
   explanation explain(row_t pod);
+  // attempts.cpp: what the host does with the queue itself.
+  void catch_up(instant now);
+  std::optional<attempt> pop(instant now);
+  /// Names that the profile does not have count as plugins that no event concerns.
+  void add_unschedulable(pod_id pod, const rejected_by& why, instant now);
+  void add_unschedulable(group_id group, const rejected_by& why, instant now);
+  void done(pod_id pod);
+  void done(group_id group);
+  void activate(std::span<const pod_id> pods, instant now);
+  void flush_backoff(instant now);
+  void flush_unschedulable(instant now);
+  // As far as the log has been read:
+  [[nodiscard]] queue_standing standing(row_t pod) const;
+  [[nodiscard]] std::vector<attempt> in_flight() const;
+  [[nodiscard]] bool is_tried(pod_id pod) { return flight_of(pod) != flights_.end(); }
+  [[nodiscard]] bool is_tried(group_id group) { return flight_of(group) != flights_.end(); }
   void restore(row_t pod, std::uint32_t failures, instant since);
   [[nodiscard]] std::optional<std::string> difference();
 
@@ -86,6 +104,31 @@ class GANGSCHED_API core {
     class_id cls = no_class;
     std::uint64_t position = 0;
   };
+  /// The plugins that rejected a pod, by index in the profile.
+  struct rejection {
+    static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
+    std::uint64_t unschedulable = 0, pending = 0;
+    [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
+  };
+  /// An attempt of the host's that is under way.
+  struct flight {
+    entity who;
+    pod_id pod;      ///< of a group, its first pending member
+    group_id group;
+    std::uint64_t from;   ///< the first event that it has not seen
+    bool recall = false;  ///< somebody wants it back in the queue whatever comes of it
+    bool early = false;
+    std::uint32_t number = 1;
+  };
+  /// An event as hooks see it, and whom it concerns.
+  struct call_up {
+    struct audience {
+      std::uint64_t unasked = 0, asked = 0;  ///< plugins, as in a rejection
+    };
+    event what;
+    std::vector<audience> by_profile;
+  };
+  enum class strategy : std::uint8_t { skip, after_backoff, immediately };
   using holder_rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   /// A member placed in a group's trial.
   struct member_place {
@@ -125,6 +168,7 @@ class GANGSCHED_API core {
 
   // wake.cpp: who can be helped
   void wake_by(const change& record, std::uint64_t position);
+  [[nodiscard]] event event_of(const change& record) const;
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
   void park(row_t pod, std::uint64_t rejectors);
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
@@ -138,12 +182,37 @@ class GANGSCHED_API core {
   void hush(std::uint64_t from);
   void rekey_parked();
 
+  // hints.cpp: who is asked by the hints of the plugins that rejected it
+  [[nodiscard]] bool by_hints() const noexcept { return options_.wake == wake_rule::hints; }
+  [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t marks);
+  [[nodiscard]] static std::uint64_t bit_of(const kernel_table& of, const plugin_entry& plugin) noexcept;
+  [[nodiscard]] const call_up::audience& concerned(const call_up& call, row_t pod) const noexcept;
+  void hear(const change& record);
+  [[nodiscard]] call_up call_up_for(const witnessed& heard) const;
+  [[nodiscard]] strategy judge(row_t pod, const witnessed& heard, call_up& call);
+  void ask_gates(call_up& call);
+  void move(row_t pod, strategy how);
+
+  // attempts.cpp: in flight
+  void take_off(const queue::popped& next);
+  void land(std::vector<flight>::iterator one);
+  void give_up(std::vector<flight>::iterator one);
+  [[nodiscard]] bool flies(std::vector<flight>::iterator one);
+  [[nodiscard]] std::vector<flight>::iterator find_flight(entity e);
+  [[nodiscard]] std::vector<flight>::iterator flight_of(pod_id pod);
+  [[nodiscard]] std::vector<flight>::iterator flight_of(group_id group);
+  void come_back(row_t pod, const rejection& why, std::uint64_t marks);
+  void come_back_broken(entity e);
+  [[nodiscard]] strategy strongest_since(const flight& one, row_t pod, std::uint64_t marks);
+  void keep(const change& record);
+  void flush(instant now);
+
   // pod_cycle.cpp
   bool run(entity e);
   void run_pod(row_t pod);
   void place(row_t pod, const picked& where);
   void reject_pod(row_t pod, const picked& why);
-  bool make_room(row_t pod);
+  bool make_room(row_t pod, std::uint64_t rejectors);
   void evict(pod_id victim);
   void clear_nominations(row_t pod, row_t node);
   std::unique_ptr<trial> start_trial(std::uint16_t plugin);
@@ -205,6 +274,12 @@ class GANGSCHED_API core {
   std::vector<wake_call> calls_;                   ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<std::pair<std::uint64_t, std::uint64_t>> hushed_;  ///< log ranges that undid what the same cycle did: they help nobody
   std::map<class_id, parked_class> parked_;
+  std::optional<witness> witness_;            ///< under wake_rule::hints
+  std::vector<rejection> rejections_;         ///< by pod row: of its last attempt
+  std::vector<witnessed> heard_;              ///< of the record that is being read
+  std::vector<flight> flights_;               ///< in order of `from`
+  std::deque<witnessed> kept_;                ///< events since the first of them began
+  std::uint64_t kept_from_ = 0;               ///< the number of the first
   std::vector<parked_group> parked_groups_;
   std::vector<member_place> placed_;
   std::vector<decision> decisions_;
@@ -216,8 +291,10 @@ class GANGSCHED_API core {
 }  // namespace gangsched::engine
 
 #if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/attempts.cpp"
 #include "gangsched/src/engine/core.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
+#include "gangsched/src/engine/hints.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/room.cpp"
 #include "gangsched/src/engine/trial.cpp"

@@ -10,7 +10,14 @@ namespace gangsched {
 /// Who wakes when a change can help the rejected pods of one class.
 enum class wake_rule : std::uint8_t {
   one_per_class,  ///< the first of them; each success wakes the next, a failure stops the chain (default)
-  all,            ///< all of them, as in kube-scheduler
+  all,            ///< all of them
+  hints,          ///< kube-scheduler's: each pod whose rejecting plugins' `requeue` hooks say so, whether it fits or not
+};
+
+/// Who ends backoffs and the stay of pods that wait too long for a change.
+enum class timer_rule : std::uint8_t {
+  by_now,   ///< every call that is told the time (default)
+  by_host,  ///< `flush_backoff` and `flush_unschedulable` only, as kube-scheduler's two timers do
 };
 
 /// What happens when an incomplete gang finds no room because incomplete ones after it hold it in the permit room. First are gangs with
@@ -25,16 +32,28 @@ struct scheduler_options {
   tie_rule ties = tie_rule::uniform;
   instant initial_backoff = std::chrono::seconds{1};  ///< doubles with every failure …
   instant max_backoff = std::chrono::seconds{10};     ///< … up to this; 0 turns backoff off
-  instant unschedulable_timeout = std::chrono::minutes{5};  ///< a rejected pod is tried again after this even if nothing changed
+  /// Ends of backoffs are rounded down to a multiple of this, and hold until that window is over; pods whose backoffs end in the
+  /// same window are tried early in the order of the queue. kube-scheduler's window is a second; 0 for exact ends.
+  instant backoff_window{0};
+  instant unschedulable_timeout = std::chrono::minutes{5};  ///< a rejected pod is tried again after more than this even if nothing changed
+  timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
   bool check_hooks = false;          ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
 };
 
+/// @p base with a queue that moves pods as kube-scheduler's does.
+[[nodiscard]] inline scheduler_options with_kube_queue(scheduler_options base = {}) {
+  base.wake = wake_rule::hints;
+  base.backoff_window = std::chrono::seconds{1};
+  return base;
+}
+
 struct queue_counts {
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
   std::size_t waiting = 0;  ///< pods in the permit room
+  std::size_t in_flight = 0;  ///< popped by the host
 };
 
 struct engine_statistics {

@@ -16,25 +16,29 @@ struct entity {
 };
 
 enum class place : std::uint8_t {
-  none,           ///< not in the queue: unknown, being scheduled, or placed
+  none,           ///< not in the queue: unknown, or placed
   active,         ///< may be popped
   backoff,        ///< woken, but its backoff is not over; popped early when nobody is active
   timed,          ///< waits for its backoff only: after an error, and failed groups
   unschedulable,  ///< waits for a change that can help
   gated,          ///< a pre-enqueue hook says no
+  in_flight,      ///< popped: somebody tries it
 };
+
+inline constexpr instant no_backoff = instant::min();
 
 /// One entity's standing.
 struct queue_item {
   place where = place::none;
-  std::uint32_t ticket = 0;     ///< changes with every move: entries with an older one are void
-  std::uint32_t failures = 0;   ///< unschedulable attempts
-  std::uint32_t errors = 0;     ///< attempts in a row that ended in an error
-  instant since{};              ///< when it entered, or failed last
-  instant ready{};              ///< when its backoff ends
-  std::uint64_t arrival = 0;
+  bool strict = false;         ///< waits its backoff out, whatever happens
+  std::uint32_t ticket = 0;    ///< changes with every move: entries with an older one are void
+  std::uint32_t attempts = 0;  ///< times it was popped
+  std::uint32_t failures = 0;  ///< unschedulable attempts
+  std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
   std::int32_t priority = 0;
-  bool strict = false;          ///< waits its backoff out, whatever happens
+  instant since{};             ///< when it entered, or failed last
+  instant ready = no_backoff;  ///< when its backoff ends
+  std::uint64_t arrival = 0;
 };
 
 /// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
@@ -58,12 +62,24 @@ class GANGSCHED_API queue {
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
   void take_out(entity e);
+  /// What it is ordered by has changed.
+  void reorder(entity e);
+  /// Somebody tries it again who had it before.
+  void fly(entity e);
 
-  /// The first active entity, else the first whose backoff is cut short; nothing if neither.
-  std::optional<entity> pop();
-  /// Moves everybody whose time has come to active. Returns those that waited too long for a change (5 minutes) the same way.
-  void advance(instant now);
-  /// The earliest time at which `advance` would do something.
+  /// The first active entity, else the first whose backoff is cut short (`early`); nothing if neither. It is in flight then.
+  struct popped {
+    entity who;
+    bool early;
+  };
+  std::optional<popped> pop();
+  /// Moves those whose backoff is over to active.
+  void flush_backoff(instant now);
+  /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them.
+  void flush_unschedulable(instant now);
+  /// Whether anybody has waited so long, or for a gate. O(entities).
+  [[nodiscard]] bool overdue(instant now) const noexcept;
+  /// The earliest time at which a flush would do something.
   [[nodiscard]] std::optional<instant> next_time();
   [[nodiscard]] queue_counts counts() const noexcept;
   /// What the queue sort sees of an entity.
@@ -97,23 +113,24 @@ class GANGSCHED_API queue {
     std::vector<entry> returned;   ///< a heap of the others
   };
   struct timer {
-    instant when;
+    instant when;  ///< the first time at which its backoff does not hold
+    queued what;   ///< of those with the same `when` the queue sort decides
     entity who;
     std::uint32_t ticket;
   };
-  static bool later(const timer& a, const timer& b) noexcept {
-    if (a.when != b.when) return a.when > b.when;
-    return a.who.row != b.who.row ? a.who.row > b.who.row : a.who.group && !b.who.group;
-  }
+  [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
+  [[nodiscard]] bool sorts_before(const queued& a, const queued& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
   void move(entity e, queue_item& item, place to);
   void wait_out(entity e, queue_item& item, instant now);
-  void arm(std::vector<timer>& heap, instant when, entity e, std::uint32_t ticket);
+  void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);
   std::optional<entity> pop_band(band& from);
   std::optional<entity> pop_compared();
-  [[nodiscard]] instant backoff(std::uint32_t count, std::size_t members) const noexcept;
+  [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
+  [[nodiscard]] instant window_of(instant when) const noexcept;
+  [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
 
   const cluster_state* state_;
   const plugin_entry* sort_;
@@ -123,7 +140,7 @@ class GANGSCHED_API queue {
   std::vector<std::pair<queued, entry>> compared_;  // a heap, if the sort has only a comparator
   std::vector<timer> backoff_, timed_;              // heaps
   fifo parked_;                                     // by `order` = since
-  std::size_t counts_[6] = {};
+  std::size_t counts_[7] = {};
 };
 
 }  // namespace gangsched::engine

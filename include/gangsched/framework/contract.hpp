@@ -27,7 +27,7 @@ consteval bool keeps_contract() {
     GANGSCHED_CONTRACT(queue_sort, names_key<P> || names_less<P>, queue_sort_plugin<P>,
                        "sort_key key(const queued&) const noexcept, or bool less(const queued&, const queued&) const noexcept");
     GANGSCHED_CONTRACT(pre_enqueue, names_pre_enqueue<P>, pre_enqueue_plugin<P>, "status pre_enqueue(const pod_info&) const");
-    GANGSCHED_CONTRACT(requeue, names_requeue<P>, requeue_plugin<P>, "hint requeue(const event&, const pod_view&) const");
+    GANGSCHED_CONTRACT(requeue, names_requeue<P>, requeue_plugin<P>, "hint requeue(const event&, const pod_view&) const, or with const pod_info&");
     GANGSCHED_CONTRACT(pre_filter, names_pre_filter<P>, pre_filter_plugin<P>,
                        "status pre_filter(const pod_view&, [data&,] [node_names&]) const, or with cycle_data status "
                        "pre_filter(const pod_info&, const cluster_view&, cycle_data&) const [and add_pod, remove_pod]");

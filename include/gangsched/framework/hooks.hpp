@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "gangsched/framework/events.hpp"
 #include "gangsched/framework/views.hpp"
 
 /// The types that hooks take and return, beside views and statuses.
@@ -40,6 +41,13 @@ struct event {
   reads facets;                   ///< what of `node` it touched
   std::optional<node_info> node;  ///< as it is now; absent if it is gone, or the change is about no node
   std::optional<pod_info> pod;    ///< the pod that changed, while it exists
+  events what = events::nothing;  ///< under wake_rule::hints one of them, else all that the change may be
+  /// Under wake_rule::hints the object before and after; null if it was not there, is gone, or is of the other kind.
+  const past_node* old_node = nullptr;
+  const past_node* new_node = nullptr;
+  const past_pod* old_pod = nullptr;
+  const past_pod* new_pod = nullptr;
+  bool own = false;  ///< it is the waiting pod itself that changed
 };
 
 // --- scores

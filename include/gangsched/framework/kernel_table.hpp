@@ -70,7 +70,9 @@ struct plugin_entry {
   sort_key (*sort_by_key)(const void* self, const queued&) noexcept = nullptr;
   bool (*sort_less)(const void* self, const queued&, const queued&) noexcept = nullptr;
   status (*pre_enqueue)(const void* self, const pod_info&) = nullptr;
-  hint (*requeue)(const void* self, const event&, const pod_view&) = nullptr;
+  hint (*requeue)(const void* self, const event&, const pod_view&) = nullptr;      ///< null if the hook asks for the pod itself
+  hint (*requeue_pod)(const void* self, const event&, const pod_info&) = nullptr;  ///< either kind
+  events wakes_on = events::anything;  ///< what it is asked about
   status (*pre_filter)(const void* self, const hook_context&, node_names&) = nullptr;
   status (*add_pod)(const void* self, const pod_info&, void* data, const pod_info&, const node_info&) = nullptr;
   status (*remove_pod)(const void* self, const pod_info&, void* data, const pod_info&, const node_info&) = nullptr;

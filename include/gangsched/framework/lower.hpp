@@ -186,7 +186,11 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       e.pre_enqueue = [](const void* p, const pod_info& pod) { return k::of(p).pre_enqueue(pod); };
     }
     if constexpr (points.has(point::requeue)) {
-      e.requeue = [](const void* p, const event& v, const pod_view& pod) { return k::of(p).requeue(v, pod); };
+      e.requeue_pod = [](const void* p, const event& v, const pod_info& pod) { return k::of(p).requeue(v, pod); };
+      if constexpr (requires(const P& p, const event& v, const pod_view& pod) { p.requeue(v, pod); }) {
+        e.requeue = [](const void* p, const event& v, const pod_view& pod) { return k::of(p).requeue(v, pod); };
+      }
+      if constexpr (requires { { P::wakes_on } -> std::convertible_to<events>; }) e.wakes_on = P::wakes_on;
     }
     if constexpr (points.has(point::pre_filter)) {
       e.pre_filter = k::pre_filter;

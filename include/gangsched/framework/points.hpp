@@ -203,10 +203,12 @@ concept pre_enqueue_plugin = lists<P, point::pre_enqueue> && requires(const P p,
   { p.pre_enqueue(pod) } -> std::same_as<status>;
 };
 
-/// `hint requeue(const event&, const pod_view&) const`: whether a change can help a pod this plugin rejected. Without it the engine
-/// decides from what the filter reads: for a change of a node, whether the pod passes the filters there now.
+/// `hint requeue(const event&, const pod_view&) const`: whether a change can help a pod this plugin rejected; asked about the events
+/// in `static constexpr events wakes_on`, or, without that, about every one. A hook that takes the pod itself (`const pod_info&`)
+/// answers for pods, not for classes, and is asked under wake_rule::hints only. Without a hook the engine decides from what the
+/// filter reads: for a change of a node, whether the pod passes the filters there now.
 template <class P>
-concept requeue_plugin = lists<P, point::requeue> && requires(const P p, const event& e, const pod_view& pod) {
+concept requeue_plugin = lists<P, point::requeue> && requires(const P p, const event& e, const pod_info& pod) {
   { p.requeue(e, pod) } -> std::same_as<hint>;
 };
 

@@ -17,6 +17,8 @@ class GANGSCHED_API class_table {
   ~class_table();
 
   [[nodiscard]] const pod_class& operator[](class_id id) const noexcept { return *classes_[id]; }
+  /// For who remembers a class longer than the table does.
+  [[nodiscard]] std::shared_ptr<const pod_class> share(class_id id) const noexcept { return classes_[id]; }
   /// Classes ever made and not swept: the bound of every class_id.
   [[nodiscard]] class_id size() const noexcept { return static_cast<class_id>(classes_.size()); }
   /// Moves whenever the meaning of a class_id may have changed: a sweep reused it.
@@ -41,7 +43,7 @@ class GANGSCHED_API class_table {
   struct impl;
   column<std::uint32_t> pods_;       ///< pods per class
   column<std::uint32_t> epoch_;      ///< row 0
-  std::vector<std::unique_ptr<const pod_class>> classes_;  ///< null: swept
+  std::vector<std::shared_ptr<const pod_class>> classes_;  ///< null: swept
   std::vector<std::uint32_t> generations_;
   std::unique_ptr<impl> impl_;
 };

@@ -85,6 +85,7 @@ struct host_port {
 struct zone_choice {
   symbol key;
   std::vector<symbol> values;
+  friend bool operator==(const zone_choice&, const zone_choice&) = default;
 };
 /// What volumes ask of nodes, as far as it is the same for many pods. Disks, claims and attachments are the pod's own.
 struct volume_needs {
@@ -93,6 +94,7 @@ struct volume_needs {
   bool attachments = false;
   std::optional<std::vector<symbol>> nodes;  ///< ascending
   std::vector<zone_choice> zones;
+  friend bool operator==(const volume_needs&, const volume_needs&) = default;
 };
 
 using counter_id = std::uint32_t;

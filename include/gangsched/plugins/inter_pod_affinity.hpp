@@ -15,7 +15,9 @@ class inter_pod_affinity {
  public:
   static constexpr std::string_view name = "InterPodAffinity";
   static constexpr std::int64_t default_weight = 2;
-  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  static constexpr events wakes_on =
+      events::node_added | events::node_labels | events::pod_added | events::pod_removed | events::pod_labels;
   using words = node_view<reads::labels | reads::taints | reads::name | reads::pods>;
 
   struct options {
@@ -40,6 +42,8 @@ class inter_pod_affinity {
     std::vector<topology_id> filter_domains, score_domains;
   };
 
+  /// Upstream's, with its gap: of several anti-affinity terms the pod that leaves has to match all.
+  [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
   /// Upstream skips a pod without required terms while nobody's anti-affinity is against it, also for the rest of a cycle in which
@@ -66,7 +70,8 @@ class inter_pod_affinity {
   options options_;
 };
 
-static_assert(pre_filter_plugin<inter_pod_affinity> && filter_plugin<inter_pod_affinity>);
+static_assert(requeue_plugin<inter_pod_affinity> && pre_filter_plugin<inter_pod_affinity> &&
+              filter_plugin<inter_pod_affinity>);
 static_assert(pre_score_plugin<inter_pod_affinity> && score_plugin<inter_pod_affinity>);
 
 }  // namespace gangsched

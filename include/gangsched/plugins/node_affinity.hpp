@@ -1,6 +1,7 @@
 #pragma once
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/normalize.hpp"
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/model/node_selector.hpp"
 
@@ -13,7 +14,8 @@ class node_affinity_plugin {
  public:
   static constexpr std::string_view name = "NodeAffinity";
   static constexpr std::int64_t default_weight = 2;
-  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  static constexpr events wakes_on = events::node_added | events::node_labels;
   using words = node_view<reads::labels | reads::name>;
 
   node_affinity_plugin() = default;
@@ -22,6 +24,12 @@ class node_affinity_plugin {
   /// Arguments: `addedAffinity`, with Kubernetes' names.
   [[nodiscard]] GANGSCHED_API static result<node_affinity_plugin> from(const argument& args);
 
+  /// A node that matches now, and did not before. Upstream takes a term that does not parse for a reason to try again.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (added_.required && !any_matches(*added_.required, *e.new_node)) return hint::skip;
+    if (!matches_required(pod.spec(), *e.new_node)) return broken(pod.spec(), *e.new_node) ? hint::queue : hint::skip;
+    return e.old_node == nullptr || !matches_required(pod.spec(), *e.old_node) ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod, node_names& narrowed) const {
     const pod_class& spec = pod.spec();
     if (!spec.required_nodes)
@@ -81,7 +89,17 @@ class node_affinity_plugin {
     }
     return chosen;
   }
-  static bool any_matches(const std::vector<node_selector_term>& terms, const words& node) {
+  /// A node that has what nodeSelector wants meets a term that nothing can meet.
+  static bool broken(const pod_class& pod, const past_node& node) {
+    for (const label_symbols& pair : pod.node_selector)
+      if (node.label(pair.key) != pair.value) return false;
+    if (!pod.required_nodes) return false;
+    for (const node_term& term : *pod.required_nodes)
+      if (term.broken) return true;
+    return false;
+  }
+  template <class Node>
+  static bool any_matches(const std::vector<node_selector_term>& terms, const Node& node) {
     for (const node_selector_term& term : terms)
       if (matches(term, node)) return true;
     return false;
@@ -90,7 +108,8 @@ class node_affinity_plugin {
   node_affinity added_;
 };
 
-static_assert(pre_filter_plugin<node_affinity_plugin> && filter_plugin<node_affinity_plugin>);
+static_assert(requeue_plugin<node_affinity_plugin> && pre_filter_plugin<node_affinity_plugin> &&
+              filter_plugin<node_affinity_plugin>);
 static_assert(pre_score_plugin<node_affinity_plugin> && score_plugin<node_affinity_plugin>);
 
 }  // namespace gangsched

@@ -7,8 +7,10 @@ namespace gangsched {
 class node_name {
  public:
   static constexpr std::string_view name = "NodeName";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  static constexpr events wakes_on = events::node_added;
 
+  [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.spec().required_node ? status::success() : status::skip();
   }
@@ -19,6 +21,6 @@ class node_name {
   }
 };
 
-static_assert(pre_filter_plugin<node_name> && filter_plugin<node_name>);
+static_assert(requeue_plugin<node_name> && pre_filter_plugin<node_name> && filter_plugin<node_name>);
 
 }  // namespace gangsched

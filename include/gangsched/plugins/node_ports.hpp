@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -8,22 +9,31 @@ namespace gangsched {
 class node_ports {
  public:
   static constexpr std::string_view name = "NodePorts";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  static constexpr events wakes_on = events::node_added | events::pod_removed;
 
+  /// Any new node; a pod that leaves a port which this one wants.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    return e.what == events::node_added || conflict(pod, e.old_pod->spec().ports) ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.ports().empty() ? status::skip() : status::success();
   }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::ports> node) const {
+    if (!conflict(pod, node.ports())) return status::success();
+    return status::unschedulable("node(s) didn't have free ports for the requested pod ports");
+  }
+
+ private:
+  static bool conflict(const pod_view& pod, std::span<const host_port> used) noexcept {
     for (const host_port& wanted : pod.ports()) {
-      for (const host_port& taken : node.ports()) {
-        if (wanted.conflicts(taken))
-          return status::unschedulable("node(s) didn't have free ports for the requested pod ports");
-      }
+      for (const host_port& taken : used)
+        if (wanted.conflicts(taken)) return true;
     }
-    return status::success();
+    return false;
   }
 };
 
-static_assert(pre_filter_plugin<node_ports> && filter_plugin<node_ports>);
+static_assert(requeue_plugin<node_ports> && pre_filter_plugin<node_ports> && filter_plugin<node_ports>);
 
 }  // namespace gangsched

@@ -22,7 +22,9 @@ class node_resources_fit {
  public:
   static constexpr std::string_view name = "NodeResourcesFit";
   static constexpr std::int64_t default_weight = 1;
-  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  static constexpr events wakes_on =
+      events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
 
   enum class strategy : std::uint8_t { least_allocated, most_allocated, requested_to_capacity_ratio };
   struct weighted_resource {
@@ -64,6 +66,9 @@ class node_resources_fit {
   };
   using room = node_view<reads::allocatable | reads::usage>;
 
+  /// A pod that leaves; one that asks for less of what this one wants; this one itself. A node on which it would fit were it empty:
+  /// a new one, or one that has more of what it wants.
+  [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
     for (const amount& wanted : pod.requests()) {
       if (is_ignored(pod.kind_name(wanted.kind))) d.ignored.push_back(wanted.kind);
@@ -170,7 +175,8 @@ class node_resources_fit {
   options options_;
 };
 
-static_assert(pre_filter_plugin<node_resources_fit> && filter_plugin<node_resources_fit>);
+static_assert(requeue_plugin<node_resources_fit> && pre_filter_plugin<node_resources_fit> &&
+              filter_plugin<node_resources_fit>);
 static_assert(pre_score_plugin<node_resources_fit> && score_plugin<node_resources_fit>);
 
 }  // namespace gangsched

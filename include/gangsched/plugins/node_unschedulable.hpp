@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -8,8 +9,15 @@ namespace gangsched {
 class node_unschedulable {
  public:
   static constexpr std::string_view name = "NodeUnschedulable";
-  using points = implements<point::filter>;
+  using points = implements<point::requeue, point::filter>;
+  static constexpr events wakes_on = events::node_added | events::node_taints | events::pod_tolerations;
 
+  /// A node that is, or becomes, schedulable; a toleration of its own that does.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (e.new_node == nullptr) return e.own && tolerates_cordon(pod) ? hint::queue : hint::skip;
+    const bool was = e.old_node == nullptr || e.old_node->unschedulable();
+    return was && !e.new_node->unschedulable() ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::schedulable> node) const {
     if (!node.unschedulable() || tolerates_cordon(pod)) return status::success();
     return status::unresolvable("node(s) were unschedulable");
@@ -25,6 +33,6 @@ class node_unschedulable {
   }
 };
 
-static_assert(filter_plugin<node_unschedulable>);
+static_assert(requeue_plugin<node_unschedulable> && filter_plugin<node_unschedulable>);
 
 }  // namespace gangsched

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -11,8 +12,26 @@ namespace gangsched {
 class node_volume_limits {
  public:
   static constexpr std::string_view name = "NodeVolumeLimits";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  // Limits are of another object upstream (CSINode), so taints of nodes are no news; the hook skips them.
+  static constexpr events wakes_on =
+      events::node_added | events::node_volume_limits | events::node_taints | events::pod_removed;
 
+  /// Any new node; a limit that grew; a pod that leaves attachments.
+  [[nodiscard]] hint requeue(const event& e, const pod_info&) const {
+    if (e.what == events::node_taints) return hint::skip;
+    if (e.old_pod != nullptr) {
+      return e.old_pod->disks() != nullptr && !e.old_pod->disks()->attachments.empty() ? hint::queue : hint::skip;
+    }
+    if (e.old_node == nullptr) return hint::queue;
+    for (const volume_limit& limit : e.new_node->volume_limits()) {
+      std::int32_t before = 0;
+      for (const volume_limit& old : e.old_node->volume_limits())
+        before = old.driver == limit.driver ? old.most : before;
+      if (limit.most > before) return hint::queue;
+    }
+    return hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.spec().volumes.attachments ? status::success() : status::skip();
   }
@@ -44,6 +63,7 @@ class node_volume_limits {
   }
 };
 
-static_assert(pre_filter_plugin<node_volume_limits> && filter_plugin<node_volume_limits>);
+static_assert(requeue_plugin<node_volume_limits> && pre_filter_plugin<node_volume_limits> &&
+              filter_plugin<node_volume_limits>);
 
 }  // namespace gangsched

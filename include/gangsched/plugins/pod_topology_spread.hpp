@@ -15,7 +15,10 @@ class pod_topology_spread {
  public:
   static constexpr std::string_view name = "PodTopologySpread";
   static constexpr std::int64_t default_weight = 2;
-  using points = implements<point::pre_filter, point::filter, point::pre_score, point::score>;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  static constexpr events wakes_on = events::node_added | events::node_removed | events::node_labels |
+                                     events::node_taints | events::pod_added | events::pod_removed |
+                                     events::pod_labels | events::pod_tolerations;
   using words = node_view<reads::labels | reads::taints | reads::name | reads::pods>;
 
   /// defaultingType System: hostname with skew 3 and zone with skew 5, soft, for pods of a service or controller.
@@ -46,6 +49,9 @@ class pod_topology_spread {
     bool require_all = true;  ///< nodes that lack a key of a soft constraint are left out
   };
 
+  /// A node with all keys of the hard constraints that comes, goes, or changes in what these look at; a pod of the namespace that a
+  /// selector matches, or matched; its own labels, and its tolerations if a constraint honours taints.
+  [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
@@ -67,7 +73,8 @@ class pod_topology_spread {
   std::uint32_t set_ = no_set;
 };
 
-static_assert(pre_filter_plugin<pod_topology_spread> && filter_plugin<pod_topology_spread>);
+static_assert(requeue_plugin<pod_topology_spread> && pre_filter_plugin<pod_topology_spread> &&
+              filter_plugin<pod_topology_spread>);
 static_assert(pre_score_plugin<pod_topology_spread> && score_plugin<pod_topology_spread>);
 
 }  // namespace gangsched

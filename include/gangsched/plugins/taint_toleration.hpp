@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/framework/normalize.hpp"
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -10,14 +11,17 @@ class taint_toleration {
  public:
   static constexpr std::string_view name = "TaintToleration";
   static constexpr std::int64_t default_weight = 3;
-  using points = implements<point::filter, point::score>;
+  using points = implements<point::requeue, point::filter, point::score>;
+  static constexpr events wakes_on = events::node_added | events::node_taints | events::pod_tolerations;
 
+  /// A node whose taints it tolerates now, and did not before; any toleration of its own.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (e.new_node == nullptr) return e.own ? hint::queue : hint::skip;
+    const bool was = e.old_node == nullptr || repelled(pod, e.old_node->taints());
+    return was && !repelled(pod, e.new_node->taints()) ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::taints> node) const {
-    for (const taint_symbols& taint : node.taints()) {
-      if (taint.effect == taint_effect::prefer_no_schedule || pod.tolerates(taint)) continue;
-      return status::unresolvable("node(s) had untolerated taint(s)");
-    }
-    return status::success();
+    return repelled(pod, node.taints()) ? status::unresolvable("node(s) had untolerated taint(s)") : status::success();
   }
 
   /// How many taints would rather not have the pod.
@@ -28,8 +32,15 @@ class taint_toleration {
     return untolerated;
   }
   void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::lower); }
+
+ private:
+  static bool repelled(const pod_view& pod, std::span<const taint_symbols> taints) {
+    for (const taint_symbols& taint : taints)
+      if (taint.effect != taint_effect::prefer_no_schedule && !pod.tolerates(taint)) return true;
+    return false;
+  }
 };
 
-static_assert(filter_plugin<taint_toleration> && score_plugin<taint_toleration>);
+static_assert(requeue_plugin<taint_toleration> && filter_plugin<taint_toleration> && score_plugin<taint_toleration>);
 
 }  // namespace gangsched

@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -7,8 +8,14 @@ namespace gangsched {
 class volume_binding {
  public:
   static constexpr std::string_view name = "VolumeBinding";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  static constexpr events wakes_on = events::node_added | events::node_labels | events::pod_updated;
 
+  /// Any node with other labels; the host's news of the pod's own volumes.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (e.new_node != nullptr) return hint::queue;
+    return e.own && e.old_pod->spec().volumes != pod.spec().volumes ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const volume_needs& volumes = pod.spec().volumes;
     if (volumes.unbound_claims) return status::unresolvable("pod has unbound immediate PersistentVolumeClaims");
@@ -29,6 +36,6 @@ class volume_binding {
   }
 };
 
-static_assert(pre_filter_plugin<volume_binding> && filter_plugin<volume_binding>);
+static_assert(requeue_plugin<volume_binding> && pre_filter_plugin<volume_binding> && filter_plugin<volume_binding>);
 
 }  // namespace gangsched

@@ -1,4 +1,6 @@
 #pragma once
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -9,8 +11,19 @@ namespace gangsched {
 class volume_restrictions {
  public:
   static constexpr std::string_view name = "VolumeRestrictions";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  static constexpr events wakes_on = events::node_added | events::pod_removed;
 
+  /// Any new node; a pod of its namespace that leaves a disk or claim which this one wants.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (e.what == events::node_added) return hint::queue;
+    const pod_disks* own = pod.disks();
+    const pod_disks* left = e.old_pod->disks();
+    if (own == nullptr || left == nullptr || e.old_pod->spec().ns != pod.spec().ns) return hint::skip;
+    bool helps = shares(*own, left);
+    for (const symbol claim : left->exclusive_claims) helps = helps || is_among(claim, own->exclusive_claims);
+    return helps ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.spec().volumes.disks ? status::success() : status::skip();
   }
@@ -39,6 +52,7 @@ class volume_restrictions {
   }
 };
 
-static_assert(pre_filter_plugin<volume_restrictions> && filter_plugin<volume_restrictions>);
+static_assert(requeue_plugin<volume_restrictions> && pre_filter_plugin<volume_restrictions> &&
+              filter_plugin<volume_restrictions>);
 
 }  // namespace gangsched

@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/core/is_among.hpp"
+#include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -9,8 +10,14 @@ namespace gangsched {
 class volume_zone_plugin {
  public:
   static constexpr std::string_view name = "VolumeZone";
-  using points = implements<point::pre_filter, point::filter>;
+  using points = implements<point::requeue, point::pre_filter, point::filter>;
+  static constexpr events wakes_on = events::node_added | events::node_labels | events::pod_updated;
 
+  /// Any node with other labels; the host's news of the pod's own volumes.
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
+    if (e.new_node != nullptr) return hint::queue;
+    return e.own && e.old_pod->spec().volumes != pod.spec().volumes ? hint::queue : hint::skip;
+  }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.spec().volumes.zones.empty() ? status::skip() : status::success();
   }
@@ -42,6 +49,7 @@ class volume_zone_plugin {
   }
 };
 
-static_assert(pre_filter_plugin<volume_zone_plugin> && filter_plugin<volume_zone_plugin>);
+static_assert(requeue_plugin<volume_zone_plugin> && pre_filter_plugin<volume_zone_plugin> &&
+              filter_plugin<volume_zone_plugin>);
 
 }  // namespace gangsched

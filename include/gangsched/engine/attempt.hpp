@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/model/spec.hpp"
+
+/// What a host reads and says that takes entities off the queue and tries them itself.
+namespace gangsched {
+
+/// A pod, or a group as one, that was popped and has not come back.
+struct attempt {
+  pod_id pod;                 ///< of a group, its first pending member
+  group_id group;             ///< set if the group is tried as one
+  std::uint32_t number = 1;   ///< how many attempts with this one
+  bool from_backoff = false;  ///< popped before its backoff was over, because nobody was active
+};
+
+/// The plugins that rejected an attempt. None at all: it ended in an error.
+struct rejected_by {
+  std::vector<std::string> unschedulable_plugins = {};
+  std::vector<std::string> pending_plugins =
+      {};  ///< who only wait for something: what they wait for cuts the backoff short
+};
+
+enum class queue_place : std::uint8_t {
+  none,           ///< in no queue: placed, being deleted, or given up with `done`
+  active,         ///< may be popped
+  backoff,        ///< waits for its time, or until nobody is active
+  error_backoff,  ///< waits for its time: after an error, or a group; never popped early
+  unschedulable,  ///< waits for a change that can help
+  gated,          ///< a pre_enqueue plugin says no
+  in_flight,      ///< popped, being tried
+};
+
+/// How a pod stands in the queue; or its group, if that is queued as one.
+struct queue_standing {
+  queue_place place = queue_place::none;
+  std::uint32_t attempts = 0;
+  std::uint32_t failures = 0;  ///< attempts that were rejected
+  std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
+  instant since{};             ///< when it entered, or failed last
+  std::optional<instant> backoff_until = {};
+  rejected_by rejected = {};  ///< in the last attempt, as far as the plugins are in the profile; under wake_rule::hints
+};
+
+}  // namespace gangsched

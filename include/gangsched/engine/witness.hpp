@@ -1,0 +1,50 @@
+#pragma once
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "gangsched/framework/hooks.hpp"
+#include "gangsched/framework/past.hpp"
+
+namespace gangsched::engine {
+
+/// An event with the objects it is about, kept for those who were being tried when it happened.
+struct witnessed {
+  change record;
+  events what = events::nothing;
+  std::shared_ptr<const past_node> old_node = nullptr, new_node = nullptr;
+  std::shared_ptr<const past_pod> old_pod = nullptr, new_pod = nullptr;
+  pod_id subject{};  ///< the pod that changed
+  enum class audience : std::uint8_t { everybody, others, subject } to = audience::everybody;
+  /// Only who is not more important than the subject was held up by it.
+  std::int32_t highest = std::numeric_limits<std::int32_t>::max();
+};
+
+/// Reads the change log for hints: remembers every object as it was when its last change was read, so that events have an old and
+/// a new one. Several changes of one object between two readings show as one, as they may to any client of Kubernetes.
+/// O(objects) memory; O(size of the object) a change.
+class GANGSCHED_API witness {
+ public:
+  explicit witness(const cluster_state& state) noexcept : state_(&state) {}
+
+  /// Forgets what was read: the cluster is as it is now.
+  void start_over();
+  /// Appends the events that the record is, in Kubernetes' order.
+  void read(const change& record, std::vector<witnessed>& out);
+
+ private:
+  void read_node(const change& record, std::vector<witnessed>& out);
+  void read_pod_update(const change& record, std::vector<witnessed>& out);
+  [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;
+  [[nodiscard]] std::shared_ptr<const past_pod> look_at_pod(row_t row) const;
+
+  const cluster_state* state_;
+  std::vector<std::shared_ptr<const past_node>> nodes_;
+  std::vector<std::shared_ptr<const past_pod>> pods_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/witness.cpp"
+#endif

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+
+/// What happened, in the words in which plugins register for it; the objects as they were then are in past.hpp.
+namespace gangsched {
+
+/// Kubernetes' cluster events, as far as the model has what they are about. A set of bits.
+enum class events : std::uint16_t {
+  nothing = 0,
+  node_added = 1u << 0,
+  node_removed = 1u << 1,
+  node_allocatable = 1u << 2,
+  node_labels = 1u << 3,
+  node_taints = 1u << 4,  ///< or an unschedulable node became schedulable
+  node_volume_limits = 1u << 5,
+  node_images = 1u << 6,
+  pod_added = 1u << 7,    ///< a pod runs on a node: it was added there, or bound
+  pod_removed = 1u << 8,  ///< a pod left its node, or lost the node it was nominated to
+  pod_labels = 1u << 9,
+  pod_scaled_down = 1u << 10,  ///< it requests less of something
+  pod_tolerations = 1u << 11,
+  pod_gates_gone = 1u << 12,  ///< the last of its scheduling gates
+  pod_updated = 1u << 13,     ///< anything else of a pod
+  namespace_changed = 1u << 14,
+  anything = (1u << 15) - 1,
+};
+[[nodiscard]] constexpr events operator|(events a, events b) noexcept {
+  return static_cast<events>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+}
+[[nodiscard]] constexpr events operator&(events a, events b) noexcept {
+  return static_cast<events>(static_cast<std::uint16_t>(a) & static_cast<std::uint16_t>(b));
+}
+constexpr events& operator|=(events& a, events b) noexcept { return a = a | b; }
+[[nodiscard]] constexpr bool any(events set) noexcept { return set != events::nothing; }
+
+class past_node;
+class past_pod;
+
+}  // namespace gangsched

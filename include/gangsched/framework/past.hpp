@@ -1,0 +1,70 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gangsched/framework/events.hpp"
+#include "gangsched/framework/views.hpp"
+
+/// Objects as they were when something happened: what hints compare. Apart from the hooks, because few name it.
+namespace gangsched {
+
+/// A node as it was at some time, whatever became of it.
+class past_node {
+ public:
+  GANGSCHED_API past_node(const cluster_state& state, row_t row);
+
+  [[nodiscard]] node_id id() const noexcept { return id_; }
+  [[nodiscard]] std::string_view name() const noexcept { return record_.name_text; }
+  [[nodiscard]] symbol name_symbol() const noexcept { return record_.name; }
+  [[nodiscard]] std::optional<symbol> label(symbol key) const noexcept { return record_.label(key); }
+  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
+    const std::optional<symbol> known = state_->names.find(key);
+    const std::optional<symbol> value = known ? record_.label(*known) : std::nullopt;
+    return value ? std::optional{state_->names.text(*value)} : std::nullopt;
+  }
+  [[nodiscard]] std::span<const label_symbols> labels() const noexcept { return record_.labels; }
+  [[nodiscard]] std::span<const taint_symbols> taints() const noexcept { return record_.taints; }
+  [[nodiscard]] bool unschedulable() const noexcept { return record_.unschedulable; }
+  [[nodiscard]] std::span<const amount> allocatable() const noexcept { return record_.allocatable; }
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const noexcept {
+    for (const amount& one : record_.allocatable)
+      if (one.kind == kind) return one.value;
+    return 0;
+  }
+  [[nodiscard]] std::span<const volume_limit> volume_limits() const noexcept { return record_.volume_limits; }
+  [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  [[nodiscard]] const node_record& record() const noexcept { return record_; }
+
+ private:
+  const cluster_state* state_;
+  node_id id_;
+  node_record record_;
+};
+
+/// A pod as it was at some time.
+class past_pod {
+ public:
+  GANGSCHED_API past_pod(const cluster_state& state, row_t row);
+
+  [[nodiscard]] pod_id id() const noexcept { return id_; }
+  [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
+  [[nodiscard]] const label_map& labels() const noexcept { return labels_; }
+  [[nodiscard]] bool gated() const noexcept { return gated_; }
+  /// The volumes that are the pod's own; null if there are none.
+  [[nodiscard]] const pod_disks* disks() const noexcept { return disks_.get(); }
+
+ private:
+  pod_id id_;
+  std::shared_ptr<const pod_class> class_;
+  label_map labels_;
+  bool gated_;
+  std::shared_ptr<const pod_disks> disks_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/past.cpp"
+#endif

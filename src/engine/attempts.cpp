@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/engine/core.hpp"
+
+// Attempts: what is popped is in flight until it comes back, is placed or is given up. Events in the meantime are kept, and judged
+// when it comes back, by who rejected it then. The engine's own cycles use the same pop and the same ways back, but no flight: they
+// end within a call, in which nothing happens.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE void core::take_off(const queue::popped& next) {
+  const entity e = next.who;
+  flight made{.who = e, .pod = {}, .group = {}, .from = kept_from_ + kept_.size(), .early = next.early};
+  const queued seen = queue_.describe(e, queue_.item(e));
+  made.pod = seen.pod;
+  made.group = seen.group;
+  made.number = queue_.item(e).attempts;
+  flights_.push_back(made);
+}
+
+GANGSCHED_INLINE std::vector<core::flight>::iterator core::find_flight(entity e) {
+  return std::find_if(flights_.begin(), flights_.end(), [&](const flight& one) {
+    if (one.who != e) return false;  // somebody else may have had the row
+    return e.group ? state_->groups.alive(e.row) && one.group.generation == state_->groups.rows.generation(e.row)
+                   : state_->pods.alive(e.row) && one.pod.generation == state_->pods.rows.generation(e.row);
+  });
+}
+
+/// The attempt is over; events that nobody needs any more go.
+GANGSCHED_INLINE void core::land(std::vector<flight>::iterator one) {
+  flights_.erase(one);
+  const std::uint64_t needed = flights_.empty() ? kept_from_ + kept_.size() : flights_.front().from;
+  for (; kept_from_ < needed; ++kept_from_) kept_.pop_front();
+}
+
+GANGSCHED_INLINE void core::keep(const change& record) {
+  if (!flights_.empty()) kept_.push_back({.record = record});
+}
+
+GANGSCHED_INLINE core::strategy core::strongest_since(const flight& one, row_t pod, std::uint64_t marks) {
+  strategy best = one.recall ? strategy::after_backoff : strategy::skip;
+  for (std::uint64_t at = one.from; at < kept_from_ + kept_.size() && best != strategy::immediately; ++at) {
+    const witnessed& heard = kept_[static_cast<std::size_t>(at - kept_from_)];
+    if (by_hints()) {
+      call_up call = call_up_for(heard);
+      best = std::max(best, judge(pod, heard, call));
+    } else if (helps(state_->class_of(pod), marks, heard.record, event_of(heard.record))) {
+      best = strategy::after_backoff;
+    }
+  }
+  return best;
+}
+
+/// A rejected pod, to where a change can find it; one that happened while it was being tried finds it at once.
+GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint64_t marks) {
+  if (by_hints()) rejections_[pod] = why;
+  if (by_hints() && why.empty()) return come_back_broken({pod, false});
+  queue_.park({pod, false}, now_);
+  const auto tried = find_flight({pod, false});
+  const strategy how = tried == flights_.end() ? strategy::skip : strongest_since(*tried, pod, marks);
+  if (how == strategy::skip)
+    line_up(pod, marks, state_->log.end());
+  else
+    move(pod, how);
+}
+
+GANGSCHED_INLINE void core::come_back_broken(entity e) {
+  if (e.group) return retry_group(e.row, true, true);
+  if (by_hints()) rejections_[e.row] = {};
+  queue_.retry_later(e, now_, 1, true, true);
+}
+
+GANGSCHED_INLINE void core::flush(instant now) {
+  if (options_.timers == timer_rule::by_host) return;
+  queue_.flush_backoff(now);
+  queue_.flush_unschedulable(now);
+}
+
+GANGSCHED_INLINE void core::catch_up(instant now) {
+  now_ = now;
+  absorb();
+}
+
+GANGSCHED_INLINE void core::flush_backoff(instant now) {
+  catch_up(now);
+  queue_.flush_backoff(now);
+}
+
+GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
+  catch_up(now);
+  // Upstream's timer lets go of everybody when there is anybody to let go, a gated pod even: those in flight do not wait either.
+  if (by_hints() && !flights_.empty() && queue_.overdue(now)) {
+    for (flight& one : flights_) one.recall = true;
+  }
+  queue_.flush_unschedulable(now);
+}
+
+GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
+  catch_up(now);
+  flush(now);
+  const std::optional<queue::popped> next = queue_.pop();
+  if (!next) return std::nullopt;
+  take_off(*next);
+  const flight& made = flights_.back();
+  return attempt{made.pod, made.group, made.number, made.early};
+}
+
+GANGSCHED_INLINE std::vector<core::flight>::iterator core::flight_of(pod_id pod) {
+  return std::find_if(flights_.begin(), flights_.end(),
+                      [&](const flight& one) { return !one.who.group && one.pod == pod; });
+}
+GANGSCHED_INLINE std::vector<core::flight>::iterator core::flight_of(group_id group) {
+  return std::find_if(flights_.begin(), flights_.end(),
+                      [&](const flight& one) { return one.who.group && one.group == group; });
+}
+
+/// Whether who is tried can come back: it may be gone, and its row another's; or it may be placed, or on its way out.
+GANGSCHED_INLINE bool core::flies(std::vector<flight>::iterator tried) {
+  return find_flight(tried->who) == tried && queue_.item(tried->who).where == place::in_flight;
+}
+
+GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
+  catch_up(now);
+  const auto tried = flight_of(pod);
+  if (tried == flights_.end()) return;  // it runs, as the cluster says by now
+  if (flies(tried)) {
+    rejection by;
+    std::uint64_t marks = 0;
+    const class_plan& plan = picker_.plan_of(state_->class_of(pod.row));
+    const auto add = [&](const std::string& name, std::uint64_t& to) {
+      const kernel_table& table = *plan.table;
+      const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(),
+                                       [&](const plugin_entry& one) { return one.name == name; });
+      to |= plugin == table.plugins.end() ? rejection::elsewhere : bit_of(table, *plugin);
+      const auto hook = std::find_if(plan.filters.begin(), plan.filters.end(),
+                                     [&](const planned& one) { return one.plugin->name == name; });
+      // Without a filter of that name to ask, any change that could help counts.
+      marks |= hook == plan.filters.end() ? ~std::uint64_t{0} : rejector(hook->mark);
+    };
+    for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
+    for (const std::string& name : why.pending_plugins) add(name, by.pending);
+    if (by.empty())
+      come_back_broken(tried->who);
+    else
+      come_back(pod.row, by, marks);
+  }
+  land(tried);
+}
+
+/// Kubernetes has no hints for groups: they wait for their time.
+GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by& why, instant now) {
+  catch_up(now);
+  const auto tried = flight_of(group);
+  if (tried == flights_.end()) return;
+  const bool error = why.unschedulable_plugins.empty() && why.pending_plugins.empty();
+  if (flies(tried) && error)
+    come_back_broken(tried->who);
+  else if (flies(tried))
+    park_group(group.row, ~std::uint64_t{0});
+  land(tried);
+}
+
+GANGSCHED_INLINE void core::give_up(std::vector<flight>::iterator tried) {
+  if (tried == flights_.end()) return;
+  if (flies(tried)) queue_.take_out(tried->who);
+  land(tried);
+}
+GANGSCHED_INLINE void core::done(pod_id pod) { give_up(flight_of(pod)); }
+GANGSCHED_INLINE void core::done(group_id group) { give_up(flight_of(group)); }
+
+GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) {
+  catch_up(now);
+  for (const pod_id pod : pods) {
+    const entity e = entity_of(pod.row);
+    switch (queue_.item(e).where) {
+      case place::gated:
+        if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) break;
+        [[fallthrough]];
+      case place::backoff:
+      case place::timed:
+      case place::unschedulable: queue_.activate(e); break;
+      case place::in_flight:
+        if (const auto tried = find_flight(e); tried != flights_.end()) tried->recall = true;
+        break;
+      case place::none:
+      case place::active: break;
+    }
+  }
+}
+
+GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
+  const entity e = entity_of(pod);
+  const queue_item* found = queue_.find(e);
+  // What is written down may be of another pod that had the row.
+  if (found == nullptr || (!e.group && found->arrival != state_->pods.arrival[pod])) return {};
+  const queue_item& item = *found;
+  queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
+  switch (item.where) {
+    case place::none: break;
+    case place::active: made.place = queue_place::active; break;
+    case place::backoff: made.place = queue_place::backoff; break;
+    case place::timed: made.place = queue_place::error_backoff; break;
+    case place::unschedulable: made.place = queue_place::unschedulable; break;
+    case place::gated: made.place = queue_place::gated; break;
+    case place::in_flight: made.place = queue_place::in_flight; break;
+  }
+  if (item.ready != no_backoff) made.backoff_until = item.ready;
+  if (!by_hints()) return made;
+  const kernel_table& table = table_of(pod);
+  for (const plugin_entry& plugin : table.plugins) {
+    if ((rejections_[pod].unschedulable & bit_of(table, plugin)) != 0)
+      made.rejected.unschedulable_plugins.push_back(plugin.name);
+    if ((rejections_[pod].pending & bit_of(table, plugin)) != 0) made.rejected.pending_plugins.push_back(plugin.name);
+  }
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<attempt> core::in_flight() const {
+  std::vector<attempt> all;
+  for (const flight& one : flights_) all.push_back({one.pod, one.group, one.number, one.early});
+  return all;
+}
+
+}  // namespace gangsched::engine

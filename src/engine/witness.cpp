@@ -1,0 +1,133 @@
+#include "gangsched/engine/witness.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gangsched::engine {
+namespace detail {
+
+/// Some request of @p before is smaller in @p after, or gone.
+GANGSCHED_INLINE bool scaled_down(const pod_class& before, const pod_class& after) noexcept {
+  return std::any_of(before.requests.begin(), before.requests.end(),
+                     [&](const amount& one) { return after.request(one.kind) < one.value; });
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::shared_ptr<const past_node> witness::look_at_node(row_t row) const {
+  return state_->nodes.alive(row) ? std::make_shared<const past_node>(*state_, row) : nullptr;
+}
+GANGSCHED_INLINE std::shared_ptr<const past_pod> witness::look_at_pod(row_t row) const {
+  return state_->pods.alive(row) ? std::make_shared<const past_pod>(*state_, row) : nullptr;
+}
+
+GANGSCHED_INLINE void witness::start_over() {
+  nodes_.assign(state_->nodes.rows.count(), nullptr);
+  for (row_t row = 0; row < nodes_.size(); ++row) nodes_[row] = look_at_node(row);
+  pods_.assign(state_->pods.rows.count(), nullptr);
+  for (row_t row = 0; row < pods_.size(); ++row) pods_[row] = look_at_pod(row);
+}
+
+GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witnessed>& out) {
+  if (nodes_.size() <= record.row) nodes_.resize(record.row + 1);
+  std::shared_ptr<const past_node>& known = nodes_[record.row];
+  if (record.kind == change_kind::node_removed) {
+    if (known != nullptr) out.push_back({.record = record, .what = events::node_removed, .old_node = std::move(known)});
+    known = nullptr;
+    return;
+  }
+  constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images;
+  if (!state_->nodes.alive(record.row) || !any(record.facets & told)) return;
+  const std::shared_ptr<const past_node> before = std::exchange(known, look_at_node(record.row));
+  if (record.kind == change_kind::node_added || before == nullptr) {
+    out.push_back({.record = record, .what = events::node_added, .new_node = known});
+    return;
+  }
+  const node_record& a = before->record();
+  const node_record& b = known->record();
+  const auto tell = [&](bool changed, events what) {
+    if (changed) out.push_back({.record = record, .what = what, .old_node = before, .new_node = known});
+  };
+  tell(a.unschedulable && !b.unschedulable, events::node_taints);
+  tell(a.allocatable != b.allocatable, events::node_allocatable);
+  tell(a.labels != b.labels, events::node_labels);
+  tell(a.taints != b.taints, events::node_taints);
+  tell(a.volume_limits != b.volume_limits, events::node_volume_limits);
+  tell(any(record.facets & reads::images), events::node_images);
+}
+
+GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector<witnessed>& out) {
+  if (!state_->pods.alive(record.row)) return;
+  const std::shared_ptr<const past_pod> after = look_at_pod(record.row);
+  const std::shared_ptr<const past_pod> before = std::exchange(pods_[record.row], after);
+  const bool placed = record.before != no_row;
+  // An assumed pod is nobody's news: it is not known to run yet.
+  if (before == nullptr || (placed && state_->pods.state[record.row] != pod_state::bound)) return;
+  const std::size_t none = out.size();
+  const auto tell = [&](bool changed, events what) {
+    if (!changed) return;
+    out.push_back({.record = record, .what = what, .old_pod = before, .new_pod = after, .subject = after->id()});
+    if (!placed) out.back().to = witnessed::audience::subject;
+  };
+  tell(before->labels() != after->labels(), events::pod_labels);
+  tell(detail::scaled_down(before->spec(), after->spec()), events::pod_scaled_down);
+  tell(before->gated() && !after->gated(), events::pod_gates_gone);
+  tell(before->spec().tolerations.size() != after->spec().tolerations.size(), events::pod_tolerations);
+  tell(out.size() == none, events::pod_updated);
+}
+
+GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>& out) {
+  if (record.about_pod() && pods_.size() <= record.row) pods_.resize(record.row + 1);
+  switch (record.kind) {
+    case change_kind::node_added:
+    case change_kind::node_updated:
+    case change_kind::node_removed: return read_node(record, out);
+    case change_kind::pod_added:
+    case change_kind::pod_bound: {
+      const std::shared_ptr<const past_pod> pod = pods_[record.row] = look_at_pod(record.row);
+      if (pod == nullptr || record.after == no_row) return;
+      out.push_back({.record = record, .what = events::pod_added, .new_pod = pod, .subject = pod->id()});
+      return;
+    }
+    case change_kind::pod_updated: return read_pod_update(record, out);
+    case change_kind::pod_terminating: {
+      const std::shared_ptr<const past_pod>& pod = pods_[record.row];
+      if (pod == nullptr || record.after == no_row) return;
+      out.push_back(
+          {.record = record, .what = events::pod_updated, .old_pod = pod, .new_pod = pod, .subject = pod->id()});
+      return;
+    }
+    case change_kind::pod_nominated: {
+      // To others it is as if the pod had left that node; but not when it goes on to run somewhere.
+      const std::shared_ptr<const past_pod>& pod = pods_[record.row];
+      const pod_state now = state_->pods.alive(record.row) ? state_->pods.state[record.row] : pod_state::none;
+      if (pod == nullptr || record.before == no_row || now == pod_state::assumed || now == pod_state::bound) return;
+      change left = record;
+      left.kind = change_kind::pod_released;
+      left.facets = reads::usage | reads::ports | reads::pods;
+      out.push_back({.record = left,
+                     .what = events::pod_removed,
+                     .old_pod = pod,
+                     .subject = pod->id(),
+                     .to = witnessed::audience::others,
+                     .highest = pod->spec().priority});
+      return;
+    }
+    case change_kind::pod_released:
+    case change_kind::pod_removed: {
+      const bool gone = record.kind == change_kind::pod_removed;
+      const std::shared_ptr<const past_pod> pod = gone ? std::exchange(pods_[record.row], nullptr) : pods_[record.row];
+      if (pod == nullptr || record.before == no_row) return;
+      out.push_back({.record = record,
+                     .what = events::pod_removed,
+                     .old_pod = pod,
+                     .subject = pod->id(),
+                     .to = witnessed::audience::others});
+      return;
+    }
+    case change_kind::namespace_changed: out.push_back({.record = record, .what = events::namespace_changed}); return;
+    default: return;
+  }
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,16 @@
+#include "gangsched/framework/past.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE past_node::past_node(const cluster_state& state, row_t row)
+    : state_(&state), id_{row, state.nodes.rows.generation(row)}, record_(*state.nodes.record[row]) {}
+
+GANGSCHED_INLINE past_pod::past_pod(const cluster_state& state, row_t row)
+    : id_{row, state.pods.rows.generation(row)},
+      class_(state.classes.share(state.pods.cls[row])),
+      labels_(state.pods.record[row]->labels),
+      gated_(!state.pods.record[row]->gates.empty()) {
+  if (const pod_disks* disks = state.pods.record[row]->disks.get()) disks_ = std::make_shared<const pod_disks>(*disks);
+}
+
+}  // namespace gangsched
