@@ -13,7 +13,6 @@ namespace bench {
 struct kube_figure {
   std::string_view label;
   std::string_view test;  ///< of scheduler_perf, whose shapes these are
-  bool all_nodes;         ///< scored, as the library always does; else kube-scheduler's sample of 10 to 46 %
   double cpu;             ///< all threads
   double one_thread;      ///< one core, one worker, garbage collector included; 0: not measured
 };

@@ -58,11 +58,13 @@ def check_copies(page, root, examples):
             yield f"{page}:{line}: differs from {name}"
         if kind == "output" and examples != "-":
             program, *arguments = name.split()
-            if not os.path.exists(os.path.join(examples, "gangsched-" + program)):
+            if program == "simulate" and not os.path.exists(os.path.join(examples, "gangsched-" + program)):
                 print(f"{page}:{line}: gangsched-{program} is not built")  # without yaml-cpp there is no simulator
                 continue
             command = [os.path.join(examples, "gangsched-" + program), *arguments]
             run = subprocess.run(command, capture_output=True, text=True, cwd=root)
+            if run.returncode not in ((0, 1) if program == "simulate" else (0,)):  # 1: some pod is left over
+                yield f"{page}:{line}: gangsched-{name} ends with {run.returncode}: {run.stderr}"
             if text != run.stdout:
                 yield f"{page}:{line}: gangsched-{name} prints:\n{run.stdout}"
 

@@ -67,7 +67,7 @@ scenario read_scenario(const command_line& from) {
 
   scenario made;
   made.profiles = must(kube::make_tables(settings, plugins));
-  made.options = settings.options();
+  made.options = settings.options(with_kube_queue());
   made.options.seed = from.seed;
   made.grace = !from.no_grace;
 

@@ -72,6 +72,7 @@ class host {
   void leave(std::size_t pod, ending why);
   void changed();
   void update_budgets();
+  [[nodiscard]] std::int32_t disrupted(const kube::disruption_budget_manifest& budget) const;
   [[nodiscard]] bool over() const { return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle; }
   [[nodiscard]] bool everybody_was_tried() const;
   [[nodiscard]] std::optional<instant> next_time();
@@ -269,12 +270,25 @@ void host::changed() {
   budgets_stale_ = true;
 }
 
+/// The budget's pods that were evicted since the start.
+std::int32_t host::disrupted(const kube::disruption_budget_manifest& budget) const {
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const pod_spec& pod = what_.pods[i].spec;
+    if (out_.pods[i].is != fate::evicted || pod.ns != budget.ns || !budget.selector) continue;
+    count += matches(*budget.selector, pod.labels) ? 1 : 0;
+  }
+  return count;
+}
+
 /// What the disruption controller does beside the scheduler.
 void host::update_budgets() {
   if (!std::exchange(budgets_stale_, false)) return;
   for (const kube::disruption_budget_manifest& one : what_.budgets) {
-    if (one.disruptions_allowed) continue;  // somebody wrote what is allowed
-    const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, kube::disruptions_allowed(what_, one), {}};
+    // What somebody wrote is used up by those who go; the rest is as the disruption controller counts it.
+    std::int32_t allowed = kube::disruptions_allowed(what_, one);
+    if (one.disruptions_allowed) allowed = std::max(0, allowed - disrupted(one));
+    const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
     must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));
   }
 }
@@ -317,9 +331,9 @@ asked host::explain_now(std::size_t pod) {
   return made;
 }
 
-/// Pods of one controller with the same wishes hear the same.
+/// Pods of one class hear the same, unless they are nominated or in groups.
 void host::say_why() {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string>, std::string> known;
+  std::map<class_id, std::string> known;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     pod_outcome& of = out_.pods[i];
     if (of.is == fate::waiting) of.reason = "waits for its group, with a node reserved";
@@ -332,9 +346,9 @@ void host::say_why() {
       of.reason = tasks_[i].failure;
       continue;
     }
-    const kube::pod_manifest& from = what_.pods[i];
-    const bool alone = from.owner_name.empty() || cluster_.nominated_node_of(tasks_[i].id) != node_id{};
-    std::string& reason = known[{from.from.file, from.from.line, from.owner_name, alone ? of.name : from.group}];
+    const bool alone = !of.group.empty() || cluster_.nominated_node_of(tasks_[i].id) != node_id{};
+    std::string own;
+    std::string& reason = alone ? own : known[cluster_.state().class_of(tasks_[i].id.row)];
     if (reason.empty()) reason = must(scheduler_->explain(tasks_[i].id)).summary;
     of.reason = reason;
   }

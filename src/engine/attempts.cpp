@@ -34,7 +34,18 @@ GANGSCHED_INLINE void core::land(std::vector<flight>::iterator one) {
 }
 
 GANGSCHED_INLINE void core::keep(const change& record) {
-  if (!flights_.empty()) kept_.push_back({.record = record});
+  if (!flights_.empty()) keep(witnessed{.record = record});
+}
+
+/// An attempt that takes too long to remember what happened meanwhile is tried again when it comes back, whatever that was.
+GANGSCHED_INLINE void core::keep(witnessed&& heard) {
+  constexpr std::size_t most = std::size_t{1} << 16;
+  if (kept_.size() == most) {
+    kept_from_ += most;
+    kept_.clear();
+    for (flight& one : flights_) one.recall = true, one.from = kept_from_;
+  }
+  kept_.push_back(std::move(heard));
 }
 
 GANGSCHED_INLINE core::strategy core::strongest_since(const flight& one, row_t pod, std::uint64_t marks) {
@@ -62,6 +73,7 @@ GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint
     line_up(pod, marks, state_->log.end());
   else
     move(pod, how);
+  if (tried != flights_.end() && pod_rejected(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
 }
 
 GANGSCHED_INLINE void core::come_back_broken(entity e) {
@@ -205,7 +217,7 @@ GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
     case place::in_flight: made.place = queue_place::in_flight; break;
   }
   if (item.ready != no_backoff) made.backoff_until = item.ready;
-  if (!by_hints()) return made;
+  if (!by_hints() || e.group) return made;
   const kernel_table& table = table_of(pod);
   for (const plugin_entry& plugin : table.plugins) {
     if ((rejections_[pod].unschedulable & bit_of(table, plugin)) != 0)

@@ -32,10 +32,11 @@ GANGSCHED_INLINE const kernel_table& core::table_of(row_t pod) const noexcept {
   return found != nullptr ? *found : profiles_.front();
 }
 
-/// The members of a group have one scheduler.
+/// The members of a group have one scheduler, or are not ours.
 GANGSCHED_INLINE const kernel_table& core::table_of_group(row_t group) const noexcept {
-  const row_t first = state_->groups.first[group];
-  return first == no_row ? profiles_.front() : table_of(first);
+  row_t member = state_->groups.first[group];
+  while (member != no_row && !ours(member)) member = state_->pods.next_in_group[member];
+  return member == no_row ? profiles_.front() : table_of(member);
 }
 
 GANGSCHED_INLINE bool core::cycles_as_group(row_t group) const noexcept {
@@ -103,7 +104,7 @@ GANGSCHED_INLINE void core::gate_or_activate(entity e) {
 
 /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
 GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
-  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) return;
+  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
   const entity e = entity_of(pod);
   queue_item& item = queue_.item(e);
   if (!e.group && fresh) {
@@ -113,6 +114,7 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     item.ticket = ticket + 1;
     if (by_hints()) rejections_[pod] = {};
   }
+  if (!ours(pod)) return;
   const bool enters = item.where == place::none;
   if (enters && (fresh || e.group)) item.since = now_;
   if (enters) item.ready = no_backoff;
@@ -155,7 +157,8 @@ GANGSCHED_INLINE void core::leave(row_t pod) {
 GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
   const auto ask = [&](entity e) {
     const queue_item* item = queue_.find(e);
-    if (item == nullptr || item->where == place::none || item->where == place::gated) return;
+    // (Who is being tried is asked when it comes back.)
+    if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight) return;
     if (!(e.group ? group_rejected(e.row) : pod_rejected(e.row))) return;
     queue_.gate(e);
     if (!e.group) pass_on(e.row);
@@ -213,12 +216,12 @@ GANGSCHED_INLINE void core::start_over() {
   }
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
-    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending) {
+    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) {
       queue_.take_out({pod, false});
       continue;
     }
     pending.push_back(pod);
-    if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
+    count_waiting(pod, state_->pods.group[pod]);
   }
   std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
   for (const row_t pod : pending) {
@@ -338,7 +341,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       if (!state_->groups.alive(row)) break;
       if (cycles_as_group(row)) set_order({row, true}, group_priority(row), queue_.item({row, true}).arrival);
       for (row_t pod = state_->groups.first[row]; pod != no_row; pod = pods.next_in_group[pod]) {
-        if (pods.state[pod] != pod_state::pending || pods.terminating[pod]) continue;
+        if (pods.state[pod] != pod_state::pending || pods.terminating[pod] || !ours(pod)) continue;
         const queue_item* item = queue_.find(entity_of(pod));
         const bool gated = item != nullptr && item->where == place::gated;
         if (gated || record.after < record.before) enqueue(pod, false);
@@ -433,7 +436,7 @@ GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant s
   queue_item& item = queue_.item(e);
   item.failures = failures;
   item.since = since;
-  if (item.where == place::gated || item.where == place::none) return;
+  if (item.where == place::gated || item.where == place::none || item.where == place::in_flight) return;
   queue_.take_out(e);
   if (failures == 0 || options_.max_backoff.count() <= 0) {
     queue_.activate(e);

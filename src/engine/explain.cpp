@@ -65,10 +65,14 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
 
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
-  const class_plan& plan = plan_of(state_->class_of(pod));
+  const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
+  const class_plan& plan = *kept;
   status said = plan.rejected;
   std::string by = plan.rejected_by;
-  if (said.ok()) said = begin_cycle(plan, pod, &by);
+  if (said.ok()) {
+    said = begin_cycle(plan, pod);
+    if (rejected_by_ != nullptr) by = rejected_by_->name;
+  }
   skip_idle(plan, pod);
   std::vector<row_t> rows;
   for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {

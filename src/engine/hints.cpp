@@ -29,6 +29,7 @@ GANGSCHED_INLINE core::rejection core::rejection_of(row_t pod, std::uint64_t mar
       made.unschedulable |= bit_of(table, plugin);
     }
   }
+  if (const plugin_entry* by = picker_.rejected_by(); made.empty() && by != nullptr) made.unschedulable |= bit_of(table, *by);
   if (made.empty() && state_->nodes.total[0] != 0) {
     for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= bit_of(table, plugin);
   }
@@ -135,7 +136,7 @@ GANGSCHED_INLINE void core::hear(const change& record) {
       it = line.front == line.pods.size() ? parked_.erase(it) : std::next(it);
     }
     if (one.to != witnessed::audience::subject) ask_gates(call);
-    if (!flights_.empty()) kept_.push_back(std::move(one));
+    if (!flights_.empty()) keep(std::move(one));
   }
 }
 

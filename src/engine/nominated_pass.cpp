@@ -37,13 +37,14 @@ GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std
   return filter(pod, node, by);
 }
 
-GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, picked& result) {
+GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result) {
   withheld_.clear();
   const node_table& nodes = state_->nodes;
   if (nodes.first_wanted[0] == no_row) return;
   skip_idle(plan_of(state_->pods.cls[pod]), pod);
   for (row_t row = nodes.first_wanted[0]; row != no_row; row = nodes.next_wanted[row]) {
     if (row >= rows.verdict.size() || rows.verdict[row] != passes) continue;
+    if (among != nullptr && !std::binary_search(among->begin(), among->end(), row)) continue;
     std::uint8_t by = 0;
     const status said = filter_with_nominated(pod, row, &by);
     if (said.ok()) continue;

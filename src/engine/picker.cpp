@@ -43,8 +43,9 @@ GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
   return std::find(skipped_.begin(), skipped_.end(), hook.plugin) != skipped_.end();
 }
 
-GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod, std::string* by) {
+GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod) {
   skipped_.clear();
+  rejected_by_ = nullptr;
   for (const planned& hook : plan.cycle_hooks) {
     hook.plugin->reset_data(hook.data);
     node_names unused;
@@ -52,7 +53,7 @@ GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod, s
     const status said = hook.plugin->pre_filter(hook.plugin->self.get(), plan.context(*state_, hook, pod), unused);
     if (said.code == code::skip) skipped_.push_back(hook.plugin);
     if (said.ok() || said.code == code::skip) continue;
-    if (by != nullptr) *by = hook.plugin->name;
+    rejected_by_ = hook.plugin;
     return said.code == code::error ? broken(*hook.plugin, said.reason) : said;
   }
   return {};
@@ -116,7 +117,8 @@ GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within
 
 GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within, bool sample) {
   const class_id cls = state_->class_of(pod);
-  const class_plan& plan = plan_of(cls);
+  const std::shared_ptr<const class_plan> kept = shared_plan(cls);  // a trial may make another
+  const class_plan& plan = *kept;
   picked result;
   if (options_.check_hooks) {
     if (const auto wrong = plan_difference(plan, *new_plan(cls))) {
@@ -154,7 +156,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     return result;
   }
   const row_scores& rows = index.rows();
-  withhold(rows, pod, result);
+  withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
   if (within == nullptr && !plan.opaque && index.bucketed() && !in_order(plan)) {
     index.hide(withheld_);

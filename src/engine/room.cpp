@@ -208,6 +208,7 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
   absorb();
   state_->bind(pod);
   mark_own();
+  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
   if (const entity e = entity_of(pod); e.group) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
@@ -238,7 +239,6 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
     }
   }
   requeue(pod, true);
-  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
   mark_own();
   sink_ = &decisions_;
   return failures_.back();

@@ -20,7 +20,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   scratch_.run_filters(*state_, plan, rows);
   statistics_->rows_evaluated += rows.size();
   picked result;
-  withhold(scratch_, pod, result);
+  withhold(scratch_, pod, &rows, result);
   if (result.said.code == code::error) return result;
   candidates_.clear();
   for (const row_t row : rows) {

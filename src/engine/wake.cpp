@@ -41,7 +41,9 @@ GANGSCHED_INLINE void core::hush(std::uint64_t from) {
 
 /// Back into the queue after a reservation was taken back: waits for its time only.
 GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
+  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
   if (state_->pods.terminating[pod] || !ours(pod)) return;
+  if (by_hints()) rejections_[pod] = {};
   const entity e = entity_of(pod);
   if (e.group) {
     retry_group(e.row, error, true);
@@ -206,11 +208,20 @@ GANGSCHED_INLINE event core::event_of(const change& record) const {
   return made;
 }
 
+GANGSCHED_INLINE bool core::waits_parked(const parked_group& one) const noexcept {
+  const queue_item* item = queue_.find({one.group, true});
+  const bool waits = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
+  return waits && state_->groups.alive(one.group);
+}
+
 GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) {
   const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
   // (Who was placed elsewhere gave up what was kept for it all the same.)
   if (read.kind != change_kind::pod_nominated && std::any_of(hushed_.begin(), hushed_.end(), covers)) return;
-  if (by_hints()) return hear(read);
+  if (by_hints()) {
+    std::erase_if(parked_groups_, [&](const parked_group& one) { return !waits_parked(one); });
+    return hear(read);
+  }
   change record = read;
   // Assumptions and pending pods help nobody.
   switch (record.kind) {
@@ -226,9 +237,9 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
       break;
     default: break;
   }
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed) return;
   keep(record);
   if (parked_.empty() && parked_groups_.empty()) return;
-  if (record.node() == no_row && record.kind != change_kind::namespace_changed) return;
   const event what = event_of(record);
 
   std::erase_if(parked_, [&](const auto& entry) {  // nobody stands there any more
@@ -245,9 +256,7 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
   }
   std::vector<row_t> groups;
   std::erase_if(parked_groups_, [&](const parked_group& one) {
-    const queue_item* item = queue_.find({one.group, true});
-    const bool waits = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
-    if (!waits || !state_->groups.alive(one.group)) return true;
+    if (!waits_parked(one)) return true;
     if (one.since > position) return false;
     const bool can = std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
       return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);

@@ -59,6 +59,7 @@ GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witne
 GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector<witnessed>& out) {
   if (!state_->pods.alive(record.row)) return;
   const std::shared_ptr<const past_pod> after = look_at_pod(record.row);
+  if (pods_[record.row] != nullptr && pods_[record.row]->id() != after->id()) return;  // it is gone already, and its row another's
   const std::shared_ptr<const past_pod> before = std::exchange(pods_[record.row], after);
   const bool placed = record.before != no_row;
   // An assumed pod is nobody's news: it is not known to run yet.
@@ -73,7 +74,7 @@ GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector
   tell(detail::scaled_down(before->spec(), after->spec()), events::pod_scaled_down);
   tell(before->gated() && !after->gated(), events::pod_gates_gone);
   tell(before->spec().tolerations.size() != after->spec().tolerations.size(), events::pod_tolerations);
-  tell(out.size() == none, events::pod_updated);
+  tell(out.size() == none || !(before->spec().volumes == after->spec().volumes), events::pod_updated);
 }
 
 GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>& out) {
@@ -100,7 +101,8 @@ GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>
     case change_kind::pod_nominated: {
       // To others it is as if the pod had left that node; but not when it goes on to run somewhere.
       const std::shared_ptr<const past_pod>& pod = pods_[record.row];
-      const pod_state now = state_->pods.alive(record.row) ? state_->pods.state[record.row] : pod_state::none;
+      const bool there = pod != nullptr && state_->pods.alive(record.row) && pod->id().generation == state_->pods.rows.generation(record.row);
+      const pod_state now = there ? state_->pods.state[record.row] : pod_state::none;
       if (pod == nullptr || record.before == no_row || now == pod_state::assumed || now == pod_state::bound) return;
       change left = record;
       left.kind = change_kind::pod_released;

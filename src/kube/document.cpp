@@ -28,7 +28,7 @@ result<source> load(const std::string& path) {
   std::ostringstream all;
   source made{path, {}};
   if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf(), made.text = std::move(all).str();
-  if (in.bad()) return error{errc::unknown, path, "file", "cannot be read"};
+  if (in.bad() || !all) return error{errc::unknown, path, "file", "cannot be read"};
   return made;
 }
 

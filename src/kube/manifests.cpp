@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <tuple>
+
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 #include "gangsched/src/kube/reader.hpp"
@@ -78,7 +82,7 @@ class collector {
     } else if (group == "policy") {
       if (kind == "PodDisruptionBudget") return add_named(read, of, made_.budgets, read_budget);
     } else if (group == "scheduling.k8s.io") {
-      if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
+      if (kind == "PriorityClass") return add_priority_class(read, of);
       if (kind == "PodGroup") return add_group(read, of);
       if (kind == "Workload") return add_workload(read, of);
       if (kind == "CompositePodGroup") return read.warn(of, "composite groups are not modelled; it is left out");
@@ -116,6 +120,16 @@ class collector {
     node_manifest& made = made_.nodes.emplace_back();
     made.from = here(of);
     return detail::read_node(read, of, made, *how_) && checked(read, of, "Node", made.spec);
+  }
+
+  bool add_priority_class(reader& read, const place& of) {
+    if (!add_checked(read, of, "PriorityClass", made_.priority_classes, read_priority_class)) return false;
+    const priority_class_spec& made = made_.priority_classes.back();
+    const bool contradicted = std::ranges::any_of(made_.priority_classes, [&](const priority_class_spec& other) {
+      return other.name == made.name && (other.value != made.value || other.global_default != made.global_default ||
+                                         other.preemption != made.preemption);
+    });
+    return !contradicted || read.fail(errc::duplicate, of, "there is another one of that name");
   }
 
   bool add_pod(reader& read, const place& of) {
@@ -166,6 +180,8 @@ class collector {
     if (!read_controller(read, of, kind, made, *how_)) return false;
     if (made.meta.ns.empty()) made.meta.ns = "default";
     if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
+    if (!known_controllers_.emplace(kind, made.meta.ns, made.meta.name).second)
+      return read.fail(errc::duplicate, of, "there is one of that kind and name already");
     // The template is checked as the pod that it will be.
     pod_spec pod = made.pod.spec;
     pod.name = made.meta.name.substr(0, 58) + "-x";
@@ -190,6 +206,7 @@ class collector {
   const read_options* how_;
   manifests made_;
   std::vector<controller_of_pods> controllers_;
+  std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
   std::uint32_t file_ = 0;
 };
 

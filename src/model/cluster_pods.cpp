@@ -183,6 +183,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (pods.group[row] != spec.group.row) return cannot("group", "a pod cannot change its group");
   const pod_state now = pods.state[row];
   if (now == pod_state::bound && pods.node[row] != spec.node.row) return cannot("node", "a bound pod cannot move");
+  if (now != pod_state::pending && state.names.text(state.classes[pods.cls[row]].scheduler_name) != spec.scheduler_name) {
+    return cannot("scheduler_name", "a pod that has a node cannot change its scheduler");
+  }
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(spec, state.semantics);

@@ -63,6 +63,8 @@ void run_file(const std::string& path, tally& into) {
       run_preemption_case(root, path, into);
     } else if (root.find("ops") != nullptr) {
       run_queue_case(root, path, into);
+    } else if (root.find("gates") != nullptr && root.find("steps") != nullptr) {
+      throw not_decided(path + ": not run: groups' own preemption and topology are not there yet");
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {
       run_quantity_row(root, path, into);
     } else if (root.find("kind") != nullptr && root.find("result") != nullptr) {

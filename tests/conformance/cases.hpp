@@ -15,6 +15,11 @@ struct unreadable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A file of a kind that the library does not decide yet.
+struct not_decided : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct difference {
   std::string where;  ///< case and step
   std::string what;   ///< the plugin, or what else was compared

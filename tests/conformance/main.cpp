@@ -37,7 +37,12 @@ int main(int argc, char** argv) {
     tally all;
     for (const std::string& file : files) {
       tally one{.keep = keep};
-      run_file(file, one);
+      try {
+        run_file(file, one);
+      } catch (const not_decided& why) {
+        std::printf("%s\n", why.what());
+        continue;
+      }
       std::printf("%s: %zu cases, %zu steps, %zu differences\n", file.c_str(), one.cases, one.steps, one.differences);
       for (const difference& d : one.first) std::printf("%s\n", d.message().c_str());
       if (one.differences > one.first.size()) std::printf("  and %zu more\n", one.differences - one.first.size());

@@ -176,7 +176,7 @@ class preemption_case {
       if (!cluster_.nominated_node_of(one)) cleared.push_back(names_.at(one));
     std::sort(cleared.begin(), cleared.end());
     const auto word = [](const std::string& where, const names& gone, const names& lost) {
-      return where.empty() ? std::string{"nobody goes"} : fmt::format("{} evicts {} clears {}", where, text(gone), text(lost));
+      return fmt::format("{} evicts {} clears {}", where.empty() ? "no node" : where, text(gone), text(lost));
     };
     names wanted;
     for (const kube::value& one : field(expect, "answers", *file_).items) wanted.push_back(answer(one, word));

@@ -14,7 +14,7 @@ int main() {
 )"});
   const auto plugins = gangsched::builtin_plugins();
   const auto settings =
-      kube::read_configuration({"scheduler.json", "{\"profiles\": [{\"schedulerName\": \"x\"}]}"}, plugins);
+      kube::read_configuration({"scheduler.json", "{\"profiles\": [{\"schedulerName\": \"default-scheduler\"}]}"}, plugins);
   gangsched::cluster cluster;
   kube::apply(cluster, objects.value()).value();
   gangsched::scheduler scheduler{cluster, kube::make_table(settings.value().profiles.front(), plugins).value()};

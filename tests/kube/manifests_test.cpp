@@ -160,6 +160,10 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
         "a.yaml:7: Pod default/p: spec.containers[0].resources.requests.cpu: \"1x\" is no quantity: expected a number "
         "and an "
         "optional suffix, such as 100m or 1.5Gi");
+  const std::string job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{name: c}]}}}\n---\n";
+  CHECK(refusal(job + job) == "a.yaml:6: Job default/j: there is one of that kind and name already");
+  const std::string level = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: ";
+  CHECK(refusal(level + "1\n---\n" + level + "2\n") == "a.yaml:6: PriorityClass high: there is another one of that name");
   CHECK(pod_refusal("  containers: nothing") == "a.yaml:5: Pod default/p: spec.containers: has to be a list, not text");
   CHECK(pod_refusal("  nodeSelector: {a: true}") ==
         "a.yaml:5: Pod default/p: spec.nodeSelector.a: has to be text, not true or false (\"true\" in quotes is text)");

@@ -173,6 +173,7 @@ class GANGSCHED_API core {
   void park(row_t pod, std::uint64_t rejectors);
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
+  [[nodiscard]] bool waits_parked(const parked_group& one) const noexcept;
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
   void retry_group(row_t group, bool error, bool strict);
   void requeue(row_t pod, bool error);
@@ -205,6 +206,7 @@ class GANGSCHED_API core {
   void come_back_broken(entity e);
   [[nodiscard]] strategy strongest_since(const flight& one, row_t pod, std::uint64_t marks);
   void keep(const change& record);
+  void keep(witnessed&& heard);
   void flush(instant now);
 
   // pod_cycle.cpp

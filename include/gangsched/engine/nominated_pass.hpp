@@ -34,3 +34,5 @@ class GANGSCHED_API nominated_pass {
 };
 
 }  // namespace gangsched::engine
+
+// Its body comes with picker.hpp, which it needs whole.

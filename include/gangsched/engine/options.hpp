@@ -16,7 +16,7 @@ enum class wake_rule : std::uint8_t {
 
 /// Who ends backoffs and the stay of pods that wait too long for a change.
 enum class timer_rule : std::uint8_t {
-  by_now,   ///< every call that is told the time (default)
+  by_now,   ///< schedule_cycle, permit and pop (default)
   by_host,  ///< `flush_backoff` and `flush_unschedulable` only, as kube-scheduler's two timers do
 };
 

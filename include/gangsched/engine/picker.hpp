@@ -55,8 +55,10 @@ class GANGSCHED_API picker {
   void skip_idle(const class_plan& plan, row_t pod);
   /// For trials: tells cycle-level plugins what was done to a pod.
   void follow(row_t pod, row_t other, row_t node, bool added);
-  /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick; @p by: whose rejection it is.
-  status begin_cycle(const class_plan& plan, row_t pod, std::string* by = nullptr);
+  /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
+  status begin_cycle(const class_plan& plan, row_t pod);
+  /// Whose pre-filter rejected the pod when a cycle began last, or null.
+  [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
  private:
   struct cached {
@@ -72,8 +74,8 @@ class GANGSCHED_API picker {
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
-  /// Which of the rows that pass do not with the pods nominated there: `withheld_`.
-  void withhold(const row_scores& rows, row_t pod, picked& result);
+  /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `withheld_`.
+  void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
   [[nodiscard]] bool withheld(row_t row) const noexcept;
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
@@ -105,6 +107,7 @@ class GANGSCHED_API picker {
   row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
   row_scores scratch_;       // of narrowed classes
   std::string broken_;       // the text of the last contract error
+  const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 
   // Buffers of one pick.
