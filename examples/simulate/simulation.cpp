@@ -331,7 +331,7 @@ asked host::explain_now(std::size_t pod) {
   return made;
 }
 
-/// Pods of one class hear the same, unless they are nominated or in groups.
+/// Pods of one class hear the same, unless they are gated, nominated or in groups.
 void host::say_why() {
   std::map<class_id, std::string> known;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -346,7 +346,8 @@ void host::say_why() {
       of.reason = tasks_[i].failure;
       continue;
     }
-    const bool alone = !of.group.empty() || cluster_.nominated_node_of(tasks_[i].id) != node_id{};
+    const bool alone = !of.group.empty() || !what_.pods[i].spec.scheduling_gates.empty() ||
+                       cluster_.nominated_node_of(tasks_[i].id) != node_id{};
     std::string own;
     std::string& reason = alone ? own : known[cluster_.state().class_of(tasks_[i].id.row)];
     if (reason.empty()) reason = must(scheduler_->explain(tasks_[i].id)).summary;

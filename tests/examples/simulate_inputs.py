@@ -163,7 +163,7 @@ def grace_periods(simulate):
 
 
 def budgets(simulate):
-    """Two equal victims, one under a budget that allows nothing: the other one goes. When both are, the budget is broken."""
+    """Two equal victims, one under a budget that allows nothing: the other one goes."""
     budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: keep}\n" \
              "spec: {minAvailable: 1, selector: {matchLabels: {app: kept}}}\n---\n"
     for kept, spared in (("one", "two"), ("two", "one")):
@@ -173,6 +173,25 @@ def budgets(simulate):
             for name in ("one", "two"))
         pods = simulate(a=cluster, b=pod("big", cpu=4, spec="  priorityClassName: high\n"))
         assert spared in pods and kept not in pods, (kept, pods)
+
+
+def written_budgets(simulate):
+    """A status that allows one disruption allows one: the second preemptor takes a more important pod instead."""
+    cluster = CLASSES + "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: keep}\n" \
+        "spec: {minAvailable: 1, selector: {matchLabels: {app: kept}}}\nstatus: {disruptionsAllowed: 1}\n---\n"
+    cluster += "---\n".join(node(f"n-{name}") + "---\n" + pod(name, cpu=4, labels={"app": app}, spec=f"  nodeName: n-{name}\n  priority: {level}\n")
+                            for name, app, level in (("k1", "kept", 1), ("k2", "kept", 1), ("other", "free", 5)))
+    big = "---\n".join(pod(f"big{i}", cpu=4, spec="  priorityClassName: high\n") for i in range(2))
+    pods = simulate(a=cluster, b=big)
+    assert "other" in pods and len({"k1", "k2"} & set(pods)) == 1, pods
+
+
+def late_preemption(simulate):
+    """Room that others leave wakes who can preempt the rest, at once and not after five minutes."""
+    cluster = node("n1") + "---\n" + pod("blocker", cpu=3, spec="  nodeName: n1\n  priority: 5000\n  activeDeadlineSeconds: 10\n") \
+        + "---\n" + pod("lo", spec="  nodeName: n1\n  priority: 1\n")
+    pods = simulate(a=cluster, b=pod("hi", cpu=4, spec="  priority: 100\n"))
+    assert pods["lo"]["evicted_seconds"] == 10 and pods["hi"]["placed_seconds"] == 40, pods
 
 
 def gates_and_deadlines(simulate):
@@ -209,7 +228,7 @@ def names_that_look_like_something_else(simulate):
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         for number, test in enumerate((bad_files, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement,
-                                       standard_input, grace_periods, budgets, gates_and_deadlines, an_incomplete_gang,
+                                       standard_input, grace_periods, budgets, written_budgets, late_preemption, gates_and_deadlines, an_incomplete_gang,
                                        equal_seeds_give_equal_draws, names_that_look_like_something_else)):
             room = pathlib.Path(folder) / str(number)
             room.mkdir()
