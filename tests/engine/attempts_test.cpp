@@ -47,6 +47,10 @@ TEST_CASE("a popped pod is in flight until it comes back, is given up, or runs",
     w.must(w.cluster.assume(p, n));
     CHECK(w.place(p) == queue_place::none);
     SECTION("for good") { w.must(w.cluster.bind(p)); }
+    SECTION("by the scheduler's word") {
+      w.must(w.scheduler.confirm(p));
+      CHECK(w.scheduler.in_flight().empty());
+    }
     SECTION("in one step") { w.must(w.cluster.update_pod(p, a_pod{"p"}.on(n))); }
     CHECK(w.place(p) == queue_place::none);
   }
@@ -342,4 +346,58 @@ TEST_CASE("calls that are refused say why and change nothing", "[engine][attempt
   CHECK(w.pop() == "p");
   w.must(w.cluster.assume(p, n));
   check(errc::wrong_state, "pod default/p", "state", [&] { return w.scheduler.add_unschedulable(p, {}, w.now); });
+}
+
+TEST_CASE("who is being tried is not handed out again, whatever becomes of its gang", "[engine][attempts]") {
+  host_queue w = plain();
+  w.add(a_node{"n"});
+  const group_id gang = w.add(a_gang{"g", 2}.permit());
+  const pod_id p = w.add(a_pod{"p"}.in(gang));
+  const pod_id q = w.add(a_pod{"q"}.in(gang));
+  CHECK(w.pop() == "p");
+  w.must(w.cluster.remove_pod(q));   // too few now
+  w.add(a_pod{"r"}.in(gang));        // and enough again
+  CHECK(w.pop() == "r");
+  CHECK(w.pop().empty());
+  w.must(w.cluster.remove_pod(w.pod("r")));
+  w.reject(p, fit);
+  CHECK(w.place(p) == queue_place::gated);  // as it comes back, its gang is too small
+  CHECK(w.scheduler.in_flight().size() == 1);
+}
+
+TEST_CASE("where a pod stood is written down while it is tried, and moves nobody", "[engine][attempts]") {
+  host_queue w = plain();
+  w.add(a_node{"n"});
+  const pod_id p = w.add(a_pod{"p"});
+  CHECK(w.pop() == "p");
+  w.must(w.scheduler.restore(p, {.failures = 3, .since = w.now}));
+  CHECK(w.place(p) == queue_place::in_flight);
+  CHECK(w.pop().empty());
+}
+
+TEST_CASE("a pod of another scheduler leaves nothing behind in the queue", "[engine][attempts][profiles]") {
+  host_queue w = plain(wake_rule::hints);
+  w.add(a_node{"n"});
+  const pod_id first = w.add(a_pod{"p"});
+  CHECK(w.pop() == "p");
+  w.reject(first, fit);
+  w.must(w.cluster.remove_pod(first));
+  a_pod foreign{"q"};
+  foreign.spec.scheduler_name = "somebody-else";
+  const pod_id second = w.add(foreign);  // in the row that was free
+  CHECK(second.row == first.row);
+  CHECK(w.place(second) == queue_place::none);
+  w.must(w.cluster.update_pod(second, a_pod{"q"}));
+  CHECK(w.place(second) == queue_place::active);
+  CHECK(w.must(w.scheduler.standing(second)).failures == 0);
+}
+
+TEST_CASE("a pod that has a node keeps its scheduler", "[engine][profiles]") {
+  world w;
+  w.add(a_node{"n"}.cpu(1));
+  const pod_id p = w.add(a_pod{"p"});
+  CHECK(w.run() == words{"bind p n"});
+  a_pod other{"p"};
+  other.spec.scheduler_name = "somebody-else";
+  CHECK(w.cluster.update_pod(p, other).error().field == "scheduler_name");
 }
