@@ -20,7 +20,7 @@ namespace engine {
 class core;
 }
 
-/// What one call decided: a view into the scheduler, valid until its next `schedule_cycle` or `permit`. Move-only.
+/// What one call decided: a view into the scheduler, valid until its next `schedule_cycle`, `permit` or `pop`. Move-only.
 class [[nodiscard]] cycle {
  public:
   cycle() = default;

@@ -108,6 +108,7 @@ GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
 }
 
 GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
+  failures_.clear();
   catch_up(now);
   flush(now);
   const std::optional<queue::popped> next = queue_.pop();

@@ -129,7 +129,6 @@ GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<
   for (const row_t row : candidates_) feasible_[row] = 1;
   listed_.clear();
   for (const row_t row : state_->tree.rows()) {
-    if (!state_->nodes.alive(row)) continue;  // a trial that is over had it
     if (among == nullptr || std::binary_search(among->begin(), among->end(), row)) listed_.push_back(row);
   }
   candidates_.clear();

@@ -355,6 +355,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
     one->digest_into(out, node_rows);
   }
   for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
+  tree.digest_into(out, 0);
   nodes.total.digest_into(out, 1);
   nodes.first_wanted.digest_into(out, 1);
   images.digest_into(out);

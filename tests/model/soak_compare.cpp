@@ -47,6 +47,12 @@ void soak::compare() {
               state.priority_classes.record[row]->spec.global_default == spec.global_default,
           "priority class " + name);
   }
+  std::vector<row_t> listed = cluster_.state().tree.rows();
+  std::sort(listed.begin(), listed.end());
+  std::vector<row_t> there;
+  for (const node_id node : cluster_.nodes()) there.push_back(node.row);
+  std::sort(there.begin(), there.end());
+  check(listed == there, "the nodes in the snapshot's order");
   check(state.budgets.by_name.size() == model_.budgets.size(), "number of budgets");
   for (const auto& [name, budget] : model_.budgets) {
     check(cluster_.find_disruption_budget(name.first, name.second) == budget.id && cluster_.contains(budget.id), "budget " + name.second);

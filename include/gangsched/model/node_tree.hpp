@@ -5,14 +5,16 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
 #include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/undo_log.hpp"
 
 namespace gangsched {
 
 /// The order in which kube-scheduler's snapshot lists the nodes (kube-framework 1.7): zones in the order in which they came to be,
 /// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
-class GANGSCHED_API node_tree {
+/// A change inside a transaction costs O(nodes): what was before is kept whole, because trials of nodes are rare.
+class GANGSCHED_API node_tree final : public column_base {
  public:
-  explicit node_tree(interner& names);
+  node_tree(interner& names, undo_log& undo);
 
   /// O(zones).
   void add(row_t node, std::span<const label_symbols> labels);
@@ -23,6 +25,10 @@ class GANGSCHED_API node_tree {
   /// Node rows in order. O(nodes) after a change.
   [[nodiscard]] const std::vector<row_t>& rows();
 
+  void restore(row_t row, std::uint32_t sub, std::uint64_t old) noexcept override;
+  void discard(std::uint32_t sub, std::uint64_t old) noexcept override;
+  void digest_into(digest& out, row_t rows) const override;
+
  private:
   struct zone {
     symbol region, name;
@@ -30,6 +36,8 @@ class GANGSCHED_API node_tree {
   };
   /// The zone of these labels, made on first sight.
   zone& zone_of(std::span<const label_symbols> labels);
+  void remember();
+  undo_log* undo_;
   symbol region_key_, zone_key_, old_region_key_, old_zone_key_;
   std::vector<zone> zones_;
   std::vector<row_t> order_;

@@ -208,7 +208,7 @@ struct GANGSCHED_API cluster_state {
   interner names;
   std::vector<symbol> kind_names;  ///< by resource_kind
   node_table nodes;
-  node_tree tree{names};
+  node_tree tree{names, undo};
   image_table images;
   pod_table pods;
   priority_table priorities;  ///< of pods on nodes
