@@ -26,6 +26,12 @@ const std::string& text_field(const kube::value& of, std::string_view key, const
   return found.text;
 }
 
+node_id find_node(const cluster& on, const std::string& name, const kube::value& at, const std::string& file) {
+  const auto found = on.find_node(name);
+  if (!found) refuse(file, at, "there is no node " + name);
+  return *found;
+}
+
 std::vector<std::string> texts(const kube::value* list) {
   std::vector<std::string> all;
   if (list != nullptr)

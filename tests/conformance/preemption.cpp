@@ -84,11 +84,7 @@ class preemption_case {
       for (const kube::value& item : found->items) visit(item);
   }
   kube::pod_manifest read(const kube::value& at) { return must(kube::read_pod(at, *file_, nullptr, {.defaulting = false})); }
-  node_id node_of(const std::string& name, const kube::value& at) {
-    const auto found = cluster_.find_node(name);
-    if (!found) refuse(*file_, at, "there is no node " + name);
-    return *found;
-  }
+  node_id node_of(const std::string& name, const kube::value& at) { return find_node(cluster_, name, at, *file_); }
   pod_id add(const pod_spec& spec) {
     const pod_id made = must(cluster_.add_pod(spec));
     names_[made] = spec.ns + "/" + spec.name;

@@ -23,10 +23,9 @@ scheduler_options options() {
 
 class queue_runner {
  public:
-  queue_runner(const kube::value& recorded, const std::string& file, kernel_table table, std::string run, tally& into)
+  queue_runner(const kube::value& recorded, const std::string& file, kernel_table table, tally& into)
       : recorded_(&recorded),
         file_(&file),
-        run_(std::move(run)),
         into_(&into),
         scheduler_(cluster_, std::move(table), options()) {}
 
@@ -36,7 +35,7 @@ class queue_runner {
     const std::size_t before = into_->differences;
     for (const kube::value& one : field(*recorded_, "ops", *file_).items) {
       const std::string& op = text_field(one, "op", *file_);
-      where_ = fmt::format("{}{} op {} ({})", text_field(*recorded_, "name", *file_), run_, number++, op);
+      where_ = fmt::format("{} op {} ({})", text_field(*recorded_, "name", *file_), number++, op);
       now_ += 1ms;
       step(op, one);
       must(scheduler_.catch_up(now_));
@@ -52,11 +51,7 @@ class queue_runner {
     if (found == ids_.end()) refuse(*file_, at, "there is no pod " + key);
     return found->second;
   }
-  node_id node_of(const std::string& name, const kube::value& at) {
-    const auto found = cluster_.find_node(name);
-    if (!found) refuse(*file_, at, "there is no node " + name);
-    return *found;
-  }
+  node_id node_of(const std::string& name, const kube::value& at) { return find_node(cluster_, name, at, *file_); }
   pod_spec read_pod(const kube::value& one) {
     kube::pod_manifest made = must(kube::read_pod(field(one, "pod", *file_), *file_, nullptr, {.defaulting = false}));
     if (!made.node.empty()) made.spec.node = node_of(made.node, one);
@@ -169,7 +164,6 @@ class queue_runner {
 
   const kube::value* recorded_;
   const std::string* file_;
-  std::string run_;
   tally* into_;
   gangsched::cluster cluster_;
   gangsched::scheduler scheduler_;
@@ -182,7 +176,7 @@ class queue_runner {
 }  // namespace
 
 void run_queue_case(const kube::value& recorded, const std::string& file, tally& into) {
-  queue_runner{recorded, file, profiles::kube_default(), "", into}.run();
+  queue_runner{recorded, file, profiles::kube_default(), into}.run();
 }
 
 }  // namespace gangsched::conformance

@@ -87,11 +87,7 @@ class case_runner {
     if (!found) refuse(*file_, at, "there is no pod " + ns + "/" + name);
     return *found;
   }
-  node_id node_of(const std::string& name, const kube::value& at) {
-    const auto found = cluster_.find_node(name);
-    if (!found) refuse(*file_, at, "there is no node " + name);
-    return *found;
-  }
+  node_id node_of(const std::string& name, const kube::value& at) { return find_node(cluster_, name, at, *file_); }
 
   void add_bound(const kube::value& recorded) {
     kube::pod_manifest made = must(kube::read_pod(recorded, *file_, nullptr, as_recorded()));
