@@ -81,7 +81,7 @@ bool read_pod_group(reader& read, const place& of, group_manifest& out) {
           if (x.at->items.size() > 1) return read.fail(errc::malformed, x, "has at most one entry");
           return read.items(x, [&](const place& item) {
             return read.fields(item, [&](std::string_view word, const place& y) {
-              return word == "key" ? read.text(y, spec.topology_key) : read.ignore(word, y, {});
+              return word == "key" ? read.text(y, spec.topology.within.emplace_back()) : read.ignore(word, y, {});
             });
           });
         });

@@ -34,7 +34,7 @@ constexpr renamed node_fields[] = {{"name", "metadata.name"},
 constexpr renamed other_fields[] = {{"name", "metadata.name"},
                                     {"ns", "metadata.namespace"},
                                     {"labels", "metadata.labels"},
-                                    {"topology_key", "spec.schedulingConstraints.topology[0].key"},
+                                    {"topology.within[0]", "spec.schedulingConstraints.topology[0].key"},
                                     {"policy.min_count", "spec.schedulingPolicy.gang.minCount"},
                                     {"preemption", "preemptionPolicy"},
                                     {"value", "value"}};

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/validate.hpp"
@@ -5,43 +7,148 @@
 namespace gangsched {
 namespace detail {
 
-/// Adds or replaces the record of a name; returns its row.
-template <class Record, class Spec>
-row_t set_named(named_table<Record>& table, const Spec& spec) {
-  row_t row = table.by_name.find({}, spec.name);
-  if (row == no_row) {
-    row = table.rows.take();
-    table.record.grow(row + 1);
-    table.by_name.insert({}, spec.name, row);
+/// Levels of a tree of groups, its root's included (kube-workloads 2).
+inline constexpr int most_levels = 4;
+
+GANGSCHED_INLINE int height_of(const group_table& groups, row_t row) {
+  int below = 0;
+  for (row_t child = groups.first_child[row]; child != no_row; child = groups.next_sibling[child]) {
+    below = std::max(below, height_of(groups, child));
   }
-  table.record.set(row, std::make_unique<Record>(Record{spec}));
+  return below + 1;
+}
+
+/// What a group and one right below it have to agree on.
+GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const group_spec& child, const group_spec& blamed,
+                                               const std::string& object) {
+  const bool above = &blamed == &parent;
+  const auto wrong = [&](const char* field, const char* what) {
+    std::string why{what};
+    (why += above ? " a group in it, \"" : " the group it is in, \"") += above ? child.name : parent.name;
+    return error{errc::malformed, object, field, why += '"'};
+  };
+  if (parent.ns != child.ns) return wrong("ns", "is not that of");
+  if (parent.workload != child.workload) return wrong("workload", "is not that of");
+  if (parent.priority && child.priority && *parent.priority != *child.priority) return wrong("priority", "differs from that of");
+  if (parent.preemption && child.preemption && *parent.preemption != *child.preemption) {
+    return wrong("preemption", "differs from that of");
+  }
+  if (parent.disruption == disruption_mode::all && child.disruption != disruption_mode::all) {
+    return wrong("disruption", above ? "is all, which is not that of" : "is not all, as that of");
+  }
+  return std::nullopt;
+}
+
+/// Whether the group can be as @p spec says where it stands: `row` is no_row if it is new. O(depth + groups right below).
+GANGSCHED_INLINE std::optional<error> check_tree(const cluster_state& state, row_t row, const group_spec& spec,
+                                                 const std::string& object) {
+  const group_table& groups = state.groups;
+  int depth = 1;
+  if (spec.parent) {
+    const auto wrong = [&](errc code, const char* why) { return error{code, object, "parent", why}; };
+    if (!names_group(state, spec.parent)) return wrong(errc::unknown, "no such group");
+    const group_record& parent = *groups.record[spec.parent.row];
+    if (!parent.spec.composite) return wrong(errc::malformed, "is not a group of groups");
+    for (row_t up = spec.parent.row; up != no_row; up = groups.parent[up], ++depth) {
+      if (up == row) return wrong(errc::malformed, "is below the group itself");
+    }
+    if (!parent.expected) {
+      if (auto different = disagree(parent.spec, spec, spec, object)) return different;
+    } else if (parent.spec.ns != spec.ns) {
+      return wrong(errc::malformed, "is of another namespace");
+    }
+  }
+  const int height = row == no_row ? 1 : height_of(groups, row);
+  if (depth + height - 1 > most_levels || (spec.composite && depth == most_levels)) {
+    return error{errc::out_of_range, object, "parent", "the tree would have more than 4 levels"};
+  }
+  if (row == no_row) return std::nullopt;
+  for (row_t child = groups.first_child[row]; child != no_row; child = groups.next_sibling[child]) {
+    if (auto different = disagree(spec, groups.record[child]->spec, spec, object)) return different;
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const group_spec& spec,
+                                                       const std::string& object) {
+  for (const group_dependency& one : spec.start_after) {
+    if (!names_group(state, one.on)) return error{errc::unknown, object, "start_after", "no such group"};
+  }
+  for (const group_affinity& one : spec.affinity) {
+    if (!names_group(state, one.to)) return error{errc::unknown, object, "affinity", "no such group"};
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE row_t make_group(cluster_state& state, group_record record) {
+  group_table& groups = state.groups;
+  const row_t row = groups.rows.take();
+  for (column<row_t>* one : {&groups.first, &groups.last, &groups.parent, &groups.first_child, &groups.last_child,
+                             &groups.next_sibling, &groups.prev_sibling}) {
+    one->grow(row + 1);
+  }
+  for (column<std::uint32_t>* one : {&groups.members, &groups.assumed, &groups.bound, &groups.children}) one->grow(row + 1);
+  groups.record.grow(row + 1), groups.arrival.grow(row + 1);
+  groups.arrival.set(row, state.next_arrival());
+  groups.names_of(record.spec.composite).insert(record.ns, record.spec.name, row);
+  groups.record.set(row, std::make_unique<group_record>(std::move(record)));
   return row;
 }
 
-/// The same for names in a namespace.
-template <class Record>
-void set_in_namespace(named_table<Record>& table, symbol ns, std::string_view name, Record made) {
-  row_t row = table.by_name.find(ns, name);
-  if (row == no_row) {
-    row = table.rows.take();
-    table.record.grow(row + 1);
-    table.by_name.insert(ns, name, row);
+GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
+  if (groups.parent[row] == parent) return;
+  if (const row_t old = groups.parent[row]; old != no_row) {
+    const row_t next = groups.next_sibling[row], prev = groups.prev_sibling[row];
+    if (next != no_row) groups.prev_sibling.set(next, prev);
+    else groups.last_child.set(old, prev);
+    if (prev != no_row) groups.next_sibling.set(prev, next);
+    else groups.first_child.set(old, next);
+    groups.children.set(old, groups.children[old] - 1);
   }
-  table.record.set(row, std::make_unique<Record>(std::move(made)));
+  groups.parent.set(row, parent);
+  groups.next_sibling.set(row, no_row);
+  groups.prev_sibling.set(row, no_row);
+  if (parent == no_row) return;
+  // Children stand in order of arrival, whenever it was learnt whose they are.
+  row_t after = groups.last_child[parent];
+  while (after != no_row && groups.arrival[after] > groups.arrival[row]) after = groups.prev_sibling[after];
+  const row_t before = after == no_row ? groups.first_child[parent] : groups.next_sibling[after];
+  groups.prev_sibling.set(row, after);
+  groups.next_sibling.set(row, before);
+  if (after != no_row) groups.next_sibling.set(after, row);
+  else groups.first_child.set(parent, row);
+  if (before != no_row) groups.prev_sibling.set(before, row);
+  else groups.last_child.set(parent, row);
+  groups.children.set(parent, groups.children[parent] + 1);
 }
 
-/// False if nothing has the name.
-template <class Record>
-bool remove_named(named_table<Record>& table, std::string_view name, symbol ns = {}) {
-  const row_t row = table.by_name.find(ns, name);
-  if (row == no_row) return false;
-  table.by_name.erase(ns, name);
-  table.record.set(row, nullptr);
-  table.rows.give_back(row);
-  return true;
+GANGSCHED_INLINE void erase_group(cluster_state& state, row_t row) {
+  group_table& groups = state.groups;
+  const group_record& record = *groups.record[row];
+  groups.names_of(record.spec.composite).erase(record.ns, record.spec.name);
+  groups.record.set(row, nullptr);
+  groups.rows.give_back(row);
+}
+
+/// A group that is only expected goes with its last member or child.
+GANGSCHED_INLINE void forget_if_unwanted(cluster_state& state, row_t row) {
+  if (state.groups.record[row]->expected && state.groups.members[row] == 0 && state.groups.children[row] == 0) {
+    erase_group(state, row);
+  }
 }
 
 }  // namespace detail
+
+GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std::string_view name, bool composite) {
+  cluster_state& state = *state_;
+  group_spec spec{.name = std::string{name}, .ns = std::string{ns}, .composite = composite};
+  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("group", ns, name));
+  if (auto wrong = check(spec)) return std::move(*wrong);
+  const symbol where = state.names.intern(ns);
+  row_t row = state.groups.names_of(composite).find(where, name);
+  if (row == no_row) row = detail::make_group(state, {std::move(spec), where, true});
+  return group_id{row, state.groups.rows.generation(row)};
+}
 
 GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   cluster_state& state = *state_;
@@ -50,13 +157,13 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.ns);
-  if (groups.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
-  const row_t row = groups.rows.take();
-  groups.record.grow(row + 1), groups.first.grow(row + 1), groups.last.grow(row + 1);
-  groups.members.grow(row + 1), groups.assumed.grow(row + 1), groups.bound.grow(row + 1), groups.arrival.grow(row + 1);
-  groups.arrival.set(row, state.next_arrival());
-  groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
-  groups.by_name.insert(ns, spec.name, row);
+  row_t row = groups.names_of(spec.composite).find(ns, spec.name);
+  if (row != no_row && !groups.record[row]->expected) return error{errc::duplicate, object, "name", "exists already"};
+  if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
+  if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
+  if (row == no_row) row = detail::make_group(state, {spec, ns});
+  else groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
+  detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
   state.changed({.kind = change_kind::group_added, .row = row});
   return group_id{row, groups.rows.generation(row)};
 }
@@ -69,12 +176,17 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   if (auto wrong = check(spec)) return std::move(*wrong);
   const group_record& record = *state.groups.record[group.row];
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
+  if (record.expected) return cannot("name", "nobody has added the group yet");
   if (record.spec.name != spec.name) return cannot("name", "a group cannot be renamed");
   if (record.spec.ns != spec.ns) return cannot("ns", "a group cannot change its namespace");
+  if (record.spec.composite != spec.composite) return cannot("composite", "a group cannot change its kind");
+  if (record.spec.parent != spec.parent) return cannot("parent", "a group cannot move to another group");
   if (record.spec.policy.index() != spec.policy.index()) return cannot("policy", "the kind of policy cannot change");
   const gang* before = std::get_if<gang>(&record.spec.policy);
   const gang* after = std::get_if<gang>(&spec.policy);
   if (before != nullptr && before->mode != after->mode) return cannot("policy.mode", "the mode cannot change");
+  if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
+  if (auto wrong = detail::check_tree(state, group.row, spec, object)) return std::move(*wrong);
   const std::uint32_t old_minimum = state.groups.min_count(group.row);
   state.groups.record.set(group.row, std::make_unique<group_record>(group_record{spec, record.ns}));
   state.changed({.kind = change_kind::group_updated,
@@ -90,95 +202,23 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
   GANGSCHED_REFUSE_IN_HOOK(state, "group");
   if (!contains(group)) return detail::unknown_id("group");
   const group_record& record = *groups.record[group.row];
-  if (groups.members[group.row] != 0) {
-    return error{errc::wrong_state, detail::object_name("group", record.spec.ns, record.spec.name), "members",
-                 "still has members; remove its pods first"};
+  const row_t parent = groups.parent[group.row];
+  detail::set_parent(groups, group.row, no_row);
+  if (groups.members[group.row] == 0 && groups.children[group.row] == 0) {
+    detail::erase_group(state, group.row);
+  } else {
+    group_spec known{.name = record.spec.name, .ns = record.spec.ns, .composite = record.spec.composite};
+    groups.record.set(group.row, std::make_unique<group_record>(group_record{std::move(known), record.ns, true}));
   }
-  groups.by_name.erase(record.ns, record.spec.name);
-  groups.record.set(group.row, nullptr);
-  groups.rows.give_back(group.row);
-  state.changed({.kind = change_kind::group_removed, .row = group.row});
+  state.changed({.kind = change_kind::group_removed, .row = group.row, .before = parent});
+  if (parent != no_row) detail::forget_if_unwanted(state, parent);
   return {};
 }
 
-GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
-  cluster_state& state = *state_;
-  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  const symbol ns = state.names.intern(spec.name);
-  state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.namespaces, spec); });
-  state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
-  cluster_state& state = *state_;
-  const std::string object = detail::object_name("namespace", "", name);
-  GANGSCHED_REFUSE_IN_HOOK(state, object);
-  if (state.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
-  const symbol ns = state.names.intern(name);
-  state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.namespaces, name)); });
-  state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
-  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("service", spec.ns, spec.name));
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->services, ns, spec.name, service_record{spec, ns});
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::string_view name) {
-  const std::string object = detail::object_name("service", ns, name);
-  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  if (!detail::remove_named(state_->services, name, state_->names.intern(ns))) {
-    return error{errc::unknown, object, "name", "no such service"};
-  }
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
-  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns, std::string_view name) {
-  const std::string object = detail::object_name("controller", ns, name);
-  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  if (!detail::remove_named(state_->controllers, controller_key(kind, name), state_->names.intern(ns))) {
-    return error{errc::unknown, object, "name", "no such controller"};
-  }
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_spec& spec) {
-  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("priority class", "", spec.name));
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  detail::set_named(state_->priority_classes, spec);
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view name) {
-  const std::string object = detail::object_name("priority class", "", name);
-  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  if (!detail::remove_named(state_->priority_classes, name)) {
-    return error{errc::unknown, object, "name", "no such priority class"};
-  }
-  return {};
-}
-
-GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns, std::string_view name) const {
+GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns, std::string_view name,
+                                                                     bool composite) const {
   const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? state_->groups.by_name.find(*symbol, name) : no_row;
+  const row_t row = symbol ? state_->groups.names_of(composite).find(*symbol, name) : no_row;
   if (row == no_row) return std::nullopt;
   return group_id{row, state_->groups.rows.generation(row)};
 }

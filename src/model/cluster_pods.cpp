@@ -68,6 +68,8 @@ GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state
   made->gates = spec.scheduling_gates;
   made->start_time = spec.start_time;
   made->controller = spec.controller;
+  made->role = spec.role;
+  made->rank = spec.rank;
   made->disks = make_pod_disks(state, spec);
   made->cookie = spec.cookie;
   return made;
@@ -78,6 +80,9 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};
   if (spec.group && state.names.text(state.groups.record[spec.group.row]->ns) != spec.ns) {
     return error{errc::malformed, object, "group", "is of another namespace"};
+  }
+  if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
+    return error{errc::malformed, object, "group", "is a group of groups"};
   }
   if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
   if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
@@ -113,6 +118,7 @@ GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
   else groups.first.set(group, next);
   groups.members.set(group, groups.members[group] - 1);
   state.pods.group.set(pod, no_row);
+  forget_if_unwanted(state, group);
 }
 
 GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {

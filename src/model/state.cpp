@@ -43,23 +43,45 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
     canonical::put(bytes, disks->exclusive_claims);
     for (const auto& one : disks->attachments) canonical::put(bytes, one.driver), canonical::put(bytes, one.id);
   }
+  canonical::put(bytes, role);
+  canonical::put(bytes, rank);
   canonical::put(bytes, cookie);
   out.add(bytes);
 }
 
 GANGSCHED_INLINE void group_record::digest_into(digest& out) const {
   std::string bytes;
+  canonical::put(bytes, expected);
   canonical::put(bytes, spec.name);
   canonical::put(bytes, ns);
   canonical::put(bytes, spec.policy.index());
   if (const gang* policy = std::get_if<gang>(&spec.policy)) {
     canonical::put(bytes, policy->min_count);
+    canonical::put(bytes, policy->desired_count);
+    canonical::put(bytes, policy->max_count);
+    for (const role_minimum& one : policy->roles) canonical::put(bytes, one.role), canonical::put(bytes, one.min_count);
     canonical::put(bytes, policy->mode);
     canonical::put(bytes, policy->timeout.count());
     canonical::put(bytes, policy->atomic);
+    canonical::put(bytes, policy->match);
+    canonical::put(bytes, policy->strict);
   }
+  const auto put_id = [&](group_id id) { canonical::put(bytes, id.row), canonical::put(bytes, id.generation); };
+  canonical::put(bytes, spec.composite);
+  put_id(spec.parent);
+  canonical::put(bytes, spec.workload);
   canonical::put(bytes, spec.priority);
-  canonical::put(bytes, spec.topology_key);
+  canonical::put(bytes, spec.preemption);
+  canonical::put(bytes, spec.topology.within);
+  canonical::put(bytes, spec.topology.or_anywhere);
+  for (const topology_slice& one : spec.topology.slices) canonical::put(bytes, one.key), canonical::put(bytes, one.size);
+  canonical::put(bytes, spec.topology.spread_key);
+  canonical::put(bytes, spec.topology.spread_most);
+  canonical::put(bytes, spec.topology.choice);
+  canonical::put(bytes, spec.disruption);
+  for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(bytes, one.until);
+  for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(bytes, one.key), canonical::put(bytes, one.apart);
+  canonical::put(bytes, spec.done);
   canonical::put(bytes, spec.cookie);
   out.add(bytes);
 }
@@ -153,8 +175,15 @@ GANGSCHED_INLINE group_table::group_table(undo_log& undo)
       members(undo),
       assumed(undo),
       bound(undo),
+      parent(undo, no_row),
+      first_child(undo, no_row),
+      last_child(undo, no_row),
+      next_sibling(undo, no_row),
+      prev_sibling(undo, no_row),
+      children(undo),
       arrival(undo),
-      by_name(undo) {}
+      by_name(undo),
+      composite_by_name(undo) {}
 
 GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_semantics& whose)
     : semantics(whose),
@@ -370,8 +399,10 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   groups.rows.digest_into(out);
   const row_t group_rows = groups.rows.count();
   for (const column_base* one :
-       std::initializer_list<const column_base*>{&groups.record, &groups.first, &groups.last, &groups.members,
-                                                 &groups.assumed, &groups.bound, &groups.arrival, &groups.by_name}) {
+       std::initializer_list<const column_base*>{
+           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound, &groups.parent,
+           &groups.first_child, &groups.last_child, &groups.next_sibling, &groups.prev_sibling, &groups.children,
+           &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
     one->digest_into(out, group_rows);
   }
   const auto named = [&out](const auto& table) {

@@ -93,7 +93,16 @@ class spec_checker {
     return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) && gang_policy(spec, top("policy")) &&
            (spec.priority.value_or(0) <= 1'000'000'000 ||
             fail(errc::out_of_range, top("priority"), fmt::format("{} is above 1000000000", *spec.priority))) &&
-           (spec.topology_key.empty() || qualified(spec.topology_key, top("topology_key")));
+           enumerator(spec.preemption.value_or(preemption_policy::never), preemption_policy::never, "preemption policy",
+                      top("preemption")) &&
+           group_topology_(spec.topology, top("topology")) &&
+           enumerator(spec.disruption, disruption_mode::surplus, "mode", top("disruption")) &&
+           each(spec.start_after, top("start_after"),
+                [&](const group_dependency& one, const spec_path& at) {
+                  return enumerator(one.until, dependency_state::done, "state", at.field("until"));
+                }) &&
+           each(spec.affinity, top("affinity"),
+                [&](const group_affinity& one, const spec_path& at) { return qualified(one.key, at.field("key")); });
   }
 
   [[nodiscard]] bool priority_class(const priority_class_spec& spec) {
@@ -440,14 +449,52 @@ class spec_checker {
     });
   }
 
+  bool at_least(std::int32_t value, std::int32_t least, const char* than, const spec_path& at) {
+    return value >= least || fail(errc::out_of_range, at, fmt::format("{} is below {}{}", value, than, least));
+  }
+
   bool gang_policy(const group_spec& spec, const spec_path& at) {
     const gang* policy = std::get_if<gang>(&spec.policy);
     if (policy == nullptr) return true;
-    if (policy->min_count < 1)
-      return fail(errc::out_of_range, at.field("min_count"), fmt::format("{} is below 1", policy->min_count));
-    if (!enumerator(policy->mode, gang_mode::permit, "mode", at.field("mode"))) return false;
-    return policy->timeout > instant::zero() ||
-           fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing");
+    const std::int32_t desired = policy->desired_count.value_or(policy->min_count);
+    if (!at_least(policy->min_count, 1, "", at.field("min_count")) ||
+        !at_least(desired, policy->min_count, "the minimum count ", at.field("desired_count")) ||
+        !at_least(policy->max_count.value_or(desired), desired, "the count before it, ", at.field("max_count")))
+      return false;
+    if (!enumerator(policy->mode, gang_mode::permit, "mode", at.field("mode")) ||
+        !enumerator(policy->match, match_policy::once_satisfied, "match policy", at.field("match")))
+      return false;
+    if (spec.composite && policy->mode == gang_mode::permit)
+      return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
+    if (spec.composite && (!policy->roles.empty() || policy->desired_count || policy->max_count))
+      return fail(errc::malformed, at, "a group of groups has nothing but a minimum");
+    return roles(*policy, at.field("roles")) && (policy->timeout > instant::zero() ||
+           fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
+  }
+
+  bool roles(const gang& policy, const spec_path& path) {
+    return each(policy.roles, path, [&](const role_minimum& one, const spec_path& at) {
+      if (one.role.empty()) return fail(errc::malformed, at.field("role"), "is empty");
+      for (std::size_t i = 0; i < at.index; ++i)
+        if (policy.roles[i].role == one.role) return fail(errc::duplicate, at, fmt::format("\"{}\" is there twice", one.role));
+      return at_least(one.min_count, 0, "", at.field("min_count"));
+    });
+  }
+
+  bool group_topology_(const group_topology& one, const spec_path& at) {
+    const auto key = [&](const std::string& name, const spec_path& where) { return qualified(name, where); };
+    if (!each(one.within, at.field("within"), key)) return false;
+    if (one.or_anywhere && one.within.empty()) return fail(errc::malformed, at.field("or_anywhere"), "there is nothing before it");
+    const bool sliced = each(one.slices, at.field("slices"), [&](const topology_slice& slice, const spec_path& where) {
+      if (!qualified(slice.key, where.field("key")) || !at_least(slice.size, 1, "", where.field("size"))) return false;
+      if (where.index == 0 || one.slices[where.index - 1].size % slice.size == 0) return true;
+      return fail(errc::malformed, where.field("size"), "does not divide the size before it");
+    });
+    if (!sliced || !enumerator(one.choice, domain_choice::balanced, "choice", at.field("choice"))) return false;
+    if (one.spread_key.empty() != (one.spread_most == 0))
+      return fail(errc::malformed, at.field("spread_most"), "goes with a spread key");
+    return one.spread_key.empty() || (qualified(one.spread_key, at.field("spread_key")) &&
+                                      at_least(one.spread_most, 1, "", at.field("spread_most")));
   }
 };
 

@@ -346,7 +346,7 @@ metadata: {name: x, labels: {team: a}}
   CHECK(all.priority_classes.at(0).value == 1000);
   REQUIRE(all.groups.size() == 3);
   CHECK(std::get<gang>(all.groups[0].spec.policy).min_count == 4);
-  CHECK(all.groups[0].spec.topology_key == "rack");
+  CHECK(all.groups[0].spec.topology.within == std::vector<std::string>{"rack"});
   CHECK(all.groups[1].spec.name == "w-a");
   CHECK(std::holds_alternative<basic>(all.groups[2].spec.policy));
   CHECK(all.services.at(0).selector.at("app") == "web");

@@ -52,7 +52,7 @@ TEST_CASE("a group that is wrong is refused and changes nothing", "[model][clust
   add(errc::malformed, "group default/G", "name", a_gang("G"));
   add(errc::out_of_range, "group default/g", "policy.min_count", a_gang("g", 0));
   add(errc::out_of_range, "group default/g", "policy.timeout", a_gang("g").timeout(instant::zero()));
-  add(errc::malformed, "group default/g", "topology_key", a_gang("g").topology("?"));
+  add(errc::malformed, "group default/g", "topology.within[0]", a_gang("g").topology("?"));
 }
 
 TEST_CASE("a group's minimum, timeout, priority and the like may change at any time", "[model][cluster][group]") {
@@ -66,7 +66,7 @@ TEST_CASE("a group's minimum, timeout, priority and the like may change at any t
   CHECK(c.state().groups.min_count(g.row) == 5);
   const group_spec& now = c.state().groups.record[g.row]->spec;
   CHECK(now.priority == 3);
-  CHECK(now.topology_key == "zone");
+  CHECK(now.topology.within == std::vector<std::string>{"zone"});
   CHECK(std::get<gang>(now.policy).timeout == std::chrono::seconds{9});
   CHECK(std::get<gang>(now.policy).atomic);
   CHECK(c.state().groups.members[g.row] == 1);
@@ -109,11 +109,10 @@ TEST_CASE("an update of a group that is wrong is refused and changes nothing", "
   }
 }
 
-TEST_CASE("a group is removed only when it has no members", "[model][cluster][group]") {
+TEST_CASE("a group is gone when it is removed and has no members", "[model][cluster][group]") {
   cluster c;
   const group_id g = c.add_group(a_gang("g", 2)).value();
   const pod_id p = c.add_pod(a_pod("p").in(g)).value();
-  check_refused(c, errc::wrong_state, "group default/g", "members", [&] { return c.remove_group(g); });
   REQUIRE(c.remove_pod(p));
   const std::uint64_t position = c.state().log.end();
   REQUIRE(c.remove_group(g));
@@ -200,6 +199,136 @@ TEST_CASE("a priority class is added, changed and removed by name", "[model][clu
   check_refused(c, errc::malformed, "priority class ?", "name", [&] { return c.set_priority_class({.name = "?"}); });
   check_refused(c, errc::out_of_range, "priority class p", "preemption",
                 [&] { return c.set_priority_class({.name = "p", .preemption = static_cast<preemption_policy>(2)}); });
+}
+
+// --- trees
+
+/// A group of groups that needs @p min_count of them.
+group_spec a_composite(const char* name, std::int32_t min_count = 1, group_id parent = {}) {
+  return {.name = name, .policy = gang{.min_count = min_count}, .composite = true, .parent = parent};
+}
+group_spec a_leaf(const char* name, group_id parent) { return {.name = name, .policy = gang{}, .parent = parent}; }
+
+TEST_CASE("a group can be joined before it is there, and after it was removed", "[model][cluster][group]") {
+  cluster c;
+  const group_id early = c.expect_group("default", "g").value();
+  CHECK(c.expect_group("default", "g").value() == early);
+  const pod_id p = c.add_pod(a_pod("p").in(early)).value();
+  CHECK(c.state().groups.record[early.row]->expected);
+  check_refused(c, errc::wrong_state, "group default/g", "name", [&] { return c.update_group(early, a_gang("g", 2)); });
+  REQUIRE(c.add_group(a_gang("g", 2)).value() == early);
+  CHECK_FALSE(c.state().groups.record[early.row]->expected);
+  CHECK(c.state().groups.min_count(early.row) == 2);
+  CHECK(c.state().groups.members[early.row] == 1);
+  check_refused(c, errc::duplicate, "group default/g", "name", [&] { return c.add_group(a_gang("g", 2)); });
+
+  REQUIRE(c.remove_group(early));
+  CHECK(c.state().groups.record[early.row]->expected);
+  CHECK(c.contains(early));
+  REQUIRE(c.remove_pod(p));
+  CHECK_FALSE(c.contains(early));  // with its last member
+  CHECK(c.find_group("default", "g") == std::nullopt);
+}
+
+TEST_CASE("groups and groups of groups have names of their own", "[model][cluster][group]") {
+  cluster c;
+  const group_id pods = c.add_group(a_gang("g")).value(), groups = c.add_group(a_composite("g")).value();
+  CHECK(pods != groups);
+  CHECK(c.find_group("default", "g") == pods);
+  CHECK(c.find_group("default", "g", true) == groups);
+  check_refused(c, errc::malformed, "pod default/p", "group", [&] { return c.add_pod(a_pod("p").in(groups)); });
+}
+
+TEST_CASE("a tree of groups is the same in whatever order it is told", "[model][cluster][group]") {
+  cluster down, up;
+  const group_id root = down.add_group(a_composite("root")).value();
+  const group_id middle = down.add_group(a_composite("middle", 1, root)).value();
+  REQUIRE(down.add_group(a_leaf("leaf", middle)));
+  const group_id later = up.expect_group("default", "middle", true).value();
+  REQUIRE(up.add_group(a_leaf("leaf", later)));
+  REQUIRE(up.add_group(a_composite("middle", 1, up.expect_group("default", "root", true).value())));
+  REQUIRE(up.add_group(a_composite("root")));
+  for (const cluster* c : {&down, &up}) {
+    const group_table& groups = c->state().groups;
+    const auto row = [&](const char* name, bool composite) { return c->find_group("default", name, composite)->row; };
+    CHECK(groups.root(row("leaf", false)) == row("root", true));
+    CHECK(groups.parent[row("leaf", false)] == row("middle", true));
+    CHECK(groups.first_child[row("root", true)] == row("middle", true));
+    CHECK(groups.children[row("middle", true)] == 1);
+  }
+}
+
+TEST_CASE("children stand in order of arrival", "[model][cluster][group]") {
+  cluster c;
+  const group_id root = c.add_group(a_composite("root")).value();
+  const group_id early = c.expect_group("default", "a").value();
+  const group_id b = c.add_group(a_leaf("b", root)).value(), d = c.add_group(a_leaf("d", root)).value();
+  REQUIRE(c.add_group(a_leaf("a", root)));
+  const group_table& groups = c.state().groups;
+  std::vector<row_t> order;
+  for (row_t at = groups.first_child[root.row]; at != no_row; at = groups.next_sibling[at]) order.push_back(at);
+  CHECK(order == std::vector<row_t>{early.row, b.row, d.row});
+  CHECK(groups.last_child[root.row] == d.row);
+  REQUIRE(c.remove_group(b));
+  CHECK(groups.children[root.row] == 2);
+  CHECK(groups.next_sibling[early.row] == d.row);
+}
+
+TEST_CASE("a tree that makes no sense is refused and changes nothing", "[model][cluster][group]") {
+  cluster c;
+  const group_id root = c.add_group(a_composite("root")).value();
+  const group_id two = c.add_group(a_composite("two", 1, root)).value();
+  const group_id three = c.add_group(a_composite("three", 1, two)).value();
+  REQUIRE(c.add_group(a_leaf("four", three)));
+  const auto add = [&](errc code, const char* field, const group_spec& spec) {
+    check_refused(c, code, "group default/x", field, [&] { return c.add_group(spec); });
+  };
+  add(errc::out_of_range, "parent", a_composite("x", 1, three));  // no room for groups in it
+  const group_id x = c.expect_group("default", "x", true).value();
+  const group_id below = c.add_group(a_composite("below", 1, x)).value();
+  add(errc::malformed, "parent", a_composite("x", 1, below));
+  add(errc::malformed, "parent", a_composite("x", 1, x));
+  REQUIRE(c.add_group(a_leaf("deep", below)));
+  add(errc::out_of_range, "parent", a_composite("x", 1, two));
+  add(errc::malformed, "parent", a_leaf("x", c.find_group("default", "deep").value()));
+  add(errc::unknown, "parent", a_leaf("x", {99, 0}));
+  group_spec other = a_leaf("x", root);
+  other.workload = "another";
+  add(errc::malformed, "workload", other);
+  group_spec apart = a_leaf("x", root);
+  apart.start_after = {{.on = {99, 0}}};
+  add(errc::unknown, "start_after", apart);
+
+  group_spec whole = a_composite("whole");
+  whole.disruption = disruption_mode::all, whole.priority = 5, whole.preemption = preemption_policy::never;
+  const group_id strict = c.add_group(whole).value();
+  group_spec child = a_leaf("x", strict);
+  add(errc::malformed, "disruption", child);
+  child.disruption = disruption_mode::all, child.priority = 6;
+  add(errc::malformed, "priority", child);
+  child.priority = 5, child.preemption = preemption_policy::preempt_lower_priority;
+  add(errc::malformed, "preemption", child);
+  child.preemption = preemption_policy::never;
+  CHECK(c.add_group(child));
+  whole.priority = 7;
+  check_refused(c, errc::malformed, "group default/whole", "priority", [&] { return c.update_group(strict, whole); });
+}
+
+TEST_CASE("trees are part of what a roll-back undoes", "[model][cluster][group]") {
+  cluster c;
+  const group_id root = c.add_group(a_composite("root")).value();
+  const group_id leaf = c.add_group(a_leaf("leaf", root)).value();
+  REQUIRE(c.add_pod(a_pod("p").in(leaf)));
+  const std::uint64_t before = c.digest();
+  {
+    transaction trial{c.state()};
+    REQUIRE(c.add_group(a_leaf("other", root)));
+    REQUIRE(c.remove_group(leaf));
+    REQUIRE(c.remove_group(root));
+    REQUIRE(c.expect_group("default", "later"));
+    CHECK(c.digest() != before);
+  }
+  CHECK(c.digest() == before);
 }
 
 }  // namespace

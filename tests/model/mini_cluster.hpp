@@ -65,6 +65,7 @@ struct mini_node {
 struct mini_group {
   group_id id;
   std::shared_ptr<const group_spec> spec;
+  bool expected = false;
 };
 
 struct mini_budget {
@@ -170,7 +171,10 @@ class mini_cluster {
       pod.nominated = name_of(spec.nominated_node);
   }
   failure why_not_remove(pod_id id) { return find(id) == nullptr ? failure{errc::unknown} : failure{}; }
-  void remove(pod_id id) { pods.erase({find(id)->spec().ns, std::string{find(id)->spec().name}}); }
+  void remove(pod_id id) {
+    pods.erase({find(id)->spec().ns, std::string{find(id)->spec().name}});
+    forget_empty();
+  }
 
   failure why_not_assume(pod_id id, node_id where) {
     const mini_pod* pod = find(id);
@@ -200,15 +204,17 @@ class mini_cluster {
 
   // --- groups
   failure why_not_add(const group_spec& spec) {
-    return groups.contains({spec.ns, spec.name}) ? failure{errc::duplicate} : failure{};
+    const auto found = groups.find({spec.ns, spec.name});
+    return found != groups.end() && !found->second.expected ? failure{errc::duplicate} : failure{};
   }
   void add(const group_spec& spec, group_id id) {
+    if (!groups.contains({spec.ns, spec.name})) ++arrivals;
     groups[{spec.ns, spec.name}] = {id, std::make_shared<const group_spec>(spec)};
-    ++arrivals;
   }
   failure why_not_update(group_id id, const group_spec& spec) {
     const mini_group* group = find(id);
     if (group == nullptr) return errc::unknown;
+    if (group->expected) return errc::wrong_state;
     const auto mode = [](const group_spec& one) {
       const gang* policy = std::get_if<gang>(&one.policy);
       return policy == nullptr ? -1 : static_cast<int>(policy->mode);
@@ -220,9 +226,17 @@ class mini_cluster {
   failure why_not_remove(group_id id) {
     const mini_group* group = find(id);
     if (group == nullptr) return errc::unknown;
-    return members(*group->spec).empty() ? failure{} : failure{errc::wrong_state};
+    return {};
   }
-  void remove(group_id id) { groups.erase({find(id)->spec->ns, std::string{find(id)->spec->name}}); }
+  void remove(group_id id) {
+    mini_group& group = *find(id);
+    group.expected = true;
+    group.spec = std::make_shared<const group_spec>(group_spec{.name = group.spec->name, .ns = group.spec->ns});
+    forget_empty();
+  }
+  void forget_empty() {
+    std::erase_if(groups, [&](const auto& one) { return one.second.expected && members(*one.second.spec).empty(); });
+  }
 
   /// In order of arrival.
   [[nodiscard]] std::vector<const mini_pod*> members(const group_spec& group) const {

@@ -89,7 +89,7 @@ pod_spec good_pod() {
 }
 
 group_spec good_group() {
-  return {.name = "train", .policy = gang{.min_count = 8}, .priority = 7, .topology_key = "rack"};
+  return {.name = "train", .policy = gang{.min_count = 8}, .priority = 7, .topology = {.within = {"rack"}}};
 }
 
 // A change of a good spec that makes one field of it bad.
@@ -447,7 +447,7 @@ TEST_CASE("groups", "[model][validate]") {
                    {[&](s& g) { policy(g).timeout = instant{0}; }, "policy.timeout", errc::out_of_range},
                    {[&](s& g) { policy(g).timeout = instant{-1}; }, "policy.timeout", errc::out_of_range},
                    {[](s& g) { g.priority = 1'000'000'001; }, "priority", errc::out_of_range},
-                   {[](s& g) { g.topology_key = "a b"; }, "topology_key"},
+                   {[](s& g) { g.topology.within = {"a b"}; }, "topology.within[0]"},
                });
   group_spec limits = good_group();
   limits.name = name_253;
@@ -456,7 +456,7 @@ TEST_CASE("groups", "[model][validate]") {
   check_good(limits);
   limits.priority = std::numeric_limits<std::int32_t>::min();
   limits.policy = basic{};
-  limits.topology_key = "";
+  limits.topology = {};
   check_good(limits);
 }
 

@@ -147,7 +147,7 @@ struct a_gang {
   a_gang& atomic(bool is = true) { return policy().atomic = is, *this; }
   a_gang& ns(std::string name) { return spec.ns = std::move(name), *this; }
   a_gang& priority(std::int32_t value) { return spec.priority = value, *this; }
-  a_gang& topology(std::string key) { return spec.topology_key = std::move(key), *this; }
+  a_gang& topology(std::string key) { return spec.topology.within = {std::move(key)}, *this; }
   a_gang& cookie(std::uint64_t word) { return spec.cookie = word, *this; }
 
  private:

@@ -194,6 +194,9 @@ class pod_info : public pod_view {
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
+  /// What it is in its group; "" if nothing special. And its index there, if it has one.
+  [[nodiscard]] std::string_view role() const { return record().role; }
+  [[nodiscard]] std::optional<std::int32_t> rank() const { return record().rank; }
   /// Where it runs or is assumed.
   [[nodiscard]] std::optional<node_info> node() const {
     const row_t row = state_->pods.node[row_];
@@ -211,7 +214,7 @@ class pod_info : public pod_view {
   row_t row_;
 };
 
-/// A gang or basic group.
+/// A gang or basic group: of pods, or of groups.
 class group_view {
  public:
   group_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
@@ -220,8 +223,11 @@ class group_view {
   [[nodiscard]] std::string_view name() const { return spec().name; }
   [[nodiscard]] const group_spec& spec() const { return state_->groups.record[row_]->spec; }
   [[nodiscard]] std::uint64_t cookie() const { return spec().cookie; }
-  [[nodiscard]] bool is_gang() const { return std::holds_alternative<gang>(spec().policy); }
-  /// The gang's minimum; 1 for a basic group.
+  /// Nobody has added it yet; of its spec only the name counts.
+  [[nodiscard]] bool expected() const noexcept { return state_->groups.record[row_]->expected; }
+  [[nodiscard]] const gang* policy() const noexcept { return std::get_if<gang>(&spec().policy); }
+  [[nodiscard]] bool is_gang() const noexcept { return policy() != nullptr; }
+  /// The gang's minimum; 1 for a basic group. Of members, or of groups right below a composite one.
   [[nodiscard]] std::uint32_t min_count() const { return state_->groups.min_count(row_); }
   [[nodiscard]] std::uint32_t members() const noexcept { return state_->groups.members[row_]; }
   /// Members with a node reserved; members that run; and members that have neither.
@@ -234,6 +240,32 @@ class group_view {
     for (row_t pod = state_->groups.first[row_]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
       visit(pod_info{*state_, pod});
     }
+  }
+  /// Groups right below it; calls visit(group_view) for each in order of arrival.
+  [[nodiscard]] std::uint32_t children() const noexcept { return state_->groups.children[row_]; }
+  template <class Visit>
+  void each_child(Visit&& visit) const {
+    for (row_t child = state_->groups.first_child[row_]; child != no_row; child = state_->groups.next_sibling[child]) {
+      visit(group_view{*state_, child});
+    }
+  }
+  /// Members of it and of all groups below it, parents first.
+  template <class Visit>
+  void each_pod_below(Visit&& visit) const {
+    state_->groups.each_below(row_, [&](row_t row) {
+      group_view{*state_, row}.each_member(visit);
+      return true;
+    });
+  }
+  [[nodiscard]] std::optional<group_view> parent() const {
+    const row_t row = state_->groups.parent[row_];
+    return row == no_row ? std::nullopt : std::optional{group_view{*state_, row}};
+  }
+  /// The top of its tree. O(depth).
+  [[nodiscard]] group_view root() const { return {*state_, state_->groups.root(row_)}; }
+  [[nodiscard]] std::optional<group_view> find(group_id other) const {
+    const bool there = state_->groups.alive(other.row) && state_->groups.rows.generation(other.row) == other.generation;
+    return there ? std::optional{group_view{*state_, other.row}} : std::nullopt;
   }
   [[nodiscard]] row_t row() const noexcept { return row_; }
 

@@ -48,10 +48,15 @@ class GANGSCHED_API cluster {
   result<void> set_terminating(pod_id pod, bool preempted = false);
 
   // --- groups, namespaces, priority classes
+  /// O(depth of its tree). Error: a parent below itself, a tree of more than four levels, or one whose groups disagree about what is
+  /// the tree's (malformed, out_of_range).
   result<group_id> add_group(const group_spec& spec);
-  /// The name must stay, and so must the kind of policy and the gang's mode; the minimum count may change at any time.
+  /// The id of a group that need not be there yet: pods and groups may join it and wait until add_group makes it what it is.
+  /// It goes with the last of them, or by remove_group. O(1).
+  result<group_id> expect_group(std::string_view ns, std::string_view name, bool composite = false);
+  /// Name, parent, the kind of policy and the gang's mode must stay; the minimum count may change at any time.
   result<void> update_group(group_id group, const group_spec& spec);
-  /// Only when it has no members left (wrong_state otherwise).
+  /// If it has members or groups left, it is expected from then on: those that have a node keep it, the others wait.
   result<void> remove_group(group_id group);
   /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels.
   result<void> set_namespace(const namespace_spec& spec);
@@ -85,7 +90,7 @@ class GANGSCHED_API cluster {
   // --- questions
   [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
   [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
-  [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name, bool composite = false) const;
   [[nodiscard]] std::optional<budget_id> find_disruption_budget(std::string_view ns, std::string_view name) const;
   [[nodiscard]] bool contains(node_id node) const noexcept;
   [[nodiscard]] bool contains(pod_id pod) const noexcept;
@@ -126,5 +131,6 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster.cpp"
 #include "gangsched/src/model/cluster_budgets.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
+#include "gangsched/src/model/cluster_named.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
 #endif

@@ -26,6 +26,8 @@ namespace gangsched::detail {
 [[nodiscard]] inline bool names_group(const cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
 }
+/// A group that nobody has added, or that was removed, goes with its last member or child.
+GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);
 [[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
   const pod_record& record = *state.pods.record[pod];
   return object_name("pod", state.names.text(record.ns), record.name);

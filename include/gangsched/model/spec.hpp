@@ -1,21 +1,18 @@
 #pragma once
 #include <boost/container/flat_map.hpp>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "gangsched/core/id.hpp"
+#include "gangsched/core/instant.hpp"
 #include "gangsched/core/quantity.hpp"
+#include "gangsched/model/group_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
 namespace gangsched {
-
-/// Time since an epoch of the host's choice; the library reads no clock.
-using instant = std::chrono::nanoseconds;
 
 using label_map = boost::container::flat_map<std::string, std::string>;
 
@@ -115,8 +112,6 @@ struct container {
   bool sidecar = false;  ///< an init container with restartPolicy Always
 };
 
-enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
-
 /// What owns a pod, as far as the default spread constraints read its selector (kube-framework 7.1).
 enum class controller_kind : std::uint8_t { none, replication_controller, replica_set, stateful_set };
 
@@ -176,7 +171,9 @@ struct pod_spec {
   std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
   std::string required_node = {};  ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
-  group_id group = {};             ///< its gang or basic group
+  group_id group = {};             ///< its gang or basic group; it may be one that is only expected
+  std::string role = {};           ///< what it is in its group ("head", "worker"), for minimums by role
+  std::optional<std::int32_t> rank = {};  ///< its index in the group: neighbours in rank are placed close to each other
   node_id node = {};               ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
   bool terminating = false;
@@ -200,29 +197,6 @@ struct node_spec {
   boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
   bool unschedulable = false;
-  std::uint64_t cookie = 0;
-};
-
-/// How a gang's members start together.
-enum class gang_mode : std::uint8_t {
-  group_cycle,  ///< the whole group is tried in one transaction
-  permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
-};
-
-struct basic {};
-struct gang {
-  std::int32_t min_count = 1;
-  gang_mode mode = gang_mode::group_cycle;
-  instant timeout = std::chrono::minutes{5};  ///< how long a member waits in the permit room
-  bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
-};
-
-struct group_spec {
-  std::string name;
-  std::string ns = "default";
-  std::variant<basic, gang> policy = basic{};
-  std::optional<std::int32_t> priority = {};  ///< absent: that of its first member by priority
-  std::string topology_key = {};              ///< node label whose values are the group's domains; empty: no constraint
   std::uint64_t cookie = 0;
 };
 

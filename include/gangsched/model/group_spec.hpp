@@ -1,0 +1,118 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/core/instant.hpp"
+
+/// Groups as a host describes them: pods that start together, and groups of such groups, up to four levels.
+namespace gangsched {
+
+enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
+
+/// How a gang's members start together.
+enum class gang_mode : std::uint8_t {
+  group_cycle,  ///< the whole group is tried in one transaction
+  permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
+};
+
+/// Which members count for the minimum in the permit room (kueue-koordinator-hived 2.1).
+enum class match_policy : std::uint8_t {
+  waiting_and_running,  ///< those that have a node, running or not (Kubernetes)
+  only_waiting,         ///< those that wait now
+  once_satisfied,       ///< as waiting_and_running; and once the minimum was there, nobody waits any more
+};
+
+/// At least so many members of a role.
+struct role_minimum {
+  std::string role;
+  std::int32_t min_count = 1;
+};
+
+/// One member, or one child group, is enough.
+struct basic {};
+
+/// All or nothing, up to a minimum.
+struct gang {
+  std::int32_t min_count = 1;  ///< members; of a group of groups: child groups
+  /// Elastic gangs: members above `desired_count` take only room that is free, members above `max_count` wait.
+  std::optional<std::int32_t> desired_count = {};
+  std::optional<std::int32_t> max_count = {};
+  std::vector<role_minimum> roles = {};  ///< minimums that hold beside min_count
+  gang_mode mode = gang_mode::group_cycle;
+  instant timeout = std::chrono::minutes{5};  ///< how long a member waits in the permit room
+  bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
+  match_policy match = match_policy::waiting_and_running;
+  bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
+};
+
+/// What goes with a member that is evicted (kube-workloads 6).
+enum class disruption_mode : std::uint8_t {
+  single,   ///< nobody
+  all,      ///< the whole group, and every group below it
+  surplus,  ///< nobody while the gang keeps its minimum, then the whole group
+};
+
+/// How a domain is chosen among those with room.
+enum class domain_choice : std::uint8_t {
+  scored,      ///< by the profile's placement scores (Kubernetes)
+  best_fit,    ///< the least room that suffices, in as few domains as possible (Kueue's BestFit)
+  least_free,  ///< small ones first (Kueue's LeastFreeCapacity)
+  balanced,    ///< evenly over as few as possible (Kueue's balanced placement)
+};
+
+/// Runs of `size` members, by rank, share a domain of `key` each.
+struct topology_slice {
+  std::string key;
+  std::int32_t size = 1;
+};
+
+/// Where the members of a group, or of the groups below it, may be.
+struct group_topology {
+  /// Node labels. All members share one domain of the first; if none has room, of the second, and so on.
+  std::vector<std::string> within = {};
+  bool or_anywhere = false;                  ///< … and last of all nodes
+  std::vector<topology_slice> slices = {};   ///< outer ones first; each size divides the one before
+  std::string spread_key = {};               ///< at most `spread_most` members in a domain of this label
+  std::int32_t spread_most = 0;
+  domain_choice choice = domain_choice::scored;
+};
+
+/// What another group must have come to before this one starts.
+enum class dependency_state : std::uint8_t {
+  running,  ///< its minimum runs
+  done,     ///< the host says that it is done
+};
+struct group_dependency {
+  group_id on;
+  dependency_state until = dependency_state::running;
+};
+
+/// In the same domain as another group's members, or in another one.
+struct group_affinity {
+  group_id to;
+  std::string key;  ///< node label
+  bool apart = false;
+};
+
+struct group_spec {
+  std::string name;
+  std::string ns = "default";
+  std::variant<basic, gang> policy = basic{};
+  bool composite = false;  ///< its members are groups (Kubernetes' CompositePodGroup); they have names of their own
+  group_id parent = {};    ///< the composite group it is in; it may be one that is only expected
+  std::string workload = {};  ///< all groups of a tree name the same one, if any
+  std::optional<std::int32_t> priority = {};  ///< of the whole tree and its pods; absent: that of its first member by priority
+  std::optional<gangsched::preemption_policy> preemption = {};  ///< absent: that of its pods
+  group_topology topology = {};
+  disruption_mode disruption = disruption_mode::single;
+  std::vector<group_dependency> start_after = {};
+  std::vector<group_affinity> affinity = {};
+  bool done = false;  ///< nothing of it runs any more and nothing will
+  std::uint64_t cookie = 0;
+};
+
+}  // namespace gangsched
