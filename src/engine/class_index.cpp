@@ -10,29 +10,24 @@ GANGSCHED_INLINE class_index::class_index(const cluster_state& state, std::share
     : state_(&state), plan_(std::move(plan)), statistics_(&statistics), counts_(256) {}
 
 GANGSCHED_INLINE void class_index::sync() {
-  const change_log& log = state_->log;
-  if (!built_ || log.lost(cursor_)) {
-    build();
-  } else {
-    take_back();
-    if (log.end() - cursor_.position > state_->nodes.rows.count()) build();
-    else replay();
-  }
-  if (!log.in_transaction()) ahead_.clear();
+  const bool known = stale_.read(*state_, [&](reads facets) {
+    // A node that came or went matters even to a class that reads nothing.
+    return any(facets & plan_->cached_facets()) || facets == reads::everything;
+  });
+  if (known) replay();
+  else build();
+  stale_.settle(state_->log);
 }
 
 GANGSCHED_INLINE void class_index::build() {
   ++statistics_->index_builds;
-  built_ = true;
   row_count_ = state_->nodes.rows.count();
   const class_plan& plan = *plan_;
   rows_.grow(row_count_);
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
   std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
   links_.grow(row_count_);
-  stale_facets_.assign(rows_.verdict.size(), reads::nothing);
-  stale_.clear();
-  ahead_.clear();
+  stale_.start(*state_);
   groups_.clear();
   rows_.groups.reset(plan.key_count());
   rows_.broken = nullptr;
@@ -52,60 +47,30 @@ GANGSCHED_INLINE void class_index::build() {
   }
   live_groups_ = rows_.groups.size();
   statistics_->rows_evaluated += row_count_;
-  cursor_ = state_->log.tip();
-  // Inside a transaction everything since its beginning may be taken back: those rows are read again then.
-  for (std::uint64_t position = state_->log.committed_end(); position < cursor_.position; ++position) {
-    const change& record = state_->log[position];
-    if (record.node() != no_row) ahead_.push_back({position, record.node(), record.facets});
-  }
-}
-
-GANGSCHED_INLINE void class_index::mark_stale(row_t row, reads facets) {
-  if (row == no_row || !any(facets & plan_->cached_facets()) ) {
-    // A node that came or went matters even to a class that reads nothing.
-    if (row == no_row || facets != reads::everything) return;
-  }
-  if (row >= stale_facets_.size()) stale_facets_.resize(row + 1, reads::nothing);
-  if (!any(stale_facets_[row])) stale_.push_back(row);
-  stale_facets_[row] |= facets;
-}
-
-GANGSCHED_INLINE void class_index::take_back() {
-  const change_log& log = state_->log;
-  if (cursor_.truncations == log.truncations()) return;
-  const std::uint64_t cut = log.truncated_since(cursor_.truncations);
-  while (!ahead_.empty() && ahead_.back().position >= cut) {
-    mark_stale(ahead_.back().row, ahead_.back().facets);
-    ahead_.pop_back();
-  }
-  cursor_.position = std::min(cursor_.position, cut);
-  cursor_.truncations = log.truncations();
+  if (counts_capacity_) count_capacities();
 }
 
 GANGSCHED_INLINE void class_index::replay() {
-  const change_log& log = state_->log;
-  const std::uint64_t committed = log.committed_end();
-  for (; cursor_.position < log.end(); ++cursor_.position) {
-    const change& record = log[cursor_.position];
-    const row_t node = record.node();
-    if (node == no_row) continue;
-    mark_stale(node, record.facets);
-    if (cursor_.position >= committed) ahead_.push_back({cursor_.position, node, record.facets});
-  }
   if (stale_.empty()) return;
   const row_t rows = state_->nodes.rows.count();
   rows_.grow(std::max(rows, row_count_));
   links_.grow(std::max(rows, row_count_));
-  if (stale_facets_.size() < rows_.verdict.size()) stale_facets_.resize(rows_.verdict.size(), reads::nothing);
+  if (counts_capacity_) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
   statistics_->rows_evaluated += stale_.size();
-  for (const row_t row : stale_) {
-    const reads facets = stale_facets_[row];
-    stale_facets_[row] = reads::nothing;
-    if (row < row_count_) refresh(row, facets);
-  }
-  stale_.clear();
-  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) built_ = false;  // dead groups pile up: start over at the next pick
+  stale_.take([&](row_t row, reads facets) {
+    if (row >= row_count_) return;
+    refresh(row, facets);
+    if (!counts_capacity_) return;
+    const std::int64_t now = capacity_now(row);
+    for (capacity_sums& sums : capacity_sums_) {
+      if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
+        sums.by_domain[domain] += now - capacity_[row];
+      }
+    }
+    capacity_[row] = now;
+  });
+  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) stale_.forget();  // dead groups pile up: start over at the next pick
 }
 
 GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
@@ -125,6 +90,44 @@ GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
   if (before != passes || any(dirty & plan.score_facets)) rows_.run_scores(*state_, plan, one);
   if (before != passes || any(dirty & plan.key_facets)) rows_.run_keys(*state_, plan, row);
   link(row);
+}
+
+GANGSCHED_INLINE std::int64_t class_index::capacity_now(row_t row) const {
+  constexpr std::int64_t plenty = 1 << 20;  // sums of it stay small
+  if (rows_.verdict[row] != passes) return 0;
+  std::int64_t most = plenty;
+  for (const planned& hook : plan_->local_filters) {
+    if (hook.plugin->filter.capacity == nullptr) continue;
+    const hook_context context = plan_->context(*state_, hook, no_row);
+    most = std::min(most, hook.plugin->filter.capacity(hook.plugin->self.get(), context, row));
+  }
+  return std::max<std::int64_t>(most, 1);  // the filters pass now
+}
+
+GANGSCHED_INLINE void class_index::count_capacities() {
+  counts_capacity_ = true;
+  capacity_sums_.clear();
+  capacity_.assign(row_count_, 0);
+  for (row_t row = 0; row < row_count_; ++row) capacity_[row] = capacity_now(row);
+}
+
+GANGSCHED_INLINE std::int64_t class_index::capacity(row_t row) {
+  if (!counts_capacity_) count_capacities();
+  return row < capacity_.size() ? capacity_[row] : 0;
+}
+
+GANGSCHED_INLINE std::int64_t class_index::capacity(const domain_index& domains, domain_id domain) {
+  if (!counts_capacity_) count_capacities();
+  auto sums = std::find_if(capacity_sums_.begin(), capacity_sums_.end(), [&](const capacity_sums& one) { return one.of == &domains; });
+  if (sums == capacity_sums_.end()) sums = capacity_sums_.insert(sums, {&domains, 0, {}});
+  if (sums->version != domains.version()) {
+    sums->version = domains.version();
+    sums->by_domain.assign(domains.size(), 0);
+    for (domain_id one = 0; one < domains.size(); ++one) {
+      for (const row_t row : domains.rows(one)) sums->by_domain[one] += capacity(row);
+    }
+  }
+  return sums->by_domain[domain];
 }
 
 GANGSCHED_INLINE void class_index::link(row_t row) {

@@ -32,26 +32,38 @@ GANGSCHED_INLINE const kernel_table& core::table_of(row_t pod) const noexcept {
   return found != nullptr ? *found : profiles_.front();
 }
 
-/// The members of a group have one scheduler, or are not ours.
+/// The members of a tree have one scheduler, or are not ours.
 GANGSCHED_INLINE const kernel_table& core::table_of_group(row_t group) const noexcept {
-  row_t member = state_->groups.first[group];
-  while (member != no_row && !ours(member)) member = state_->pods.next_in_group[member];
-  return member == no_row ? profiles_.front() : table_of(member);
+  const kernel_table* found = nullptr;
+  state_->groups.each_below(group, [&](row_t row) {
+    row_t member = state_->groups.first[row];
+    while (member != no_row && !ours(member)) member = state_->pods.next_in_group[member];
+    if (member != no_row) found = &table_of(member);
+    return found == nullptr;
+  });
+  return found == nullptr ? profiles_.front() : *found;
 }
 
+/// Groups in a tree are tried together, whatever their own mode.
 GANGSCHED_INLINE bool core::cycles_as_group(row_t group) const noexcept {
   if (group == no_row) return false;
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-  return policy == nullptr || policy->mode == gang_mode::group_cycle;
+  return policy == nullptr || policy->mode == gang_mode::group_cycle || state_->groups.parent[group] != no_row;
 }
 
 GANGSCHED_INLINE entity core::entity_of(row_t pod) const noexcept {
   const row_t group = state_->pods.group[pod];
-  return cycles_as_group(group) ? entity{group, true} : entity{pod, false};
+  return cycles_as_group(group) ? entity{state_->groups.root(group), true} : entity{pod, false};
+}
+
+GANGSCHED_INLINE bool core::wants_node(row_t pod) const noexcept {
+  return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && ours(pod);
 }
 
 GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
   static_cast<void>(state_->class_of(pod));
+  const row_t group = state_->pods.group[pod];
+  if (group != no_row && state_->groups.record[state_->groups.root(group)]->expected) return true;
   for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
     if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
   }
@@ -60,31 +72,30 @@ GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
 
 /// A group is gated if any member is. The member that was the reason last time is asked first: while a gang fills up, every arrival
 /// costs one question, not one per member.
-GANGSCHED_INLINE bool core::group_rejected(row_t group) {
-  if (gate_witness_.size() <= group) gate_witness_.resize(group + 1, no_row);
-  const auto waits_for_gate = [&](row_t pod) {
-    return state_->pods.alive(pod) && state_->pods.group[pod] == group && state_->pods.state[pod] == pod_state::pending &&
-           !state_->pods.terminating[pod] && ours(pod);
-  };
-  const row_t witness = gate_witness_[group];
-  if (witness != no_row && waits_for_gate(witness) && pod_rejected(witness)) return true;
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (waits_for_gate(pod) && pod_rejected(pod)) {
-      gate_witness_[group] = pod;
-      return true;
+GANGSCHED_INLINE bool core::group_rejected(row_t root) {
+  if (gate_witness_.size() <= root) gate_witness_.resize(root + 1, no_row);
+  const row_t witness = gate_witness_[root];
+  const bool still = witness != no_row && state_->pods.alive(witness) && wants_node(witness) && entity_of(witness) == entity{root, true};
+  if (still && pod_rejected(witness)) return true;
+  return !state_->groups.each_below(root, [&](row_t group) {
+    for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+      if (!wants_node(pod) || !pod_rejected(pod)) continue;
+      gate_witness_[root] = pod;
+      return false;
     }
-  }
-  return false;
+    return true;
+  });
 }
 
 /// A group's own priority, else that of its most important member. O(members).
 GANGSCHED_INLINE std::int32_t core::group_priority(row_t group) const {
   if (const auto& own = state_->groups.record[group]->spec.priority) return *own;
-  std::int32_t most = std::numeric_limits<std::int32_t>::min();
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    most = std::max(most, state_->classes[state_->pods.cls[pod]].priority);
-  }
-  return state_->groups.first[group] == no_row ? 0 : most;
+  std::optional<std::int32_t> most;
+  each_member(group, [&](row_t pod) {
+    const std::int32_t its = state_->classes[state_->pods.cls[pod]].priority;
+    most = std::max(most.value_or(its), its);
+  });
+  return most.value_or(0);
 }
 
 /// An entity takes its new place.
@@ -155,6 +166,7 @@ GANGSCHED_INLINE void core::leave(row_t pod) {
 
 /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
 GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
+  if (!state_->groups.alive(group)) return;
   const auto ask = [&](entity e) {
     const queue_item* item = queue_.find(e);
     // (Who is being tried is asked when it comes back.)
@@ -163,17 +175,31 @@ GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
     queue_.gate(e);
     if (!e.group) pass_on(e.row);
   };
-  if (cycles_as_group(group)) return ask({group, true});
+  if (cycles_as_group(group)) return ask({state_->groups.root(group), true});
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) ask({pod, false});
 }
 
-/// A member waits for a node from here on in the log, whatever became of it later.
+/// A member waits for a node from here on in the log, whatever became of it later. It is its tree's root that waits.
 GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
   count_out(pod);
   if (group == no_row || !ours(pod)) return;
-  if (members_waiting_.size() <= group) members_waiting_.resize(group + 1);
-  ++members_waiting_[group];
-  waits_in_[pod] = group;
+  const row_t root = state_->groups.root(group);
+  if (members_waiting_.size() <= root) members_waiting_.resize(root + 1);
+  ++members_waiting_[root];
+  waits_in_[pod] = root;
+}
+
+/// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now.
+GANGSCHED_INLINE void core::find_home(row_t group) {
+  std::vector<row_t> members;
+  each_member(group, [&](row_t pod) {
+    if (wants_node(pod)) members.push_back(pod);
+  });
+  for (const row_t pod : members) {
+    queue_.take_out({pod, false});
+    count_waiting(pod, state_->pods.group[pod]);
+  }
+  for (const row_t pod : members) enqueue(pod, true);
 }
 
 /// It waits no more. A group of which nobody waits leaves the queue, and the member that kept it gated may be gone.
@@ -210,8 +236,10 @@ GANGSCHED_INLINE void core::start_over() {
     it = holds ? std::next(it) : uses_.erase(it);
   }
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
-    const bool pending = state_->groups.alive(group) &&
-                         state_->groups.members[group] > state_->groups.assumed[group] + state_->groups.bound[group];
+    bool pending = false;
+    if (state_->groups.alive(group) && state_->groups.parent[group] == no_row) {
+      each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
+    }
     if (!pending) queue_.take_out({group, true});
   }
   std::vector<row_t> pending;
@@ -295,8 +323,15 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
       count_out(row);
       const row_t group = record.after;
-      if (group != no_row && state_->groups.alive(group) && state_->groups.members[group] < state_->groups.min_count(group)) {
-        ask_gate_again(group);
+      if (group == no_row || !state_->groups.alive(group)) break;
+      if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
+      // One of those that are too many for an elastic gang may take its place.
+      const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+      if (policy == nullptr || !policy->max_count) break;
+      for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
+        if (!wants_node(pod)) continue;
+        enqueue(pod, false);
+        break;
       }
       break;
     }
@@ -334,27 +369,51 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       const std::uint32_t ticket = item.ticket;
       item = {};
       item.ticket = ticket + 1;
+      if (state_->groups.alive(row)) find_home(row);
+      if (state_->groups.alive(row) && !state_->groups.record[row]->spec.start_after.empty()) dependents_.push_back(row);
       break;
     }
-    case change_kind::group_removed: queue_.take_out({row, true}); break;
+    case change_kind::group_removed:
+      queue_.take_out({row, true});
+      if (state_->groups.alive(row)) find_home(row);  // expected again
+      ask_dependents();
+      break;
     case change_kind::group_updated: {
       if (!state_->groups.alive(row)) break;
-      if (cycles_as_group(row)) set_order({row, true}, group_priority(row), queue_.item({row, true}).arrival);
-      for (row_t pod = state_->groups.first[row]; pod != no_row; pod = pods.next_in_group[pod]) {
-        if (pods.state[pod] != pod_state::pending || pods.terminating[pod] || !ours(pod)) continue;
+      const row_t root = state_->groups.root(row);
+      if (cycles_as_group(row)) set_order({root, true}, group_priority(root), queue_.item({root, true}).arrival);
+      bool first = true;
+      each_member(row, [&](row_t pod) {
+        if (!wants_node(pod) || (!first && cycles_as_group(pods.group[pod]))) return;
+        first = false;
         const queue_item* item = queue_.find(entity_of(pod));
         const bool gated = item != nullptr && item->where == place::gated;
         if (gated || record.after < record.before) enqueue(pod, false);
-        if (cycles_as_group(row)) break;
-      }
+      });
       if (record.after > record.before) ask_gate_again(row);
       else if (record.after < record.before) ask_again_.push_back(row);
+      if (!state_->groups.record[row]->spec.start_after.empty()) dependents_.push_back(row);
+      ask_dependents();
       break;
     }
     default: break;
   }
   if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
+  if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row)) ask_dependents();
   wake_by(record, position);
+}
+
+/// Groups that start after others may do so now.
+GANGSCHED_INLINE void core::ask_dependents() {
+  std::erase_if(dependents_, [&](row_t group) {
+    return !state_->groups.alive(group) || state_->groups.record[group]->spec.start_after.empty();
+  });
+  for (const row_t group : dependents_) {
+    each_member(group, [&](row_t pod) {
+      const queue_item* item = queue_.find(entity_of(pod));
+      if (wants_node(pod) && item != nullptr && item->where == place::gated) gate_or_activate(entity_of(pod));
+    });
+  }
 }
 
 /// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of
@@ -366,7 +425,7 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
                       (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
   if (placed) ask_again_.push_back(group);
   if (cycles_as_group(group)) {
-    const entity e{group, true};
+    const entity e{state_->groups.root(group), true};
     if (came && queue_.item(e).where == place::gated) gate_or_activate(e);
     else if (placed) queue_.wake(e, now_);
     return;
@@ -408,6 +467,15 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
     (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
     return why;
   }
+  if (const row_t its = state_->pods.group[pod]; its != no_row && state_->pods.state[pod] == pod_state::pending) {
+    const group_record& root = *state_->groups.record[state_->groups.root(its)];
+    if (root.expected) {
+      explanation why;
+      why.code = code::unresolvable;
+      why.summary = "waiting for the group \"" + root.spec.name + "\" to be added";
+      return why;
+    }
+  }
   for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
     if (state_->pods.state[pod] != pod_state::pending) break;
     static_cast<void>(state_->class_of(pod));
@@ -422,7 +490,7 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
   explanation why = picker_.explain(pod);
   const row_t group = state_->pods.group[pod];
   for (const parked_group& one : parked_groups_) {
-    if (one.group == group && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
+    if (group != no_row && one.group == state_->groups.root(group) && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;

@@ -3,188 +3,120 @@
 #include "gangsched/engine/core.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
-// A group's cycle (kube-workloads 4): one transaction; placements; members pod by pod with placement_feasible after each; the best
-// placement is done again for good. Nothing of a failed attempt is left.
+// A group's cycle (kube-workloads 4), from the queue to the permit room. group_search.cpp finds the places.
 namespace gangsched::engine {
 
-GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progress) const {
-  // Without a plugin that says otherwise one member is enough.
-  status said = progress.scheduled > 0 ? status::success() : status::wait();
-  for (const plugin_entry& plugin : table_of_group(group).hooks(point::placement_feasible)) {
-    said = plugin.placement_feasible(plugin.self.get(), group_view{*state_, group}, progress);
-    if (!said.ok()) return said;
-  }
-  return said;
-}
-
-GANGSCHED_INLINE std::vector<placement> core::placements(row_t group, status& said) const {
-  std::vector<placement> all;
-  all.push_back({{}, {}, true});
-  for (const plugin_entry& plugin : table_of_group(group).hooks(point::generate_placements)) {
-    std::vector<placement> next;
-    said = plugin.generate_placements(plugin.self.get(), group_view{*state_, group}, cluster_view{*state_}, [&](placement made) {
-      std::sort(made.nodes.begin(), made.nodes.end());
-      for (const placement& before : all) {
-        if (before.all || made.all) {
-          next.push_back(before.all ? made : before);
-          continue;
-        }
-        placement both{before.name + "/" + made.name, {}, false};
-        std::set_intersection(before.nodes.begin(), before.nodes.end(), made.nodes.begin(), made.nodes.end(),
-                              std::back_inserter(both.nodes));
-        if (!both.nodes.empty()) next.push_back(std::move(both));
-      }
-    });
-    if (said.code == code::skip) {
-      said = {};
-      continue;
-    }
-    if (!said.ok()) return {};
-    all = std::move(next);
-  }
-  return all;
-}
-
-/// Places members one after another inside the caller's transaction; `placed_` says where. Reserve hooks have run.
-GANGSCHED_INLINE core::group_outcome core::try_members(row_t group, const std::vector<row_t>& members,
-                                                      const std::vector<row_t>* within) {
-  placed_.clear();
-  group_outcome out;
-  group_progress progress{state_->groups.assumed[group] + state_->groups.bound[group],
-                          static_cast<std::uint32_t>(members.size())};
-  out.verdict = feasible(group, progress);
-  for (std::size_t i = 0; i < members.size() && (out.verdict.ok() || out.verdict.code == code::wait); ++i) {
-    const row_t pod = members[i];
-    const picked found = picker_.pick(pod, within);
-    out.rejectors |= found.node == no_row ? found.rejectors : 0;
-    if (found.said.code == code::error) {
-      out.verdict = found.said;
-      break;
-    }
-    --progress.remaining;
-    if (found.node != no_row && state_->fits_in_words(found.node, state_->classes[state_->pods.cls[pod]])) {
-      transaction one{*state_};
-      state_->assume(pod, found.node);
-      member_place placed{pod, found.node, found.score, {}};
-      status said;
-      if (reserve(pod, found.node, placed.uses, said)) {
-        one.commit();
-        placed_.push_back(std::move(placed));
-        ++progress.scheduled;
-      } else {
-        one.roll_back();
-        if (said.code == code::error) {
-          out.verdict = said;
-          break;
-        }
-      }
-    }
-    out.verdict = feasible(group, progress);
-  }
-  if (out.verdict.code == code::wait) out.verdict = status::unschedulable("fewer members fit than the group needs");
-  if (out.verdict.ok() && placed_.empty()) out.verdict = status::unschedulable("no pods were schedulable");
-  return out;
-}
-
-/// Before the trial is rolled back: what reserve hooks did outside the cluster is undone in reverse.
-GANGSCHED_INLINE void core::discard_members() {
-  for (auto one = placed_.rbegin(); one != placed_.rend(); ++one) unreserve(one->pod, one->node);
-  placed_.clear();
-}
-
-/// In the order in which they are tried: by priority, then age.
+/// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age. Of an elastic gang not more than
+/// its maximum.
 GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
   const pod_table& pods = state_->pods;
   std::vector<row_t> members;
   bool sorted = true;
+  const auto order = [&](row_t pod) {
+    constexpr std::int64_t last = std::int64_t{1} << 40;
+    const std::optional<std::int32_t>& rank = pods.record[pod]->rank;
+    return std::pair{-std::int64_t{state_->classes[pods.cls[pod]].priority}, rank ? std::int64_t{*rank} : last};
+  };
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-    if (pods.state[pod] != pod_state::pending || pods.terminating[pod] || !ours(pod)) continue;
-    const auto priority = [&](row_t row) { return state_->classes[state_->class_of(row)].priority; };
-    sorted = sorted && (members.empty() || priority(members.back()) >= priority(pod));
+    if (!wants_node(pod)) continue;
+    static_cast<void>(state_->class_of(pod));
+    sorted = sorted && (members.empty() || order(members.back()) <= order(pod));
     members.push_back(pod);
   }
-  if (!sorted) {
-    std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) {
-      return state_->classes[pods.cls[a]].priority > state_->classes[pods.cls[b]].priority;
-    });
+  if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
+  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if (policy != nullptr && policy->max_count) {
+    const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
+    const auto most = static_cast<std::uint64_t>(*policy->max_count);
+    if (placed + members.size() > most) members.resize(placed < most ? static_cast<std::size_t>(most - placed) : 0);
   }
   return members;
 }
 
-/// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
-GANGSCHED_INLINE core::group_outcome core::place_group(row_t group, const std::vector<row_t>& members) {
-  const pod_table& pods = state_->pods;
-  group_outcome outcome;
-  for (const plugin_entry& plugin : table_of_group(group).hooks(point::group_pre_filter)) {
-    outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
-    if (!outcome.verdict.ok()) return outcome;
+/// Cuts members into runs that share a domain each, and those into smaller runs.
+GANGSCHED_INLINE void core::cut(part& whole, const std::vector<topology_slice>& slices) {
+  if (whole.layer == slices.size()) return;
+  const auto size = static_cast<std::size_t>(slices[whole.layer].size);
+  for (std::size_t at = 0; at < whole.members.size(); at += size) {
+    const auto begin = whole.members.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = whole.members.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, whole.members.size()));
+    part& run = whole.parts.emplace_back();
+    run.group = whole.group;
+    run.layer = whole.layer + 1;
+    run.members.assign(begin, end);
+    cut(run, slices);
   }
-  const std::vector<placement> where = placements(group, outcome.verdict);
-  if (!outcome.verdict.ok()) return outcome;
+  whole.members.clear();
+}
 
-  // Each placement is tried and discarded, except that the only one need not be. Picks are numbered from the same start, so that the
-  // best one comes out again exactly.
-  const picker::position first = picker_.where();
-  std::size_t best = where.size();
-  std::int64_t best_score = -1;
-  const auto rows_of = [&](const placement& p) {
-    std::vector<row_t> rows;
-    for (const node_id node : p.nodes) rows.push_back(node.row);
-    return rows;
-  };
-  const auto attempt = [&](const placement& p) {
-    picker_.go_back(first);
-    if (p.all) return try_members(group, members, nullptr);
-    const std::vector<row_t> rows = rows_of(p);
-    return try_members(group, members, &rows);
-  };
-  outcome.verdict = status::unschedulable("no placement is left for the group");
-  for (std::size_t i = 0; where.size() > 1 && i < where.size(); ++i) {
-    transaction trial{*state_};
-    group_outcome tried = attempt(where[i]);
-    if (tried.verdict.ok()) {
-      std::vector<assignment> assigned;
-      for (const member_place& one : placed_) {
-        assigned.push_back({{one.pod, pods.rows.generation(one.pod)}, {one.node, state_->nodes.rows.generation(one.node)}});
-      }
-      std::int64_t score = 0;
-      for (const plugin_entry& plugin : table_of_group(group).hooks(point::score_placement)) {
-        score += plugin.weight * plugin.score_placement(plugin.self.get(), group_view{*state_, group}, where[i], assigned);
-      }
-      if (score > best_score) best = i, best_score = score;
-    } else {
-      tried.rejectors |= outcome.rejectors;
-      if (i == 0 || tried.verdict.code == code::error) outcome = tried;
-      else outcome.rejectors = tried.rejectors;
-    }
-    discard_members();
-    if (tried.verdict.code == code::unresolvable || tried.verdict.code == code::error) {
-      outcome = tried;
-      best = where.size();
-      break;
-    }
+GANGSCHED_INLINE core::part core::make_part(row_t group) {
+  part made;
+  made.group = group;
+  const group_spec& spec = state_->groups.record[group]->spec;
+  if (!spec.composite) {
+    made.members = pending_members(group);
+    cut(made, spec.topology.slices);
   }
-  if (where.size() == 1) best = 0;
-  if (best < where.size()) {
-    transaction commitment{*state_};
-    outcome = attempt(where[best]);
-    if (outcome.verdict.ok()) commitment.commit();
-    else discard_members();
+  for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
+    made.parts.push_back(make_part(child));
   }
-  return outcome;
+  return made;
+}
+
+GANGSCHED_INLINE void core::collect_members(const part& of, std::vector<row_t>& out) {
+  out.insert(out.end(), of.members.begin(), of.members.end());
+  for (const part& one : of.parts) collect_members(one, out);
+}
+
+/// What the groups and pods of a tree have to agree on, running ones included (kube-workloads 4, behaviour 19).
+GANGSCHED_INLINE status core::disagreement(row_t root) const {
+  status said;
+  const group_spec& top = state_->groups.record[root]->spec;
+  const pod_class* first = nullptr;
+  state_->groups.each_below(root, [&](row_t row) {
+    const group_spec& spec = state_->groups.record[row]->spec;
+    if (spec.priority && top.priority && *spec.priority != *top.priority) {
+      said = status::error("the groups of the tree have different priorities");
+    }
+    for (row_t pod = state_->groups.first[row]; pod != no_row && said.ok(); pod = state_->pods.next_in_group[pod]) {
+      const pod_class& cls = state_->classes[state_->pods.cls[pod]];
+      if (first == nullptr) first = &cls;
+      if (top.priority && cls.priority != *top.priority) {
+        said = status::error("a member's priority differs from that of its group");
+      } else if (cls.scheduler_name != first->scheduler_name) {
+        said = status::error("the members of the group have different scheduler names");
+      } else if (top.priority && !top.preemption && cls.preemption != first->preemption) {
+        said = status::error("the members of the group have different preemption policies");
+      }
+    }
+    return said.ok();
+  });
+  return said;
 }
 
 GANGSCHED_INLINE void core::run_group(row_t group) {
   const pod_table& pods = state_->pods;
-  const std::vector<row_t> members = pending_members(group);
+  const part whole = make_part(group);
+  std::vector<row_t> members;
+  collect_members(whole, members);
   if (members.empty()) return;
+  group_outcome outcome;
+  outcome.verdict = disagreement(group);
+  if (!outcome.verdict.ok()) return reject_group(group, whole, outcome);
   std::uint64_t from = state_->log.end();
-  group_outcome outcome = place_group(group, members);
+  outcome = place_group(whole);
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && take_back_holdings(group, {group, true})) {
     from = state_->log.end();  // others hear of what was taken back
-    outcome = place_group(group, members);
+    outcome = place_group(whole);
   }
-  if (!outcome.verdict.ok()) return reject_group(group, members, outcome);
+  if (!outcome.verdict.ok()) {
+    if (outcome.verdict.code == code::error) {
+      broken_ = outcome.verdict.reason != nullptr ? outcome.verdict.reason : "a hook failed with an error";
+      const group_record& record = *state_->groups.record[group];
+      broken_object_ = gangsched::detail::object_name("group", record.spec.ns, record.spec.name);
+    }
+    return reject_group(group, whole, outcome);
+  }
   hush(from);
   queue_.item({group, true}).failures = 0;
 
@@ -198,24 +130,23 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     if (pods.state[one.pod] == pod_state::assumed) ask_permit(one.pod, one.score);
   }
   // Those above the minimum that did not fit fail singly and come back as the group.
+  std::vector<row_t> tried;
+  for (const member_place& one : placed) tried.push_back(one.pod);
+  std::sort(tried.begin(), tried.end());
   bool left = false;
   for (const row_t pod : members) {
-    if (pods.state[pod] != pod_state::pending) continue;
-    if (std::any_of(placed.begin(), placed.end(), [&](const member_place& one) { return one.pod == pod; })) continue;
+    if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
     decide(decision_kind::reject, pod).code = code::unschedulable;
   }
   if (left) park_group(group, outcome.rejectors);
 }
 
-GANGSCHED_INLINE void core::reject_group(row_t group, const std::vector<row_t>& members, const group_outcome& why) {
+GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const group_outcome& why) {
   const bool error = why.verdict.code == code::error;
-  if (error) {
-    broken_ = why.verdict.reason != nullptr ? why.verdict.reason : "a hook failed with an error";
-    const group_record& record = *state_->groups.record[group];
-    broken_object_ = gangsched::detail::object_name("group", record.spec.ns, record.spec.name);
-  }
   if (!error && make_group_room(group)) return;
+  std::vector<row_t> members;
+  collect_members(whole, members);
   for (const row_t pod : members) {
     decision& said = decide(decision_kind::reject, pod);
     said.code = why.verdict.code;

@@ -39,6 +39,27 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   return *indexes_[oldest].index;
 }
 
+GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::vector<row_t>* within) {
+  std::vector<row_t> all;
+  for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) all.push_back(row);
+  only_filter_ = true;
+  candidates_.clear();
+  const picked said = pick_among(pod, within != nullptr ? within : &all, false);
+  only_filter_ = false;
+  if (said.said.code == code::error || !said.said.ok()) return {};
+  std::vector<row_t> found = candidates_;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
+  const class_plan& plan = plan_of(cls);
+  if (!plan.rejected.ok() || plan.narrowed) return nullptr;
+  class_index& index = index_of(cls);
+  index.sync();
+  return &index;
+}
+
 GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
   return std::find(skipped_.begin(), skipped_.end(), hook.plugin) != skipped_.end();
 }

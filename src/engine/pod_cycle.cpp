@@ -127,6 +127,7 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   if (e.group) return;  // a member: its group decides when it comes back
   if (error) queue_.retry_later(e, now_, 1, true, true);
   else park(pod, why.rejectors);
+  if (!error) break_up(state_->pods.group[pod]);
 }
 
 /// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. The result only
@@ -192,6 +193,7 @@ GANGSCHED_INLINE bool core::incomplete(row_t group) const noexcept {
 /// An incomplete gang finds no node for a member, or, tried as one, for its minimum: an incomplete gang after it gives its waiting
 /// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
 GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
+  if (own != no_row && state_->groups.record[own]->spec.composite) return false;  // its groups are not in the room
   if (options_.holds == hold_rule::timers_only || room_.empty() || !incomplete(own)) return false;
   const holder_rank rank = rank_of(own);
   std::vector<std::pair<holder_rank, row_t>> later;
@@ -201,8 +203,8 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
     if (group == asked || !stands(one)) continue;
     asked = group;
     if (group == own || !incomplete(group)) continue;
-    const std::pair candidate{rank_of(group), group};
-    if (candidate.first > rank && std::find(later.begin(), later.end(), candidate) == later.end()) later.push_back(candidate);
+    const std::pair holder{rank_of(group), group};
+    if (holder.first > rank && std::find(later.begin(), later.end(), holder) == later.end()) later.push_back(holder);
   }
   std::sort(later.rbegin(), later.rend());
   const auto holders = [&](row_t group) {
@@ -222,7 +224,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
       }
     }
     if (!e.group) return picker_.pick(e.row).node != no_row;
-    const bool fits = place_group(e.row, pending_members(e.row)).verdict.ok();
+    const bool fits = place_group(make_part(e.row)).verdict.ok();
     discard_members();
     return fits;
   };

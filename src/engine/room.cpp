@@ -122,6 +122,17 @@ GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error)
   requeue(pod, error);
 }
 
+/// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
+GANGSCHED_INLINE void core::break_up(row_t group) {
+  const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if (policy == nullptr || !policy->strict || state_->groups.satisfied[group]) return;
+  std::vector<row_t> held;
+  for (const waiting& one : room_) {
+    if (stands(one) && state_->pods.group[one.pod.row] == group) held.push_back(one.pod.row);
+  }
+  for (const row_t pod : held) send_back(pod, "a member of its strict gang found no node", false);
+}
+
 GANGSCHED_INLINE void core::expire_waits() {
   ask_permit_again();
   for (waiting& one : room_) {
@@ -134,6 +145,7 @@ GANGSCHED_INLINE void core::expire_waits() {
     for (std::size_t i = 0; i < one.deadline.size(); ++i) {
       if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_) {
         send_back(pod, "timed out waiting in the permit room", false);
+        break_up(state_->pods.group[pod]);
         break;
       }
     }
@@ -224,18 +236,22 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
   absorb();
   failures_.emplace_back();
   sink_ = &failures_.back();
-  const row_t group = state_->pods.group[pod];
+  // The widest group above it that is atomic goes with it.
+  row_t whole = no_row;
+  for (row_t up = state_->pods.group[pod]; up != no_row; up = state_->groups.parent[up]) {
+    const gang* policy = std::get_if<gang>(&state_->groups.record[up]->spec.policy);
+    if (policy != nullptr && policy->atomic) whole = up;
+  }
   release(pod);
-  const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-  if (policy != nullptr && policy->atomic) {
-    for (row_t other = state_->groups.first[group]; other != no_row; other = state_->pods.next_in_group[other]) {
-      if (state_->pods.state[other] == pod_state::assumed) {
-        decide(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
-        release(other);
-        requeue(other, true);
-      } else if (state_->pods.state[other] == pod_state::bound && !state_->pods.terminating[other]) {
-        decide(decision_kind::evict, other).reason = "a member of its atomic gang failed";
-      }
+  std::vector<row_t> siblings;
+  if (whole != no_row) each_member(whole, [&](row_t other) { siblings.push_back(other); });
+  for (const row_t other : siblings) {
+    if (state_->pods.state[other] == pod_state::assumed) {
+      decide(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
+      release(other);
+      requeue(other, true);
+    } else if (state_->pods.state[other] == pod_state::bound && !state_->pods.terminating[other]) {
+      decide(decision_kind::evict, other).reason = "a member of its atomic gang failed";
     }
   }
   requeue(pod, true);

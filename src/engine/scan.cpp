@@ -177,7 +177,7 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t d
       if (total_[row] == best) visit(row);
     }
   };
-  return break_tie(options_.seed, decision, count, static_cast<row_t>(total_.size()),
+  return break_tie(options_.seed, decision, count, state_->nodes.rows.count(),
                    [&](row_t row) { return total_[row] == best; }, each);
 }
 
@@ -196,7 +196,7 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   populate();
   judge_groups(plan, rows, pod, result);
   std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
-  if (result.said.code == code::error) return result;
+  if (result.said.code == code::error || only_filter_) return result;
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
@@ -206,12 +206,14 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
-  total_.assign(state_->nodes.rows.count(), -1);
+  if (total_.size() < state_->nodes.rows.count()) total_.resize(state_->nodes.rows.count(), -1);
   for (const row_t row : candidates_) total_[row] = rows.score[row] + offset_[rows.group[row]];
   opaque_totals(plan, pod, result);
-  if (result.said.code == code::error) return result;
-  for (const row_t row : candidates_) result.score = std::max(result.score, total_[row]);
-  result.node = break_scan_tie(result.score, decision);
+  if (result.said.code != code::error) {
+    for (const row_t row : candidates_) result.score = std::max(result.score, total_[row]);
+    result.node = break_scan_tie(result.score, decision);
+  }
+  for (const row_t row : candidates_) total_[row] = -1;
   return result;
 }
 

@@ -59,11 +59,11 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
   std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group == group; });  // its own release is no news to it
   queue_item& item = queue_.item(e);
   std::size_t pending = 0;
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) continue;
+  each_member(group, [&](row_t pod) {
+    if (!wants_node(pod)) return;
     ++pending;
     item.arrival = std::min(item.arrival, state_->pods.arrival[pod]);
-  }
+  });
   if (pending == 0) return queue_.take_out(e);
   item.priority = group_priority(group);
   // Members that fail together are one failure.
@@ -75,12 +75,12 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
 GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
   of.classes.clear();
   if (!state_->groups.alive(of.group)) return;
-  for (row_t pod = state_->groups.first[of.group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (state_->pods.state[pod] != pod_state::pending || !ours(pod)) continue;
+  each_member(of.group, [&](row_t pod) {
+    if (state_->pods.state[pod] != pod_state::pending || !ours(pod)) return;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
     if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
-  }
+  });
 }
 
 /// After its time, or earlier when a change can help one of its members.
@@ -148,7 +148,7 @@ GANGSCHED_INLINE void core::rekey_parked() {
     }
     std::sort(parts.begin(), parts.end());
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-    for (const class_id part : parts) wake_next({part, one.position});
+    for (const class_id split : parts) wake_next({split, one.position});
   }
   for (parked_group& one : parked_groups_) collect_classes(one);
 }

@@ -88,8 +88,9 @@ GANGSCHED_INLINE row_t make_group(cluster_state& state, group_record record) {
     one->grow(row + 1);
   }
   for (column<std::uint32_t>* one : {&groups.members, &groups.assumed, &groups.bound, &groups.children}) one->grow(row + 1);
-  groups.record.grow(row + 1), groups.arrival.grow(row + 1);
+  groups.record.grow(row + 1), groups.arrival.grow(row + 1), groups.satisfied.grow(row + 1);
   groups.arrival.set(row, state.next_arrival());
+  groups.satisfied.set(row, false);
   groups.names_of(record.spec.composite).insert(record.ns, record.spec.name, row);
   groups.record.set(row, std::make_unique<group_record>(std::move(record)));
   return row;
@@ -163,6 +164,7 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
   if (row == no_row) row = detail::make_group(state, {spec, ns});
   else groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
+  groups.satisfied.set(row, false);
   detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
   state.changed({.kind = change_kind::group_added, .row = row});
   return group_id{row, groups.rows.generation(row)};

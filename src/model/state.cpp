@@ -175,6 +175,7 @@ GANGSCHED_INLINE group_table::group_table(undo_log& undo)
       members(undo),
       assumed(undo),
       bound(undo),
+      satisfied(undo),
       parent(undo, no_row),
       first_child(undo, no_row),
       last_child(undo, no_row),
@@ -302,6 +303,9 @@ GANGSCHED_INLINE void cluster_state::set_pod_state(row_t pod, pod_state to) {
   };
   count(groups.assumed, pod_state::assumed);
   count(groups.bound, pod_state::bound);
+  if (to == pod_state::bound && !groups.satisfied[group] && groups.assumed[group] + groups.bound[group] >= groups.min_count(group)) {
+    groups.satisfied.set(group, true);
+  }
 }
 
 GANGSCHED_INLINE void cluster_state::assume(row_t pod, row_t node) {
@@ -400,7 +404,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   const row_t group_rows = groups.rows.count();
   for (const column_base* one :
        std::initializer_list<const column_base*>{
-           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound, &groups.parent,
+           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound, &groups.satisfied, &groups.parent,
            &groups.first_child, &groups.last_child, &groups.next_sibling, &groups.prev_sibling, &groups.children,
            &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
     one->digest_into(out, group_rows);

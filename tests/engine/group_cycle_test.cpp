@@ -45,8 +45,8 @@ struct preference {
   using points = implements<point::score_placement>;
   journal asked = std::make_shared<words>();
 
-  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement& where, std::span<const assignment> all) const {
-    asked->push_back(where.name + " " + std::to_string(all.size()) + " " + std::to_string(group.assumed()));
+  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement_view& where, std::span<const assignment> all) const {
+    asked->push_back(std::string{where.name()} + " " + std::to_string(all.size()) + " " + std::to_string(group.assumed()));
     std::int64_t score = 0;
     group.each_member([&](const pod_info& pod) {
       if (pod.node() && pod.node()->label("prefer")) score = std::stoll(std::string{*pod.node()->label("prefer")});
@@ -60,7 +60,7 @@ struct watcher {
   static constexpr std::string_view name = "Watcher";
   using points = implements<point::score_placement>;
   std::shared_ptr<std::vector<std::vector<assignment>>> tried = std::make_shared<std::vector<std::vector<assignment>>>();
-  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment> all) const {
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment> all) const {
     tried->emplace_back(all.begin(), all.end());
     return static_cast<std::int64_t>(tried->size()) % 3 * 30;
   }

@@ -180,7 +180,7 @@ struct meddler {
     meddle("placement_feasible");
     return p.scheduled > 0 ? status::success() : status::wait();
   }
-  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const {
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const {
     return meddle("score_placement"), 1;
   }
   [[nodiscard]] victim_plan group_preempt(trial&, const group_view&) const { return meddle("group_preempt"), victim_plan{}; }

@@ -323,7 +323,7 @@ struct groups : of<point::post_filter, point::group_pre_filter, point::generate_
   status group_pre_filter(const group_view&) const { return {}; }
   status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const { return {}; }
   status placement_feasible(const group_view&, const group_progress&) const { return {}; }
-  std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
+  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
   victim_plan group_preempt(trial&, const group_view&) const { return {}; }
 };
 struct wrong_groups : of<point::post_filter, point::group_pre_filter, point::generate_placements,
@@ -332,7 +332,7 @@ struct wrong_groups : of<point::post_filter, point::group_pre_filter, point::gen
   bool group_pre_filter(const group_view&) const { return true; }
   status generate_placements(const group_view&, const placement_sink&) const { return {}; }
   status placement_feasible(const group_view&) const { return {}; }
-  double score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
+  double score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
   victim_plan group_preempt(const group_view&) const { return {}; }
 };
 }  // namespace

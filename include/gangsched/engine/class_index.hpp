@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gangsched/engine/buckets.hpp"
+#include "gangsched/engine/domain_index.hpp"
 #include "gangsched/engine/options.hpp"
 #include "gangsched/engine/row_scores.hpp"
 
@@ -39,19 +40,24 @@ class GANGSCHED_API class_index {
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
   [[nodiscard]] std::optional<std::string> difference(std::shared_ptr<const class_plan> fresh) const;
   /// Builds anew at the next sync.
-  void forget() noexcept { built_ = false; }
+  void forget() noexcept { stale_.forget(); }
+
+  /// How many more pods of the class the node takes, by the cached filters: never too few. Kept from the first call on.
+  [[nodiscard]] std::int64_t capacity(row_t row);
+  /// The sum over a domain. Both are synchronised. O(1), O(nodes) the first time.
+  [[nodiscard]] std::int64_t capacity(const domain_index& domains, domain_id domain);
 
  private:
   static constexpr std::uint32_t max_groups = 512;
-  struct touched {
-    std::uint64_t position;
-    row_t row;
-    reads facets;
+  struct capacity_sums {
+    const domain_index* of;
+    std::uint64_t version;
+    std::vector<std::int64_t> by_domain;
   };
   void build();
-  void take_back();  ///< what a roll-back undid is stale
   void replay();
-  void mark_stale(row_t row, reads facets);
+  void count_capacities();
+  [[nodiscard]] std::int64_t capacity_now(row_t row) const;
   void refresh(row_t row, reads dirty);
   void link(row_t row);
   void unlink(row_t row);
@@ -66,11 +72,10 @@ class GANGSCHED_API class_index {
   std::vector<buckets> groups_;
   std::vector<std::uint32_t> counts_;
   bool bucketed_ = true;
-  bool built_ = false;
-  log_cursor cursor_;
-  std::vector<touched> ahead_;         // read inside a transaction that is still open: may be taken back
-  std::vector<row_t> stale_;           // rows to re-read …
-  std::vector<reads> stale_facets_;    // … and what of them changed, by row
+  stale_rows stale_;
+  bool counts_capacity_ = false;
+  std::vector<std::int64_t> capacity_;  // by row
+  std::vector<capacity_sums> capacity_sums_;
 };
 
 }  // namespace gangsched::engine

@@ -141,6 +141,27 @@ class GANGSCHED_API core {
     status verdict;
     std::uint64_t rejectors = 0;
   };
+  /// A part of a group's attempt: its pending members, or the parts below it. A slice is a part of its group.
+  struct part {
+    row_t group = no_row;
+    std::size_t layer = 0;       ///< slices around it
+    std::vector<row_t> members;  ///< in the order in which they are tried
+    std::vector<part> parts;
+    [[nodiscard]] bool is_slice() const noexcept { return layer != 0; }
+  };
+  /// A placement that a part may be tried in. A domain's nodes are not looked up before they are needed.
+  struct candidate {
+    const placement* from = nullptr;
+    domain_index* domains = nullptr;  ///< null: the nodes of `from`
+    domain_id domain = no_domain;
+    bool whole = true;       ///< nothing of the domain is out of bounds
+    std::uint32_t tier = 0;
+    std::uint64_t room = 0;  ///< members that find room there, at most
+    bool tried = false;
+    bool feasible = false;
+  };
+  struct candidate_list;
+  class complete_search;
 
   // core.cpp: what the host did since the last call
   void absorb();
@@ -153,6 +174,7 @@ class GANGSCHED_API core {
   void count_waiting(row_t pod, row_t group);
   void count_out(row_t pod);
   void ask_gate_again(row_t group);
+  void ask_dependents();
   void member_changed(const change& record, row_t group);
   [[nodiscard]] std::int32_t group_priority(row_t group) const;
   void gate_or_activate(entity e);
@@ -160,6 +182,17 @@ class GANGSCHED_API core {
   [[nodiscard]] bool pod_rejected(row_t pod);
   [[nodiscard]] entity entity_of(row_t pod) const noexcept;
   [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
+  /// Calls visit(row) for the members of a group and of all groups below it.
+  template <class Visit>
+  void each_member(row_t group, Visit&& visit) const {
+    state_->groups.each_below(group, [&](row_t row) {
+      for (row_t pod = state_->groups.first[row]; pod != no_row; pod = state_->pods.next_in_group[pod]) visit(pod);
+      return true;
+    });
+  }
+  /// Whether the pod waits for a node and some profile is for it.
+  [[nodiscard]] bool wants_node(row_t pod) const noexcept;
+  void find_home(row_t group);
   /// Whether some profile is for the pod.
   [[nodiscard]] bool ours(row_t pod) const noexcept;
   [[nodiscard]] const kernel_table& table_of(row_t pod) const noexcept;
@@ -230,20 +263,47 @@ class GANGSCHED_API core {
 
   // group_cycle.cpp
   void run_group(row_t group);
+  [[nodiscard]] part make_part(row_t group);
+  void cut(part& whole, const std::vector<topology_slice>& slices);
   [[nodiscard]] std::vector<row_t> pending_members(row_t group);
-  group_outcome place_group(row_t group, const std::vector<row_t>& members);
-  group_outcome try_members(row_t group, const std::vector<row_t>& members, const std::vector<row_t>* within);
-  [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
-  std::vector<placement> placements(row_t group, status& said) const;
-  void discard_members();
-  void reject_group(row_t group, const std::vector<row_t>& members, const group_outcome& why);
+  static void collect_members(const part& of, std::vector<row_t>& out);
+  [[nodiscard]] status disagreement(row_t root) const;
+  void reject_group(row_t group, const part& whole, const group_outcome& why);
   bool make_group_room(row_t group);
+
+  // group_search.cpp
+  /// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
+  group_outcome place_group(const part& whole);
+  group_outcome choose(const part& what, const std::vector<row_t>* within);
+  group_outcome choose_among(const part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within);
+  group_outcome fill(const part& what, const std::vector<row_t>* within);
+  group_outcome try_members(const part& what, const std::vector<row_t>* within);
+  group_outcome try_parts(const part& what, const std::vector<row_t>* within);
+  bool place_member(row_t pod, const picked& found, status& said);
+  [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  void discard_members(std::size_t from = 0);
+  status order_by_rank(const part& what, std::size_t from);
+
+  // group_complete.cpp
+  [[nodiscard]] bool worth_searching(const part& whole);
+  group_outcome search_group(const part& whole, group_outcome refused);
+
+  // group_placements.cpp
+  std::vector<placement> placements(const part& what, status& said);
+  candidate_list candidates(const part& what, const std::vector<placement>& where, const std::vector<row_t>* within);
+  [[nodiscard]] std::vector<row_t> rows_of(const candidate& one, const std::vector<row_t>* within);
+  [[nodiscard]] std::uint64_t least_members(const part& of) const;
+  void bound_scores(const part& what, candidate_list& list, const std::vector<row_t>* within);
+  void score_candidate(const part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows, std::size_t from);
+  domain_index& domains_of(std::string_view key);
+  const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out);
 
   // room.cpp
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
   void ask_permit_again();
+  void break_up(row_t group);
   void send_back(row_t pod, const char* reason, bool error);
   waiting* find_waiting(row_t pod) noexcept;
   /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
@@ -268,6 +328,7 @@ class GANGSCHED_API core {
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
   std::vector<row_t> ask_again_;              ///< groups that changed by no doing of the engine: their waiting members may be let go
   std::map<pod_id, std::vector<column_use>> uses_;
+  std::vector<row_t> dependents_;             ///< groups that start after others
   std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
   // As far as the log has been read:
   std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
@@ -284,6 +345,7 @@ class GANGSCHED_API core {
   std::uint64_t kept_from_ = 0;               ///< the number of the first
   std::vector<parked_group> parked_groups_;
   std::vector<member_place> placed_;
+  std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
   std::vector<decision> decisions_;
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
@@ -295,7 +357,10 @@ class GANGSCHED_API core {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/attempts.cpp"
 #include "gangsched/src/engine/core.cpp"
+#include "gangsched/src/engine/group_complete.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
+#include "gangsched/src/engine/group_placements.cpp"
+#include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/room.cpp"

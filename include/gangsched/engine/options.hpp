@@ -39,6 +39,8 @@ struct scheduler_options {
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
+  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
+  std::uint64_t search_budget = 10'000;
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
   bool check_hooks = false;          ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
 };
@@ -63,6 +65,7 @@ struct engine_statistics {
   std::uint64_t rows_evaluated = 0;      ///< (class, node) pairs whose local hooks were run again
   std::uint64_t opaque_evaluations = 0;  ///< calls of opaque hooks
   std::uint64_t scans = 0;               ///< picks that looked at every candidate
+  std::uint64_t search_steps = 0;        ///< nodes tried by complete searches for groups
   std::uint64_t wake_ups = 0;            ///< entities moved out of the unschedulable pool by a change
 };
 

@@ -55,6 +55,10 @@ class GANGSCHED_API picker {
   void skip_idle(const class_plan& plan, row_t pod);
   /// For trials: tells cycle-level plugins what was done to a pod.
   void follow(row_t pod, row_t other, row_t node, bool added);
+  /// All nodes (of those @p within, if given) where the pod fits, ascending. O(nodes).
+  std::vector<row_t> feasible_rows(row_t pod, const std::vector<row_t>* within);
+  /// The class's index, up to date, for how much room it sees; null if it cannot tell nodes apart by itself.
+  [[nodiscard]] class_index* capacity_index(class_id cls);
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
   /// Whose pre-filter rejected the pod when a cycle began last, or null.
@@ -104,6 +108,7 @@ class GANGSCHED_API picker {
   std::vector<cached> indexes_;
   std::uint64_t clock_ = 0;  // of the least-recently-used rule; not time
   std::size_t start_ = 0;    // in the order of the snapshot: the node that the next pick examines first
+  bool only_filter_ = false;  // the pick ends with the candidates
   row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
   row_scores scratch_;       // of narrowed classes
   std::string broken_;       // the text of the last contract error
@@ -123,7 +128,7 @@ class GANGSCHED_API picker {
   std::vector<scored_group> scored_;
   std::vector<std::int64_t> distinct_;
   std::vector<std::int64_t> best_of_group_; // by group: the winning score, −1 if it does not win
-  std::vector<std::int64_t> total_;         // by row
+  std::vector<std::int64_t> total_;         // by row; −1 between picks
   std::vector<row_t> heap_rows_;
   std::vector<std::uint8_t> feasible_;      // by row
   std::vector<row_t> listed_;               // the nodes that may be examined, in order

@@ -21,6 +21,8 @@ consteval bool keeps_contract() {
   static_assert(requires { { P::points::set } -> std::convertible_to<point_set>; },
                 "gangsched: a plugin needs `using points = gangsched::implements<gangsched::point::...>`, the points it takes part in");
   static_assert(std::move_constructible<P>, "gangsched: a plugin must be movable");
+  static_assert(!names_capacity<P> || names_filter<P>, "gangsched: capacity goes with a filter");
+  static_assert(!names_placement_bound<P> || names_score_placement<P>, "gangsched: placement_bound goes with score_placement");
   static_assert(!(has_class_data<P> && has_cycle_data<P>), "gangsched: a plugin has `data` (per class) or `cycle_data`, not both");
   if constexpr (plugin<P>) {
     static_assert(P::points::set.bits != 0, "gangsched: a plugin must list at least one point");
@@ -53,7 +55,7 @@ consteval bool keeps_contract() {
     GANGSCHED_CONTRACT(placement_feasible, names_placement_feasible<P>, placement_feasible_plugin<P>,
                        "status placement_feasible(const group_view&, const group_progress&) const");
     GANGSCHED_CONTRACT(score_placement, names_score_placement<P>, score_placement_plugin<P>,
-                       "std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const");
+                       "std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const");
     GANGSCHED_CONTRACT(group_preempt, names_group_preempt<P>, group_preempt_plugin<P>,
                        "victim_plan group_preempt(trial&, const group_view&) const");
   }

@@ -225,40 +225,4 @@ struct victim_plan {
   bool keep_nomination = false;
 };
 
-// --- groups
-
-/// How far a group's cycle has come.
-struct group_progress {
-  std::uint32_t scheduled = 0;  ///< members placed: bound, assumed, or placed in this cycle
-  std::uint32_t remaining = 0;  ///< members still to be tried in this cycle
-};
-
-/// A subset of the nodes that a group may be placed in.
-struct placement {
-  std::string name;           ///< "rack-3"; empty for all nodes
-  std::vector<node_id> nodes; ///< ascending; ignored if `all`
-  bool all = false;
-};
-
-/// Where generate_placements hands its placements to: a reference to a callable, valid during the call.
-class placement_sink {
- public:
-  template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, placement_sink>)
-  placement_sink(F&& take) noexcept
-      : target_(const_cast<void*>(static_cast<const void*>(std::addressof(take)))),
-        call_([](void* target, placement made) { (*static_cast<std::remove_reference_t<F>*>(target))(std::move(made)); }) {}
-  void operator()(placement made) const { call_(target_, std::move(made)); }
-
- private:
-  void* target_;
-  void (*call_)(void*, placement);
-};
-
-/// A member and where it would go.
-struct assignment {
-  pod_id pod;
-  node_id node;
-};
-
 }  // namespace gangsched

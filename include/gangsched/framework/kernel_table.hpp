@@ -40,6 +40,7 @@ struct filter_kernel {
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
   bool (*idle)(const void* self, const hook_context&) = nullptr;
+  std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
 };
 
 struct score_kernel {
@@ -89,7 +90,9 @@ struct plugin_entry {
   status (*group_pre_filter)(const void* self, const group_view&) = nullptr;
   status (*generate_placements)(const void* self, const group_view&, const cluster_view&, const placement_sink&) = nullptr;
   status (*placement_feasible)(const void* self, const group_view&, const group_progress&) = nullptr;
-  std::int64_t (*score_placement)(const void* self, const group_view&, const placement&, std::span<const assignment>) = nullptr;
+  std::int64_t (*score_placement)(const void* self, const group_view&, const placement_view&, std::span<const assignment>) = nullptr;
+  std::int64_t (*placement_bound)(const void* self, const group_view&, const placement_view&, const placement_demand&) = nullptr;
+  bool relative_placement_score = false;
   victim_plan (*group_preempt)(const void* self, trial&, const group_view&) = nullptr;
 };
 

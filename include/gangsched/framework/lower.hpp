@@ -110,10 +110,12 @@ struct lowering {
     return {};
   }
 
+  static std::int64_t capacity(const void* self, const hook_context& c, row_t row) { return call(of(self), &P::capacity, c, row); }
   static bool filter_idle(const void* self, const hook_context& c) { return call(of(self), &P::filter_idle, c, no_row); }
 
   static void lower_filter(filter_kernel& k) {
     if constexpr (names_filter_idle<P>) k.idle = filter_idle;
+    if constexpr (names_capacity<P>) k.capacity = capacity;
     if constexpr (filter_ok<P>()) {
       using hook = node_hook<P, decltype(&P::filter), status>;
       k.shape = hook::opaque ? shape::opaque : shape::local;
@@ -240,9 +242,15 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       };
     }
     if constexpr (points.has(point::score_placement)) {
-      e.score_placement = [](const void* p, const group_view& g, const placement& where, std::span<const assignment> a) {
+      e.score_placement = [](const void* p, const group_view& g, const placement_view& where, std::span<const assignment> a) {
         return k::of(p).score_placement(g, where, a);
       };
+      if constexpr (requires { requires bool{P::relative_to_best}; }) e.relative_placement_score = true;
+      if constexpr (detail::names_placement_bound<P>) {
+        e.placement_bound = [](const void* p, const group_view& g, const placement_view& where, const placement_demand& d) {
+          return k::of(p).placement_bound(g, where, d);
+        };
+      }
     }
     if constexpr (points.has(point::group_preempt)) {
       e.group_preempt = [](const void* p, trial& t, const group_view& g) { return k::of(p).group_preempt(t, g); };

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "gangsched/framework/hooks.hpp"
+#include "gangsched/framework/placements.hpp"
 #include "gangsched/framework/signature.hpp"
 
 /// The extension points: what a plugin may be, each as a concept with its contract. docs/extension-points/ has a page for each.
@@ -80,6 +81,7 @@ GANGSCHED_PROBE(filter_key)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
 GANGSCHED_PROBE(filter_idle)
+GANGSCHED_PROBE(capacity)
 GANGSCHED_PROBE(post_filter)
 GANGSCHED_PROBE(pre_score)
 GANGSCHED_PROBE(score)
@@ -96,6 +98,7 @@ GANGSCHED_PROBE(group_pre_filter)
 GANGSCHED_PROBE(generate_placements)
 GANGSCHED_PROBE(placement_feasible)
 GANGSCHED_PROBE(score_placement)
+GANGSCHED_PROBE(placement_bound)
 GANGSCHED_PROBE(group_preempt)
 GANGSCHED_PROBE(attach)
 #undef GANGSCHED_PROBE
@@ -224,7 +227,9 @@ concept pre_filter_plugin = lists<P, point::pre_filter> && detail::pre_filter_ok
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
 /// const` judges each group at every pick. success, unschedulable, unresolvable or error. One reason per status; a filter with more implements
 /// `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
-/// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`.
+/// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
+/// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most; without
+/// it any number counts as possible, and groups are tried in more places than need be.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 
@@ -288,7 +293,8 @@ concept group_pre_filter_plugin = lists<P, point::group_pre_filter> && requires(
 };
 
 /// `status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const`: the subsets of nodes the
-/// group may be placed in. Several plugins' are intersected pairwise. Without any: all nodes.
+/// group may be placed in; skip if the plugin has no word on it. Several plugins' are intersected pairwise, their tiers added. Without
+/// any: all nodes. Asked for every group of a tree; those of a group lie within those of the group above it.
 template <class P>
 concept generate_placements_plugin = lists<P, point::generate_placements> &&
     requires(const P p, const group_view& g, const cluster_view& c, const placement_sink& sink) {
@@ -303,11 +309,13 @@ concept placement_feasible_plugin = lists<P, point::placement_feasible> &&
       { p.placement_feasible(g, progress) } -> std::same_as<status>;
     };
 
-/// `std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const` in [0, 100] for each
-/// feasible placement, asked while the assignment stands.
+/// `std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const` in [0, 100] for each
+/// feasible placement, asked while the assignment stands. With `static constexpr bool relative_to_best = true` any number from 0 on:
+/// it counts as a percentage of the highest. `std::int64_t placement_bound(const group_view&, const placement_view&, const
+/// placement_demand&) const`, optional: no assignment scores more; placements that cannot win are then not tried.
 template <class P>
 concept score_placement_plugin = lists<P, point::score_placement> &&
-    requires(const P p, const group_view& g, const placement& where, std::span<const assignment> a) {
+    requires(const P p, const group_view& g, const placement_view& where, std::span<const assignment> a) {
       { p.score_placement(g, where, a) } -> std::same_as<std::int64_t>;
     };
 

@@ -143,6 +143,7 @@ struct group_table {
   object_column<group_record> record;
   column<row_t> first, last;               ///< members in order of arrival
   column<std::uint32_t> members, assumed, bound;  ///< pending = members − assumed − bound
+  column<bool> satisfied;                  ///< its minimum had nodes once, and a member ran
   column<row_t> parent, first_child, last_child, next_sibling, prev_sibling;  ///< children in order of arrival
   column<std::uint32_t> children;
   column<std::uint64_t> arrival;           ///< order of add_group

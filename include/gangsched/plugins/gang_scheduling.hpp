@@ -5,26 +5,38 @@ namespace gangsched {
 
 /// A gang starts with its minimum or not at all (kube-workloads 3).
 ///
-/// Enters the queue when it has as many members as it needs, running ones included. In a group cycle: 1.37's PlacementFeasible. In
-/// permit mode, as in 1.35 and 1.36: members that have a node wait until so many have one, then all are let go at once; those who
-/// come later go at once, and a member whose time is up is taken back alone.
+/// Enters the queue when it has as many members as it needs, running ones included; a tree when enough of the groups right below its
+/// root are ready in that sense; neither before the groups it starts after. In a group cycle: 1.37's PlacementFeasible, which minimums
+/// by role follow as well. In permit mode, as in 1.35 and 1.36: members that have a node wait until so many have one, then all are let
+/// go at once; those who come later go at once, and a member whose time is up is taken back alone. Which members count is the match
+/// policy's to say (kueue-koordinator-hived 2.1).
 class gang_scheduling {
  public:
   static constexpr std::string_view name = "GangScheduling";
   using points = implements<point::pre_enqueue, point::permit, point::placement_feasible>;
 
+  /// O(groups of the tree).
   [[nodiscard]] status pre_enqueue(const pod_info& pod) const {
     const std::optional<group_view> group = pod.group();
-    if (!group || group->members() >= group->min_count()) return status::success();
-    return status::unresolvable("waiting for minCount pods from a gang to appear in scheduling queue");
+    if (!group) return status::success();
+    if (!may_start(*group)) return status::unresolvable("waiting for the groups that it starts after");
+    const group_view root = group->root();
+    if (root.row() == group->row()) {
+      if (group->members() >= group->min_count()) return status::success();
+      return status::unresolvable("waiting for minCount pods from a gang to appear in scheduling queue");
+    }
+    if (ready_children(root) >= root.min_count()) return status::success();
+    return status::unresolvable("waiting for minGroupCount groups of the tree to have their pods");
   }
 
   /// O(1), and O(members) once the minimum is there.
   permit_verdict permit(const reservation& placed, permit_room& room) {
     const std::optional<group_view> group = placed.pod.group();
-    const gang* policy = group ? std::get_if<gang>(&group->spec().policy) : nullptr;
+    const gang* policy = group && !group->parent() ? group->policy() : nullptr;
     if (policy == nullptr || policy->mode == gang_mode::group_cycle) return {};
-    if (group->assumed() + group->bound() < group->min_count())
+    const std::uint32_t running = policy->match == match_policy::only_waiting ? 0 : group->bound();
+    const bool satisfied = policy->match == match_policy::once_satisfied && group->satisfied();
+    if (!satisfied && group->assumed() + running < group->min_count())
       return {status::wait("waiting for minCount pods from a gang to be scheduled"), policy->timeout};
     group->each_member([&](const pod_info& member) {
       if (member.state() == pod_state::assumed) room.allow(member.id());  // of a pod that does not wait: nothing
@@ -36,8 +48,38 @@ class gang_scheduling {
     const std::uint64_t least = group.min_count();
     if (std::uint64_t{progress.scheduled} + progress.remaining < least)
       return status::unschedulable("minCount cannot be satisfied");
-    if (progress.scheduled < least) return status::wait("minCount is not yet satisfied");
-    return status::success();
+    bool enough = progress.scheduled >= least;
+    for (const role_progress& role : progress.roles) {
+      if (role.scheduled + role.remaining < role.min_count)
+        return status::unschedulable("the minimum of a role cannot be satisfied");
+      enough = enough && role.scheduled >= role.min_count;
+    }
+    return enough ? status::success() : status::wait("minCount is not yet satisfied");
+  }
+
+ private:
+  static bool may_start(const group_view& group) {
+    for (const group_dependency& one : group.spec().start_after) {
+      const std::optional<group_view> other = group.find(one.on);
+      if (!other || other->spec().done) continue;  // gone is over
+      if (one.until == dependency_state::done || !runs(*other)) return false;
+    }
+    const std::optional<group_view> parent = group.parent();
+    return !parent || may_start(*parent);
+  }
+  static bool runs(const group_view& group) {
+    if (!group.spec().composite) return group.bound() >= group.min_count();
+    std::uint32_t running = 0;
+    group.each_child([&](const group_view& child) { running += runs(child) ? 1 : 0; });
+    return running >= group.min_count();
+  }
+  static std::uint32_t ready_children(const group_view& group) {
+    std::uint32_t ready = 0;
+    group.each_child([&](const group_view& child) {
+      const std::uint32_t there = child.spec().composite ? ready_children(child) : child.members();
+      ready += there >= child.min_count() ? 1 : 0;
+    });
+    return ready;
   }
 };
 

@@ -23,6 +23,8 @@ class node_ports {
     if (!conflict(pod, node.ports())) return status::success();
     return status::unschedulable("node(s) didn't have free ports for the requested pod ports");
   }
+  /// Every pod of the class wants the same ports.
+  [[nodiscard]] std::int64_t capacity(const pod_view&, node_view<reads::ports>) const { return 1; }
 
  private:
   static bool conflict(const pod_view& pod, std::span<const host_port> used) noexcept {

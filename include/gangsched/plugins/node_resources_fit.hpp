@@ -85,6 +85,14 @@ class node_resources_fit {
     each_shortage(pod, d, node, keep);
     return first;
   }
+  /// Whole pods that still fit by the scarcest resource.
+  [[nodiscard]] std::int64_t capacity(const pod_view& pod, const data& d, room node) const {
+    std::int64_t most = node.free(kinds::pods);
+    for (const auto& [kind, wanted] : pod.requests()) {
+      if (wanted > 0 && node.free(kind) / wanted < most && !is_among(kind, d.ignored)) most = node.free(kind) / wanted;
+    }
+    return most;
+  }
   /// Every resource that lacks, all with the code of the verdict.
   void filter_reasons(const pod_view& pod, const data& d, room node, std::vector<status>& out) const {
     const std::size_t start = out.size();

@@ -1,0 +1,83 @@
+#include "gangsched/engine/domain_index.hpp"
+
+#include <algorithm>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE void domain_index::sync() {
+  bool moved = false;
+  const bool known = stale_.read(*state_, [&](reads facets) {
+    // Who is where changes only with labels and with nodes that come and go, which touch everything.
+    moved = moved || any(facets & reads::labels);
+    return any(facets & (reads::allocatable | reads::usage));
+  });
+  if (!known || moved || kinds_ != state_->kind_count()) {
+    build();
+  } else {
+    stale_.take([&](row_t row, reads) {
+      if (of(row) == no_domain) return;
+      count(row, -1);
+      count(row, +1);
+    });
+  }
+  stale_.settle(state_->log);
+}
+
+GANGSCHED_INLINE void domain_index::build() {
+  stale_.start(*state_);
+  ++version_;
+  const row_t rows = state_->nodes.rows.count();
+  kinds_ = state_->kind_count();
+  std::vector<std::pair<symbol, row_t>> found;
+  for (row_t row = 0; row < rows; ++row) {
+    if (!state_->nodes.alive(row)) continue;
+    if (const auto value = state_->nodes.record[row]->label(key_)) found.push_back({*value, row});
+  }
+  values_.clear();
+  for (const auto& [value, row] : found) values_.push_back(value);
+  const auto by_text = [&](symbol a, symbol b) { return a != b && state_->names.text(a) < state_->names.text(b); };
+  std::sort(values_.begin(), values_.end(), [](symbol a, symbol b) { return a.value < b.value; });
+  values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+  std::sort(values_.begin(), values_.end(), by_text);
+
+  domain_of_.assign(rows, no_domain);
+  first_.assign(values_.size() + 1, 0);
+  for (const auto& [value, row] : found) {
+    const auto at = std::lower_bound(values_.begin(), values_.end(), value, by_text);
+    domain_of_[row] = static_cast<domain_id>(at - values_.begin());
+    ++first_[domain_of_[row] + 1];
+  }
+  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  rows_.resize(found.size());
+  std::vector<std::size_t> next = first_;
+  for (const auto& [value, row] : found) rows_[next[domain_of_[row]]++] = row;
+  sums_.assign(values_.size() * kinds_ * 2, 0);
+  counted_.assign(std::size_t{rows} * kinds_ * 2, 0);
+  for (const row_t row : rows_) count(row, +1);
+}
+
+/// Takes what was counted of a row out of its domain's sums, or puts what it has now in.
+GANGSCHED_INLINE void domain_index::count(row_t row, std::int64_t sign) {
+  std::int64_t* const sum = sums_.data() + std::size_t{domain_of_[row]} * kinds_ * 2;
+  std::int64_t* const mine = counted_.data() + std::size_t{row} * kinds_ * 2;
+  for (resource_kind kind = 0; kind < kinds_; ++kind) {
+    if (sign > 0) {
+      mine[2 * kind] = state_->nodes.allocatable.at(row, kind);
+      mine[2 * kind + 1] = state_->nodes.used.at(row, kind);
+    }
+    for (const std::size_t at : {std::size_t{2} * kind, std::size_t{2} * kind + 1}) {
+      // Unsigned: sums of hostile amounts may wrap, and come back as they were.
+      sum[at] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[at]) +
+                                          static_cast<std::uint64_t>(sign) * static_cast<std::uint64_t>(mine[at]));
+    }
+  }
+}
+
+GANGSCHED_INLINE domain_id domain_index::find(std::string_view value) const {
+  const auto at = std::lower_bound(values_.begin(), values_.end(), value,
+                                   [&](symbol one, std::string_view text) { return state_->names.text(one) < text; });
+  const bool there = at != values_.end() && state_->names.text(*at) == value;
+  return there ? static_cast<domain_id>(at - values_.begin()) : no_domain;
+}
+
+}  // namespace gangsched::engine

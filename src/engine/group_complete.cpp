@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "gangsched/engine/group_candidates.hpp"
+
+// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
+// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
+// Alike members take nodes in ascending order, and if one goes without, so do the alike ones after it.
+namespace gangsched::engine {
+
+/// One search. `rest` is what has to succeed once a part stands.
+class core::complete_search {
+ public:
+  complete_search(core& engine, std::uint64_t budget) : core_(&engine), left_(budget) {}
+  [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+
+  using continuation = std::function<bool()>;
+  bool solve(const part& what, const std::vector<row_t>* within, const continuation& rest) {
+    std::vector<row_t> beside;
+    if (!what.is_slice()) {
+      for (const plugin_entry& plugin : core_->table_of_group(what.group).hooks(point::group_pre_filter)) {
+        if (!plugin.group_pre_filter(plugin.self.get(), group_view{*core_->state_, what.group}).ok()) return false;
+      }
+      within = core_->beside_others(what.group, within, beside);
+    }
+    status said;
+    const std::vector<placement> where = core_->placements(what, said);
+    if (!said.ok()) return false;
+    const candidate_list list = core_->candidates(what, where, within);
+    const std::uint64_t least = core_->least_members(what);
+    std::vector<const candidate*> order;
+    for (const candidate& one : list.all) {
+      if (one.room >= least) order.push_back(&one);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const candidate* a, const candidate* b) {
+      return a->tier != b->tier ? a->tier < b->tier : a->room < b->room;
+    });
+    for (const candidate* one : order) {
+      if (left_ == 0) return false;
+      if (one->from->all) {
+        if (fill(what, within, rest)) return true;
+        continue;
+      }
+      const std::vector<row_t> rows = core_->rows_of(*one, within);
+      if (fill(what, &rows, rest)) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool fill(const part& what, const std::vector<row_t>* within, const continuation& rest) {
+    if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
+    part sorted = what;
+    const auto cls = [&](row_t pod) { return core_->state_->class_of(pod); };
+    std::stable_sort(sorted.members.begin(), sorted.members.end(), [&](row_t a, row_t b) { return cls(a) < cls(b); });
+    return place(sorted, 0, member_progress{*core_->state_, what.group, what.members}, 0, within, rest);
+  }
+
+  bool fill_parts(const part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within, const continuation& rest) {
+    const bool slices = what.parts.front().is_slice();
+    if (slices) {
+      // Slices are all or nothing, and the group's minimum counts their members: the whole group, or so many slices as suffice.
+      std::vector<row_t> members;
+      collect_members(what, members);
+      member_progress progress{*core_->state_, what.group, members};
+      for (std::size_t i = 0; i < at; ++i) {
+        std::vector<row_t> those;
+        collect_members(what.parts[i], those);
+        for (const row_t pod : those) progress.count(pod, true);
+      }
+      const bool enough = what.is_slice() ? at == what.parts.size() : core_->feasible(what.group, progress.now()).ok();
+      if (enough) return rest();
+      if (at == what.parts.size()) return false;
+      return solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, groups, within, rest); });
+    }
+    const status said = core_->feasible(what.group, groups);
+    if (said.ok()) return rest();
+    if (said.code != code::wait || at == what.parts.size()) return false;
+    const group_progress with{groups.scheduled + 1, groups.remaining - 1}, without{groups.scheduled, groups.remaining - 1};
+    if (solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, with, within, rest); })) return true;
+    return left_ != 0 && fill_parts(what, at + 1, without, within, rest);
+  }
+
+  bool place(const part& what, std::size_t at, const member_progress& progress, row_t lowest, const std::vector<row_t>* within,
+             const continuation& rest) {
+    const bool enough = what.is_slice() ? at == what.members.size() : core_->feasible(what.group, progress.now()).ok();
+    if (enough) return rest();
+    if (at == what.members.size() || (!what.is_slice() && core_->feasible(what.group, progress.now()).code != code::wait)) return false;
+    const row_t pod = what.members[at];
+    const class_id cls = core_->state_->class_of(pod);
+    const auto next_class = [&] {
+      std::size_t next = at + 1;
+      while (next < what.members.size() && core_->state_->class_of(what.members[next]) == cls) ++next;
+      return next;
+    };
+    const bool again = at + 1 < what.members.size() && core_->state_->class_of(what.members[at + 1]) == cls;
+    member_progress with = progress;
+    with.count(pod, true);
+    for (const row_t node : core_->picker_.feasible_rows(pod, within)) {
+      if (node < lowest) continue;
+      if (left_ == 0) return false;
+      --left_;
+      const std::size_t mark = core_->placed_.size();
+      transaction one{*core_->state_};
+      picked found;
+      found.node = node;
+      status said;
+      if (core_->place_member(pod, found, said) && place(what, at + 1, with, again ? node : 0, within, rest)) {
+        one.commit();
+        return true;
+      }
+      core_->discard_members(mark);
+    }
+    if (what.is_slice()) return false;
+    member_progress without = progress;
+    const std::size_t next = next_class();
+    for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
+    return place(what, next, without, 0, within, rest);
+  }
+
+  core* core_;
+  std::uint64_t left_;
+};
+
+/// Whether greedy placing can be wrong: for one class whose filters look at one node only it cannot.
+GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
+  if (options_.search_budget == 0) return false;
+  std::vector<row_t> members;
+  collect_members(whole, members);
+  constexpr std::size_t most = 256;  // as deep does it go
+  if (members.empty() || members.size() > most) return false;
+  if (!whole.parts.empty()) return true;
+  const class_id cls = state_->class_of(members.front());
+  if (std::any_of(members.begin(), members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; })) return true;
+  const class_plan& plan = picker_.plan_of(cls);
+  return plan.opaque || !plan.keyed_filters.empty() || !plan.cycle_hooks.empty();
+}
+
+/// What greedy placing refused, tried in full. Says why not: proved, or out of budget.
+GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group_outcome refused) {
+  const picker::position first = picker_.where();
+  complete_search search{*this, options_.search_budget};
+  transaction trial{*state_};
+  const bool found = search.solve(whole, nullptr, [] { return true; });
+  statistics_.search_steps += options_.search_budget - search.left();
+  picker_.go_back(first);
+  if (found && !placed_.empty()) {
+    trial.commit();
+    refused.verdict = status::success();
+    return refused;
+  }
+  discard_members();
+  refused.verdict = status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
+                                                             : "there is no place for the group's minimum");
+  refused.rejectors = ~std::uint64_t{0};
+  return refused;
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "gangsched/engine/group_candidates.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+
+// Where a part of a group may be tried: what the generators say, and how much room there is at most.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE domain_index& core::domains_of(std::string_view key) {
+  const symbol wanted = state_->names.intern(key);
+  for (const auto& one : domains_) {
+    if (one->key() == wanted) return one->sync(), *one;
+  }
+  domains_.push_back(std::make_unique<domain_index>(*state_, wanted));
+  domains_.back()->sync();
+  return *domains_.back();
+}
+
+/// The generators' placements, intersected pairwise; of a slice the domains that it may share.
+GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, status& said) {
+  const group_view group{*state_, what.group};
+  std::vector<placement> all;
+  if (what.is_slice()) {
+    all.push_back({.each_of = group.spec().topology.slices[what.layer - 1].key});
+    return all;
+  }
+  const auto expand = [&](const placement& one, std::vector<placement>& out) {
+    const domain_index& domains = domains_of(one.each_of);
+    for (domain_id domain = 0; domain < domains.size(); ++domain) {
+      if (!one.only.empty() && one.only != domains.name(domain)) continue;
+      placement& made = out.emplace_back(placement{.name = std::string{domains.name(domain)}, .tier = one.tier});
+      for (const row_t row : domains.rows(domain)) made.nodes.push_back({row, state_->nodes.rows.generation(row)});
+    }
+  };
+  all.push_back({.all = true});
+  for (const plugin_entry& plugin : table_of_group(what.group).hooks(point::generate_placements)) {
+    std::vector<placement> mine;
+    said = plugin.generate_placements(plugin.self.get(), group, cluster_view{*state_}, [&](placement made) {
+      std::sort(made.nodes.begin(), made.nodes.end());
+      mine.push_back(std::move(made));
+    });
+    if (said.code == code::skip) {
+      said = {};
+      continue;
+    }
+    if (!said.ok()) return {};
+    if (all.size() == 1 && all[0].all) {
+      all = std::move(mine);
+      continue;
+    }
+    std::vector<placement> before, now, both;
+    for (const placement& one : all) one.each_of.empty() ? before.push_back(one) : expand(one, before);
+    for (const placement& one : mine) one.each_of.empty() ? now.push_back(one) : expand(one, now);
+    for (const placement& a : before) {
+      for (const placement& b : now) {
+        placement cut{.name = a.all || b.all ? a.name + b.name : a.name + "/" + b.name, .all = a.all && b.all, .tier = a.tier + b.tier};
+        if (a.all) cut.nodes = b.nodes;
+        else if (b.all) cut.nodes = a.nodes;
+        else std::set_intersection(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(cut.nodes));
+        if (cut.all || !cut.nodes.empty()) both.push_back(std::move(cut));
+      }
+    }
+    all = std::move(both);
+  }
+  return all;
+}
+
+/// The nodes that the group's affinity to other groups leaves. A group that has no member on a node says nothing.
+GANGSCHED_INLINE const std::vector<row_t>* core::beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out) {
+  for (const group_affinity& one : state_->groups.record[group]->spec.affinity) {
+    if (!gangsched::detail::names_group(*state_, one.to)) continue;
+    const domain_index& domains = domains_of(one.key);
+    std::vector<std::uint8_t> theirs(domains.size(), 0);
+    bool anywhere = false;
+    each_member(one.to.row, [&](row_t pod) {
+      const row_t node = state_->pods.node[pod];
+      const domain_id domain = node == no_row ? no_domain : domains.of(node);
+      if (domain != no_domain) theirs[domain] = 1, anywhere = true;
+    });
+    if (!anywhere) continue;
+    std::vector<row_t> left;
+    const auto look = [&](row_t row) {
+      const domain_id domain = domains.of(row);
+      const bool same = domain != no_domain && theirs[domain] != 0;
+      if (same != one.apart) left.push_back(row);
+    };
+    if (within != nullptr) {
+      for (const row_t row : *within) look(row);
+    } else {
+      for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
+        if (state_->nodes.alive(row)) look(row);
+      }
+    }
+    out = std::move(left);
+    within = &out;
+  }
+  return within;
+}
+
+/// Members that have to find a node for the part to succeed.
+GANGSCHED_INLINE std::uint64_t core::least_members(const part& of) const {
+  const group_table& groups = state_->groups;
+  if (of.is_slice()) return of.members.size();
+  std::uint64_t least = groups.min_count(of.group);
+  if (!groups.record[of.group]->spec.composite) {
+    const std::uint64_t placed = std::uint64_t{groups.assumed[of.group]} + groups.bound[of.group];
+    return least > placed ? least - placed : 0;
+  }
+  std::vector<std::uint64_t> each;
+  for (const part& one : of.parts) each.push_back(least_members(one));
+  std::sort(each.begin(), each.end());
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < each.size() && i < least; ++i) sum += each[i];
+  return sum;
+}
+
+GANGSCHED_INLINE std::vector<row_t> core::rows_of(const candidate& one, const std::vector<row_t>* within) {
+  std::vector<row_t> rows;
+  if (one.from->all) {
+    rows = *within;
+  } else if (one.domains != nullptr) {
+    const std::span<const row_t> all = one.domains->rows(one.domain);
+    rows.assign(all.begin(), all.end());
+  } else {
+    for (const node_id node : one.from->nodes) rows.push_back(node.row);
+  }
+  if (one.whole || within == nullptr || one.from->all) return rows;
+  std::vector<row_t> both;
+  std::set_intersection(rows.begin(), rows.end(), within->begin(), within->end(), std::back_inserter(both));
+  return both;
+}
+
+/// Expands the placements and bounds what fits into each: per class of the members by its cached filters, so never too low.
+GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const std::vector<placement>& where,
+                                                       const std::vector<row_t>* within) {
+  candidate_list made;
+  std::vector<row_t> members;
+  collect_members(what, members);
+  for (const row_t pod : members) {
+    const class_id cls = state_->class_of(pod);
+    auto known = std::find_if(made.classes.begin(), made.classes.end(), [&](const auto& one) { return one.first == cls; });
+    if (known == made.classes.end()) known = made.classes.insert(known, {cls, 0});
+    ++known->second;
+  }
+  made.members = members.size();
+  const domain_index* counted = nullptr;
+  std::vector<std::uint32_t> inside;  // of the domains of one label: nodes within
+  for (const placement& one : where) {
+    if (one.each_of.empty()) {
+      made.all.push_back({.from = &one, .whole = within == nullptr, .tier = one.tier});
+      continue;
+    }
+    domain_index& domains = domains_of(one.each_of);
+    if (within != nullptr && counted != &domains) {
+      counted = &domains;
+      inside.assign(domains.size(), 0);
+      for (const row_t row : *within) {
+        if (const domain_id domain = domains.of(row); domain != no_domain) ++inside[domain];
+      }
+    }
+    for (domain_id domain = 0; domain < domains.size(); ++domain) {
+      if (!one.only.empty() && one.only != domains.name(domain)) continue;
+      if (within != nullptr && inside[domain] == 0) continue;
+      const bool whole = within == nullptr || inside[domain] == domains.rows(domain).size();
+      made.all.push_back({.from = &one, .domains = &domains, .domain = domain, .whole = whole, .tier = one.tier});
+    }
+  }
+  if (made.all.size() == 1 && made.all[0].from->all) {
+    made.all[0].room = made.members;  // there is nothing to choose from
+    return made;
+  }
+  for (const auto& [cls, count] : made.classes) {
+    class_index* const index = picker_.capacity_index(cls);
+    for (candidate& one : made.all) {
+      std::int64_t room = 0;
+      if (index == nullptr || (one.from->all && one.whole)) {
+        room = count;  // not to be told from nodes alone
+      } else if (one.domains != nullptr && one.whole) {
+        room = index->capacity(*one.domains, one.domain);
+      } else {
+        const std::vector<row_t> rows = rows_of(one, within);
+        for (std::size_t i = 0; i < rows.size() && room < count; ++i) room += index->capacity(rows[i]);
+      }
+      one.room += static_cast<std::uint64_t>(std::min<std::int64_t>(room, count));
+    }
+  }
+  return made;
+}
+
+/// The scores that the candidates cannot exceed. O(candidates) where they are domains.
+GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list, const std::vector<row_t>* within) {
+  const group_view group{*state_, what.group};
+  std::vector<amount> requests;
+  for (const auto& [cls, count] : list.classes) {
+    for (const amount& one : state_->classes[cls].requests) {
+      auto at = std::find_if(requests.begin(), requests.end(), [&](const amount& other) { return other.kind == one.kind; });
+      if (at == requests.end()) at = requests.insert(at, {one.kind, 0});
+      // More than all memory there is counts as that.
+      if (__builtin_mul_overflow(one.value, count, &at->value)) at->value = std::numeric_limits<std::int64_t>::max() / 4;
+    }
+  }
+  list.set_scorers(table_of_group(what.group).hooks(point::score_placement));
+  for (std::size_t s = 0; s < list.scorers.size(); ++s) {
+    const plugin_entry& plugin = list.scorers[s];
+    for (std::size_t i = 0; i < list.all.size(); ++i) {
+      const candidate& one = list.all[i];
+      std::int64_t& bound = list.bound[i * list.scorers.size() + s];
+      if (plugin.placement_bound == nullptr) {
+        if (plugin.relative_placement_score) bound = std::numeric_limits<std::int64_t>::max();
+        continue;
+      }
+      const domain_sums sums{one};
+      const placement_demand demand{group.assumed() + group.bound(), static_cast<std::uint32_t>(one.room), requests};
+      std::vector<row_t> rows;
+      const bool summed = one.domains != nullptr && one.whole;
+      if (!summed && !(one.from->all && one.whole)) rows = rows_of(one, within);
+      const placement_view where = one.from->all && one.whole ? placement_view{*state_, sums.name()}
+                                   : summed ? placement_view{*state_, sums.name(), one.domains->rows(one.domain), &sums}
+                                            : placement_view{*state_, sums.name(), rows};
+      bound = plugin.placement_bound(plugin.self.get(), group, where, demand);
+    }
+  }
+}
+
+/// @p rows of the candidate; null: all nodes.
+GANGSCHED_INLINE void core::score_candidate(const part& what, candidate_list& list, std::size_t which,
+                                            const std::vector<row_t>* rows, std::size_t from) {
+  candidate& one = list.all[which];
+  std::vector<assignment> assigned;
+  for (std::size_t i = from; i < placed_.size(); ++i) {
+    const member_place& member = placed_[i];
+    assigned.push_back({{member.pod, state_->pods.rows.generation(member.pod)},
+                        {member.node, state_->nodes.rows.generation(member.node)}});
+  }
+  if (one.domains != nullptr) one.domains->sync();
+  const domain_sums sums{one};
+  const placement_view where = rows == nullptr ? placement_view{*state_, sums.name()}
+                                               : placement_view{*state_, sums.name(), *rows, one.domains != nullptr && one.whole ? &sums : nullptr};
+  std::vector<std::int64_t> raw;
+  for (std::size_t s = 0; s < list.scorers.size(); ++s) {
+    const plugin_entry& plugin = list.scorers[s];
+    raw.push_back(plugin.score_placement(plugin.self.get(), group_view{*state_, what.group}, where, assigned));
+  }
+  list.note(which, raw);
+}
+
+}  // namespace gangsched::engine
