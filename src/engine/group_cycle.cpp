@@ -156,20 +156,4 @@ GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const g
   else park_group(group, why.rejectors, why.verdict.reason);
 }
 
-GANGSCHED_INLINE bool core::make_group_room(row_t group) {
-  const kernel_table& table = table_of_group(group);
-  if (table.at(point::group_preempt).empty()) return false;
-  victim_plan plan;
-  for (const std::uint16_t index : table.at(point::group_preempt)) {
-    const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial(index);
-    plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
-    if (plan.verdict.code != code::unschedulable) break;
-  }
-  if (!plan.verdict.ok() || plan.victims.empty()) return false;
-  park_group(group, ~std::uint64_t{0});  // before its victims leave, so that it hears of them
-  for (const pod_id victim : plan.victims) evict(victim);
-  return true;
-}
-
 }  // namespace gangsched::engine

@@ -192,15 +192,8 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
 /// The scores that the candidates cannot exceed. O(candidates) where they are domains.
 GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list, const std::vector<row_t>* within) {
   const group_view group{*state_, what.group};
-  std::vector<amount> requests;
-  for (const auto& [cls, count] : list.classes) {
-    for (const amount& one : state_->classes[cls].requests) {
-      auto at = std::find_if(requests.begin(), requests.end(), [&](const amount& other) { return other.kind == one.kind; });
-      if (at == requests.end()) at = requests.insert(at, {one.kind, 0});
-      // More than all memory there is counts as that.
-      if (__builtin_mul_overflow(one.value, count, &at->value)) at->value = std::numeric_limits<std::int64_t>::max() / 4;
-    }
-  }
+  std::vector<placement_demand::part> parts;
+  for (const auto& [cls, count] : list.classes) parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
   list.set_scorers(table_of_group(what.group).hooks(point::score_placement));
   for (std::size_t s = 0; s < list.scorers.size(); ++s) {
     const plugin_entry& plugin = list.scorers[s];
@@ -212,7 +205,7 @@ GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list,
         continue;
       }
       const domain_sums sums{one};
-      const placement_demand demand{group.assumed() + group.bound(), static_cast<std::uint32_t>(one.room), requests};
+      const placement_demand demand{group.assumed() + group.bound(), static_cast<std::uint32_t>(one.room), parts};
       std::vector<row_t> rows;
       const bool summed = one.domains != nullptr && one.whole;
       if (!summed && !(one.from->all && one.whole)) rows = rows_of(one, within);

@@ -43,6 +43,16 @@ class trial_of final : public trial {
     now_->roll_back();
     now_.emplace(*core_->state_);
   }
+  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed) override {
+    begun_ = no_row;
+    return core_->try_group(group.row(), placed);
+  }
+  [[nodiscard]] bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) override {
+    std::vector<row_t> nodes;
+    for (const pod_id pod : moved) nodes.push_back(core_->state_->pods.node[pod.row]);
+    begun_ = no_row;
+    return core_->still_fits(placed, nodes);
+  }
 
  private:
   [[nodiscard]] std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) override {

@@ -126,7 +126,7 @@ plugin_set merge_defaults(const plugin_set& own, bool gang_scheduling) {
   std::vector<std::string_view> replaced;
   if (!own.disables("*")) {
     for (const in_tree_plugin& one : in_tree()) {
-      if (!one.by_default && !(gang_scheduling && one.name == "GangScheduling")) continue;
+      if (!one.by_default && !gang_scheduling) continue;
       if (own.disables(one.name)) continue;
       const configured_plugin* mine = own.find(one.name);
       if (mine != nullptr) replaced.push_back(one.name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/past.hpp"
@@ -112,6 +113,34 @@ GANGSCHED_INLINE bool read_fit_shape(argument_reader& read, const argument& valu
   });
 }
 
+/// Calls visit(resource, its kind, the kind that its usage is scored by) for each configured resource that placements are scored by.
+template <class Visit>
+void each_scored(const node_resources_fit::options& options, const cluster_view& cluster, const Visit& visit) {
+  for (const auto& one : options.resources) {
+    const std::optional<resource_kind> kind = cluster.find_kind(one.name);
+    if (!kind || (*kind > kinds::ephemeral_storage && *kind < kinds::first_other)) continue;
+    visit(one, *kind, *kind == kinds::cpu ? kinds::scored_cpu : *kind == kinds::memory ? kinds::scored_memory : *kind);
+  }
+}
+
+/// MostAllocated over the whole placement: extra(kind) is what comes on top, or nothing if the group does not ask for the resource.
+template <class Extra>
+std::int64_t most_allocated(const node_resources_fit::options& options, const group_view& group, const placement_view& where,
+                            const Extra& extra) {
+  std::int64_t sum = 0, weights = 0;
+  each_scored(options, group.cluster(), [&](const auto& one, resource_kind kind, resource_kind counted) {
+    const std::optional<std::int64_t> more = extra(kind);
+    if (!more && kind >= kinds::first_other) return;
+    const std::int64_t capacity = where.allocatable(kind);
+    if (capacity <= 0) return;
+    std::int64_t used = 0;
+    if (__builtin_add_overflow(where.used(counted), more.value_or(0), &used) || used > capacity) used = capacity;
+    sum += percent(std::max<std::int64_t>(used, 0), capacity) * one.weight;
+    weights += one.weight;
+  });
+  return weights == 0 ? 0 : sum / weights;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE result<node_resources_fit> node_resources_fit::from(const argument& args) {
@@ -131,6 +160,38 @@ GANGSCHED_INLINE result<node_resources_fit> node_resources_fit::from(const argum
   if (!fine) return std::move(read).failure();
   if (auto wrong = check(made)) return std::move(*wrong);
   return node_resources_fit{std::move(made)};
+}
+
+/// The members are on their nodes when this is asked, so what is used there is what kube-scheduler adds up: used before, and proposed.
+GANGSCHED_INLINE std::int64_t node_resources_fit::score_placement(const group_view& group, const placement_view& where,
+                                                                  std::span<const assignment> members) const {
+  const cluster_view cluster = group.cluster();
+  return detail::most_allocated(options_, group, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
+    const auto wants = [&](const assignment& member) { return cluster.pod(member.pod)->spec().score_request(kind) != 0; };
+    if (kind >= kinds::first_other && std::none_of(members.begin(), members.end(), wants)) return std::nullopt;
+    return 0;
+  });
+}
+
+GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const group_view& group, const placement_view& where,
+                                                                  const placement_demand& demand) const {
+  // Which scalars count depends on who is placed: only if all that may be placed agree is the mean over the same resources.
+  bool agree = true;
+  const std::int64_t most = detail::most_allocated(options_, group, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
+    std::int64_t sum = 0;
+    bool all = true, none = true;
+    for (const placement_demand::part& one : demand.parts) {
+      const std::int64_t each = one.cls->score_request(kind);
+      (each == 0 ? all : none) = false;
+      std::int64_t more = 0;
+      if (__builtin_mul_overflow(each, std::int64_t{one.count}, &more) || __builtin_add_overflow(sum, more, &sum)) {
+        sum = std::numeric_limits<std::int64_t>::max();
+      }
+    }
+    agree = agree && (kind < kinds::first_other || all || none);
+    return none ? std::nullopt : std::optional{sum};
+  });
+  return agree ? most : max_node_score;
 }
 
 }  // namespace gangsched

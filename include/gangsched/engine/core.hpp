@@ -269,7 +269,12 @@ class GANGSCHED_API core {
   static void collect_members(const part& of, std::vector<row_t>& out);
   [[nodiscard]] status disagreement(row_t root) const;
   void reject_group(row_t group, const part& whole, const group_outcome& why);
+
+  // group_room.cpp
   bool make_group_room(row_t group);
+  status try_group(row_t group, std::vector<assignment>& placed);
+  bool still_fits(std::span<const assignment> placed, std::span<const row_t> nodes);
+  [[nodiscard]] bool nominate_member(const assignment& one);
 
   // group_search.cpp
   /// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
@@ -360,6 +365,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_complete.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"
+#include "gangsched/src/engine/group_room.cpp"
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"

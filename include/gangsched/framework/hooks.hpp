@@ -188,6 +188,12 @@ class column_maker {
 
 // --- post-filter: making room
 
+/// A member and where it would go.
+struct assignment {
+  pod_id pod;
+  node_id node;
+};
+
 /// What a post_filter or group_preempt hook may try. Everything happens in a transaction that is discarded when the hook returns.
 class trial {
  public:
@@ -201,6 +207,12 @@ class trial {
   virtual void restore(pod_id victim) = 0;
   /// Puts everybody back.
   virtual void reset() = 0;
+  /// The group's whole cycle as things stand. The verdict, and with success where each member would go, in the order in which they
+  /// were placed. Leaves the trial as it was.
+  [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed) = 0;
+  /// Whether the members still fit where they are put, one after another. @p moved: pods that were taken off or put back since they
+  /// last did; where filters of the members look at their own node only, nothing else is asked. Leaves the trial as it was.
+  [[nodiscard]] virtual bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) = 0;
 
   /// What the plugin remembers from cycle to cycle about nodes for pods of this class, made on first sight. @p changed: the rows to
   /// look at again, ascending; some may have no node any more. Null if what the filters say depends on more than class, node and
@@ -221,6 +233,8 @@ struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
   std::vector<pod_id> victims = {};
+  /// Of a group: where its members are to go once the victims are gone. Each is nominated to its node.
+  std::vector<assignment> nominations = {};
   /// Without success the pod loses the node it was nominated to, unless every plugin says this.
   bool keep_nomination = false;
 };

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "gangsched/framework/views.hpp"
+#include "gangsched/framework/hooks.hpp"
 
 /// What group hooks take and return: how far a group's cycle has come, and the parts of the cluster that it may be placed in.
 namespace gangsched {
@@ -101,13 +101,12 @@ class placement_view {
 struct placement_demand {
   std::uint32_t scheduled = 0;        ///< members that have a node already
   std::uint32_t members = 0;          ///< more that could get one there
-  std::span<const amount> requests;   ///< of all that wait together, by kind
-};
-
-/// A member and where it would go.
-struct assignment {
-  pod_id pod;
-  node_id node;
+  /// Those that wait for one, by class.
+  struct part {
+    const pod_class* cls;
+    std::uint32_t count;
+  };
+  std::span<const part> parts;
 };
 
 }  // namespace gangsched

@@ -166,6 +166,7 @@ class pod_view {
 };
 
 class group_view;
+class cluster_view;
 
 /// One pod with all of its own: a hook that takes it is asked about every pod anew.
 class pod_info : public pod_view {
@@ -270,6 +271,9 @@ class group_view {
     return there ? std::optional{group_view{*state_, other.row}} : std::nullopt;
   }
   [[nodiscard]] row_t row() const noexcept { return row_; }
+  /// The cluster it is in, and whose behaviour is followed there.
+  [[nodiscard]] cluster_view cluster() const noexcept;
+  [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
 
  private:
   const cluster_state* state_;
@@ -354,6 +358,7 @@ class cluster_view {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
 
   /// The model's counters (counters.hpp). O(1).
   [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }
@@ -364,5 +369,7 @@ class cluster_view {
  private:
   const cluster_state* state_;
 };
+
+inline cluster_view group_view::cluster() const noexcept { return cluster_view{*state_}; }
 
 }  // namespace gangsched

@@ -51,7 +51,7 @@ struct scheduler_configuration {
 };
 
 struct configuration_options {
-  /// Adds GangScheduling to the default plugins, as the gate of that name does.
+  /// Adds the plugins of pod groups to the default ones, as the gates for gangs and their topology do.
   bool gang_scheduling = true;
   limits most{};
 };

@@ -6,7 +6,8 @@ namespace gangsched {
 /// Releases whose decisions differ for the same input.
 enum class kube_release : std::uint8_t {
   v1_35,  ///< NodeResourcesBalancedAllocation scores how even the node becomes, not whether it becomes more so
-  v1_36,
+  v1_36,  ///< groups are queued pod by pod and preempt as in their alpha: no member is nominated to where it would fit, …
+  v1_37,
 };
 
 /// What kube-scheduler does that its documentation does not say, or that is a defect by its developers' word.
@@ -45,7 +46,7 @@ class kube_semantics {
 
  private:
   [[nodiscard]] static constexpr unsigned bit(quirk one) noexcept { return 1u << static_cast<unsigned>(one); }
-  kube_release release_ = kube_release::v1_36;
+  kube_release release_ = kube_release::v1_37;
   std::uint8_t quirks_ = 0xff;
 };
 

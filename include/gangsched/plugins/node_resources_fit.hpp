@@ -18,11 +18,13 @@ namespace gangsched {
 /// not request; with the 100m/200Mi defaults for cpu and memory, and without pod-level requests (upstream's quirk):
 ///   LeastAllocated s = 100·(capacity − requested)/capacity; MostAllocated s = 100·requested/capacity;
 ///   RequestedToCapacityRatio s = shape(100·requested/capacity), only s > 0 count, and the mean is rounded.
+/// A placement's score is MostAllocated over the sums of all its nodes, whatever the strategy (kube-workloads 7).
 class node_resources_fit {
  public:
   static constexpr std::string_view name = "NodeResourcesFit";
   static constexpr std::int64_t default_weight = 1;
-  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
+                            point::score_placement>;
   static constexpr events wakes_on =
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
 
@@ -66,8 +68,7 @@ class node_resources_fit {
   };
   using room = node_view<reads::allocatable | reads::usage>;
 
-  /// A pod that leaves; one that asks for less of what this one wants; this one itself. A node on which it would fit were it empty:
-  /// a new one, or one that has more of what it wants.
+  /// A pod that leaves, or asks for less of what this one wants; a node on which it would fit were it empty: new, or with more of that.
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
     for (const amount& wanted : pod.requests()) {
@@ -88,9 +89,8 @@ class node_resources_fit {
   /// Whole pods that still fit by the scarcest resource.
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, const data& d, room node) const {
     std::int64_t most = node.free(kinds::pods);
-    for (const auto& [kind, wanted] : pod.requests()) {
+    for (const auto& [kind, wanted] : pod.requests())
       if (wanted > 0 && node.free(kind) / wanted < most && !is_among(kind, d.ignored)) most = node.free(kind) / wanted;
-    }
     return most;
   }
   /// Every resource that lacks, all with the code of the verdict.
@@ -136,6 +136,12 @@ class node_resources_fit {
     return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
   }
 
+  /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
+  [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
+                                                           std::span<const assignment> members) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const group_view& group, const placement_view& where,
+                                                           const placement_demand& demand) const;
+
  private:
   /// Calls found(status) for each resource without room, until it says false.
   template <class Found>
@@ -145,10 +151,8 @@ class node_resources_fit {
       if (wanted <= node.free(kind)) continue;
       if (is_among(kind, d.ignored)) continue;
       const symbol resource = pod.kind_symbol(kind);
-      if (!found(wanted > node.allocatable(kind) ? status::unresolvable("Insufficient ", resource)
-                                                 : status::unschedulable("Insufficient ", resource))) {
-        return;
-      }
+      const bool never = wanted > node.allocatable(kind);
+      if (!found(never ? status::unresolvable("Insufficient ", resource) : status::unschedulable("Insufficient ", resource))) return;
     }
   }
 
@@ -185,7 +189,8 @@ class node_resources_fit {
 
 static_assert(requeue_plugin<node_resources_fit> && pre_filter_plugin<node_resources_fit> &&
               filter_plugin<node_resources_fit>);
-static_assert(pre_score_plugin<node_resources_fit> && score_plugin<node_resources_fit>);
+static_assert(pre_score_plugin<node_resources_fit> && score_plugin<node_resources_fit> &&
+              score_placement_plugin<node_resources_fit>);
 
 }  // namespace gangsched
 
