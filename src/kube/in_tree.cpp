@@ -20,7 +20,7 @@ std::span<const in_tree_plugin> in_tree() {
       {"TaintToleration", points_of<filter, pre_score, score>, 3},
       {"NodeAffinity", all_scores, 2},
       {"NodePorts", filters},
-      {"NodeResourcesFit", all_scores, 1},
+      {"NodeResourcesFit", points_of<pre_filter, filter, pre_score, score, score_placement>, 1},
       {"VolumeRestrictions", filters},
       {"NodeVolumeLimits", filters},
       {"VolumeBinding", points_of<pre_filter, filter, pre_score, score, reserve, pre_bind>},
