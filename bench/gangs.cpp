@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <map>
 
 #include "kube_figures.hpp"
 #include "kube_shapes.hpp"
@@ -14,39 +13,10 @@ namespace {
 
 using namespace gangsched;
 
-/// A gang stays within one rack.
-struct one_rack {
-  static constexpr std::string_view name = "OneRack";
-  using points = implements<point::generate_placements>;
-
-  status generate_placements(const group_view&, const cluster_view& cluster, const placement_sink& sink) const {
-    std::map<std::string, placement, std::less<>> racks;
-    cluster.each_node([&](const node_info& node) {
-      if (const auto rack = node.label("example.com/rack")) racks[std::string{*rack}].nodes.push_back(node.id());
-    });
-    for (auto& [label, rack] : racks) sink({.name = label, .nodes = std::move(rack.nodes)});
-    return status::success();
-  }
-};
-
-/// The default profile with racks.
-kernel_table kube_with_racks() {
-  plugin_registry plugins = builtin_plugins();
-  if (!plugins.add<one_rack>()) std::abort();
-  runtime_profile made{plugins};
-  for (const char* name : {"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
-                           "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
-                           "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "GangScheduling",
-                           "DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "OneRack"})
-    made.enable(name);
-  auto table = made.table();
-  if (!table) std::abort();
-  return *std::move(table);
-}
-
-std::vector<pod_id> add_gang(cluster& to, int number, int size) {
-  const group_id group = bench::must(
-      to.add_group({.name = bench::numbered("gang-%d", number), .ns = "sched-1", .policy = gang{.min_count = size}}));
+std::vector<pod_id> add_gang(cluster& to, int number, int size, bool racks) {
+  group_spec spec{.name = bench::numbered("gang-%d", number), .ns = "sched-1", .policy = gang{.min_count = size}};
+  if (racks) spec.topology.within = {"example.com/rack"};
+  const group_id group = bench::must(to.add_group(spec));
   std::vector<pod_id> members;
   for (int i = 0; i < size; ++i) {
     pod_spec pod = bench::pod_of(bench::kind::filler, i, bench::numbered("member-%07d", number * size + i), "sched-1");
@@ -62,13 +32,13 @@ void against_kube(benchmark::State& state, const bench::kube_figure& kube, int s
   for (auto _ : state) {
     cluster cluster;
     bench::add_nodes(cluster, 5000);
-    scheduler scheduler{cluster, racks ? kube_with_racks() : profiles::kube_default()};
+    scheduler scheduler{cluster, profiles::kube_default()};
     const auto members = static_cast<std::size_t>(size);
-    const std::vector<pod_id> warm = add_gang(cluster, 0, size);
+    const std::vector<pod_id> warm = add_gang(cluster, 0, size, racks);
     if (bench::drain(cluster, scheduler, members).bound != members) state.SkipWithError("not every gang was placed");
     double seconds = 0;
     for (int g = 1; g <= gangs; ++g) {
-      add_gang(cluster, g, size);
+      add_gang(cluster, g, size, racks);
       if (g == 1) {
         for (const pod_id pod : warm)
           if (!cluster.remove_pod(pod)) std::abort();

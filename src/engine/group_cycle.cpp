@@ -55,7 +55,8 @@ GANGSCHED_INLINE core::part core::make_part(row_t group) {
   const group_spec& spec = state_->groups.record[group]->spec;
   if (!spec.composite) {
     made.members = pending_members(group);
-    cut(made, spec.topology.slices);
+    made.planned = can_plan(made);
+    if (!made.planned) cut(made, spec.topology.slices);
   }
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
     made.parts.push_back(make_part(child));
@@ -71,6 +72,7 @@ GANGSCHED_INLINE void core::collect_members(const part& of, std::vector<row_t>& 
 /// What the groups and pods of a tree have to agree on, running ones included (kube-workloads 4, behaviour 19).
 GANGSCHED_INLINE status core::disagreement(row_t root) const {
   status said;
+  if (state_->semantics.release() < kube_release::v1_37) return said;
   const group_spec& top = state_->groups.record[root]->spec;
   const pod_class* first = nullptr;
   state_->groups.each_below(root, [&](row_t row) {
@@ -102,7 +104,11 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   if (members.empty()) return;
   group_outcome outcome;
   outcome.verdict = disagreement(group);
-  if (!outcome.verdict.ok()) return reject_group(group, whole, outcome);
+  if (!outcome.verdict.ok()) {
+    reject_group(group, whole, outcome);
+    parked_groups_.push_back({group, {}, 0, state_->log.end(), outcome.verdict.reason});  // for explain; nothing helps but the host
+    return;
+  }
   std::uint64_t from = state_->log.end();
   outcome = place_group(whole);
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && take_back_holdings(group, {group, true})) {

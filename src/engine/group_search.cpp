@@ -36,6 +36,14 @@ GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::v
   }
   std::vector<row_t> beside;
   if (!what.is_slice()) within = beside_others(what.group, within, beside);
+  if (what.planned) {
+    transaction commitment{*state_};
+    const std::size_t from = placed_.size();
+    outcome = place_planned(what, within);
+    if (outcome.verdict.ok()) commitment.commit();
+    else discard_members(from);
+    return outcome;
+  }
   const std::vector<placement> where = placements(what, outcome.verdict);
   if (!outcome.verdict.ok()) return outcome;
   candidate_list list = candidates(what, where, within);

@@ -322,6 +322,7 @@ scenario make_scenario(std::uint64_t seed, unsigned profile, const mix& of) {
   made.options.seed = roll.next();
   made.options.ties = static_cast<tie_rule>(roll.below(3));
   made.options.wake = roll.percent(50) ? wake_rule::one_per_class : wake_rule::all;
+  made.options.search_budget = 0;  // the reference places one after another
   made.options.indexed_classes = roll.percent(70) ? 64 : 1 + roll.below(3);
   made.options.check_hooks = roll.percent(30);
   made.steps = writer{seed, of}.write();

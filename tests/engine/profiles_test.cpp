@@ -53,14 +53,13 @@ TEST_CASE("pods of other schedulers are left alone until they become ours", "[en
   CHECK(w.run().empty());
 }
 
-TEST_CASE("a member of another scheduler counts for its gang's quorum, and waits", "[engine][profiles]") {
+TEST_CASE("members of a group have one scheduler name, or the group fails with an error", "[engine][profiles]") {
   two_profiles w;
   const group_id gang = w.add(a_gang{"gang", 2});
   w.add(of("foreign", "somebody-else").in(gang));
-  w.add(of("one", "packer").in(gang));
+  const pod_id one = w.add(of("one", "packer").in(gang));
   CHECK(w.run() == words{"reject one"});
-  w.add(of("two", "packer").in(gang));
-  CHECK(w.run() == words{"bind one a", "bind two a"});
+  CHECK(w.scheduler.explain(one)->summary.find("different scheduler names") != std::string::npos);
 }
 
 TEST_CASE("profiles that cannot share a queue are refused", "[engine][profiles]") {

@@ -46,7 +46,7 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
                      "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
                      "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
                      "GangScheduling", "DefaultPreemption",
-                     "NodeResourcesBalancedAllocation", "ImageLocality"});
+                     "NodeResourcesBalancedAllocation", "ImageLocality", "TopologyPlacementGenerator", "PodGroupPodsCount"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) ==
@@ -76,7 +76,7 @@ TEST_CASE("a compile-time profile runs in its order, with default or given weigh
 
 TEST_CASE("the library's plugins are registered by Kubernetes' names, the host's beside them") {
   plugin_registry registry = builtin_plugins();
-  CHECK(registry.names().size() == 20);
+  CHECK(registry.names().size() == 22);
   REQUIRE(registry.add<loves_everybody>());
   CHECK(registry.make("LovesEverybody", {}));
   const auto twice = registry.add<loves_everybody>();

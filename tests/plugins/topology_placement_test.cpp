@@ -22,14 +22,14 @@ struct fixture {
   pod_id add(const a_pod& pod) { return must(cluster.add_pod(pod)); }
   a_node rack(const std::string& name, const std::string& rack) { return a_node{name}.cpu(2).memory("4Gi").label("rack", rack); }
 
-  /// What the generator says: placements as "a: n1 n2", or one word for its status.
+  /// What the generator says: placements as "rack" or "rack=a" with their tier, or one word for its status.
   names placements(group_id group) {
     names all;
     const status said = topology_placement{}.generate_placements(
         group_view{cluster.state(), group.row}, cluster_view{cluster.state()}, [&](const placement& made) {
-          std::string text = made.name + ":";
-          for (const node_id node : made.nodes) (text += ' ') += cluster.name_of(node);
-          all.push_back(text);
+          std::string text = made.all ? "all" : made.each_of;
+          if (!made.only.empty()) (text += '=') += made.only;
+          all.push_back(text += ' ' + std::to_string(made.tier));
         });
     if (said.code == code::skip) return {"skip"};
     if (!said.ok()) return {said.code == code::error ? "error" : "other", said.reason};
@@ -52,14 +52,16 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE("TopologyPlacementGenerator: a placement per value, in order of the value; unlabelled nodes in none") {
+TEST_CASE("TopologyPlacementGenerator: a placement per value of each key in turn, and at last all nodes") {
   fixture on;
   on.add(on.rack("n1", "b"));
   on.add(a_node{"n2"});
   on.add(on.rack("n3", "a"));
   on.add(on.rack("n4", "b"));
-  CHECK(on.placements(on.add(a_gang{"g", 2}.topology("rack"))) == names{"a: n3", "b: n1 n4"});
-  CHECK(on.placements(on.add(a_gang{"h", 2}.topology("zone"))).empty());
+  CHECK(on.placements(on.add(a_gang{"g", 2}.topology("rack"))) == names{"rack 0"});
+  group_spec soft = a_gang{"h", 2}.topology("rack");
+  soft.topology.within.push_back("zone"), soft.topology.or_anywhere = true;
+  CHECK(on.placements(on.add(soft)) == names{"rack 0", "zone 1", "all 2"});
   CHECK(on.placements(on.add(a_gang{"i", 2})) == names{"skip"});
 }
 
@@ -72,7 +74,7 @@ TEST_CASE("TopologyPlacementGenerator: where members are the others have to go")
   const group_id sticky = on.add(a_gang{"sticky", 1}.topology("rack"));
   on.add(a_pod{"s-0"}.in(sticky).on(n2));
   on.add(a_pod{"s-1"}.in(sticky));
-  CHECK(on.placements(sticky) == names{"b: n2 n4"});
+  CHECK(on.placements(sticky) == names{"rack=b 0"});
   on.add(a_pod{"s-2"}.in(sticky).on(n1));
   CHECK(on.placements(sticky) == names{"error", "more than 1 domain found for the pod group"});
   const group_id lost = on.add(a_gang{"lost", 1}.topology("rack"));
@@ -90,7 +92,7 @@ TEST_CASE("TopologyPlacementGenerator: members of groups below count for a group
   group_spec leaf = a_gang{"leaf", 1};
   leaf.parent = root;
   on.add(a_pod{"p"}.in(on.add(leaf)).on(n2));
-  CHECK(on.placements(root) == names{"b: n2"});
+  CHECK(on.placements(root) == names{"rack=b 0"});
 }
 
 TEST_CASE("the fullest rack that fits is taken: 3 of 4, 5 of 6 and 4 of 6 cpus") {
@@ -117,16 +119,17 @@ TEST_CASE("PodGroupPodsCount: of equally full racks the one for more members") {
   for (const std::string& one : said) CHECK(one.substr(0, 10).back() == 'b');
 }
 
-TEST_CASE("PodGroupPodsCount: scores are shares of the largest, truncated") {
+TEST_CASE("PodGroupPodsCount counts members with a node, and never more than its bound") {
   fixture on;
+  const node_id n = on.add(a_node{"n"});
   const group_id gang = on.add(a_gang{"g", 2});
+  on.add(a_pod{"g-0"}.in(gang).on(n));
+  on.add(a_pod{"g-1"}.in(gang));
   const group_view group{on.cluster.state(), gang.row};
-  std::vector<std::int64_t> scores{11, 100, 101, 102};
-  pod_group_pods_count{}.normalize_placements(group, scores);
-  CHECK(scores == std::vector<std::int64_t>{10, 98, 99, 100});
-  std::vector<std::int64_t> zeros{0, 0};
-  pod_group_pods_count{}.normalize_placements(group, zeros);
-  CHECK(zeros == std::vector<std::int64_t>{0, 0});
+  const placement_view everywhere{on.cluster.state(), ""};
+  CHECK(pod_group_pods_count::relative_to_best);
+  CHECK(pod_group_pods_count{}.score_placement(group, everywhere, {}) == 1);
+  CHECK(pod_group_pods_count{}.placement_bound(group, everywhere, {1, 1, {}}) == 2);
 }
 
 TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, whatever its strategy") {
@@ -138,13 +141,24 @@ TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, 
   const pod_id one = on.add(a_pod{"g-0"}.cpu(2).memory("1Gi").in(gang).on(n2));
   const std::vector<assignment> members{{one, n2}};
   const group_view group{on.cluster.state(), gang.row};
-  const auto score = [&](const placement& where, node_resources_fit::options how) {
+  const placement_view all{on.cluster.state(), ""};
+  const std::vector<row_t> second{n2.row};
+  const auto score = [&](const placement_view& where, node_resources_fit::options how) {
     return node_resources_fit{std::move(how)}.score_placement(group, where, members);
   };
-  CHECK(score({{}, {}, true}, {}) == (75 + 37) / 2);  // 3 of 4 cpus, 3 of 8 Gi
-  CHECK(score({"n2", {n2}, false}, {}) == (100 + 25) / 2);
-  CHECK(score({{}, {}, true}, {.resources = {{"cpu", 3}, {"memory", 1}}}) == (3 * 75 + 37) / 4);
+  CHECK(score(all, {}) == (75 + 37) / 2);  // 3 of 4 cpus, 3 of 8 Gi
+  CHECK(score({on.cluster.state(), "n2", second}, {}) == (100 + 25) / 2);
+  CHECK(score(all, {.resources = {{"cpu", 3}, {"memory", 1}}}) == (3 * 75 + 37) / 4);
   // Nobody of the group wants a GPU: how many are used does not matter.
-  CHECK(score({{}, {}, true}, {.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 75);
-  CHECK(score({"none", {}, false}, {}) == 0);
+  CHECK(score(all, {.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 75);
+  CHECK(score({on.cluster.state(), "none", {}}, {}) == 0);
+
+  // What the members ask for on top of what is used: no placement of theirs can score more.
+  const pod_class& cls = on.cluster.state().classes[on.cluster.state().pods.cls[one.row]];
+  const std::vector<placement_demand::part> parts{{&cls, 1}};
+  const auto bound = [&](node_resources_fit::options how) {
+    return node_resources_fit{std::move(how)}.placement_bound(group, all, {1, 1, parts});
+  };
+  CHECK(bound({}) == (100 + 50) / 2);
+  CHECK(bound({.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 100);
 }

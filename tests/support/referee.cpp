@@ -351,6 +351,14 @@ std::vector<verdict> referee::attempt_pod(pod_id id, instant now, std::uint64_t 
 std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint64_t numbered) {
   std::vector<verdict> said;
   const entity who{{}, id};
+  // kube-workloads, behaviour 19: members have their group's priority, or nobody is tried.
+  const group& its = world_.groups.at(id);
+  const std::vector<const pod*> all = world_.members(id);
+  if (its.spec.priority && std::any_of(all.begin(), all.end(), [&](const pod* one) { return one->priority() != *its.spec.priority; })) {
+    for (const pod* one : pending_of(who)) said.push_back({"reject", one->id});
+    come_back(who, now, true);
+    return said;
+  }
   group_answer answer = try_group(world_, id, rules_, numbered);
   picks_ += answer.picks;
   world_.start = answer.start;

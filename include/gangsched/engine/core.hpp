@@ -147,6 +147,7 @@ class GANGSCHED_API core {
     std::size_t layer = 0;       ///< slices around it
     std::vector<row_t> members;  ///< in the order in which they are tried
     std::vector<part> parts;
+    bool planned = false;        ///< its members are alike, and a domain choice says how many go where
     [[nodiscard]] bool is_slice() const noexcept { return layer != 0; }
   };
   /// A placement that a part may be tried in. A domain's nodes are not looked up before they are needed.
@@ -289,6 +290,10 @@ class GANGSCHED_API core {
   void discard_members(std::size_t from = 0);
   status order_by_rank(const part& what, std::size_t from);
 
+  // group_plan.cpp
+  [[nodiscard]] bool can_plan(const part& what);
+  group_outcome place_planned(const part& what, const std::vector<row_t>* within);
+
   // group_complete.cpp
   [[nodiscard]] bool worth_searching(const part& whole);
   group_outcome search_group(const part& whole, group_outcome refused);
@@ -365,6 +370,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_complete.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"
+#include "gangsched/src/engine/group_plan.cpp"
 #include "gangsched/src/engine/group_room.cpp"
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"

@@ -61,6 +61,7 @@ enum class domain_choice : std::uint8_t {
   scored,      ///< by the profile's placement scores (Kubernetes)
   best_fit,    ///< the least room that suffices, in as few domains as possible (Kueue's BestFit)
   least_free,  ///< small ones first (Kueue's LeastFreeCapacity)
+  most_free,   ///< large ones first (Koordinator)
   balanced,    ///< evenly over as few as possible (Kueue's balanced placement)
 };
 

@@ -1,0 +1,144 @@
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include "kube_shapes.hpp"
+#include "support.hpp"
+
+// Gangs of GPU pods in racks, blocks and zones, one after another through the public API: from the arrival of the group and its pods to
+// the last decision. Shapes: Gang64x1000, Gang1024 and CPGTopologyAware; percentiles are over gangs.
+namespace {
+
+using namespace gangsched;
+
+/// Nodes with 8 GPUs: 40 to a rack, 10 racks to a block, 10 blocks to a zone.
+cluster gpu_nodes(int nodes) {
+  cluster made;
+  for (int i = 0; i < nodes; ++i) {
+    node_spec node;
+    node.name = bench::numbered("node-%06d", i);
+    node.labels = {{"rack", bench::numbered("rack-%05d", i / 40)},
+                   {"block", bench::numbered("block-%04d", i / 400)},
+                   {"zone", bench::numbered("zone-%03d", i / 4000)}};
+    node.allocatable = {{"cpu", 128}, {"memory", bench::mebi(1 << 20)}, {"pods", 110}, {"nvidia.com/gpu", 8}};
+    bench::must(made.add_node(node));
+  }
+  return made;
+}
+
+pod_spec gpu_pod(std::string name, group_id group, int gpus) {
+  pod_spec pod;
+  pod.name = std::move(name);
+  container one;
+  one.requests = {{"cpu", gpus * 8}, {"memory", bench::mebi(8192 * gpus)}, {"nvidia.com/gpu", gpus}};
+  pod.containers = {one};
+  pod.group = group;
+  return pod;
+}
+
+struct shape {
+  int nodes, gangs, size, gpus;
+  const char* within;
+  bool turnover;  ///< each gang leaves before the next one comes
+};
+
+void report(benchmark::State& state, std::vector<double>& microseconds, double placing) {
+  std::sort(microseconds.begin(), microseconds.end());
+  const auto at = [&](double share) {
+    return microseconds[std::min(microseconds.size() - 1, static_cast<std::size_t>(share * static_cast<double>(microseconds.size())))];
+  };
+  state.counters["p50_us"] = at(0.5);
+  state.counters["p99_us"] = at(0.99);
+  state.counters["cycle_us"] = placing / static_cast<double>(microseconds.size());
+}
+
+/// Runs one entity and confirms its decisions; the microseconds that schedule_cycle took.
+double run(benchmark::State& state, scheduler& scheduler, std::size_t expected) {
+  const double begin = bench::cpu_seconds();
+  const auto made = scheduler.schedule_cycle(instant{0});
+  const double took = (bench::cpu_seconds() - begin) * 1e6;
+  if (static_cast<std::size_t>(std::distance(made.begin(), made.end())) != expected) {
+    state.SkipWithError("the gang was not placed");
+    return took;
+  }
+  for (const decision& one : made) {
+    if (one.kind != decision_kind::bind || !scheduler.confirm(one.pod)) state.SkipWithError("a member was not placed");
+  }
+  return took;
+}
+
+void gangs(benchmark::State& state, const shape& of) {
+  for (auto _ : state) {
+    cluster cluster = gpu_nodes(of.nodes);
+    scheduler scheduler{cluster, profiles::kube_default()};
+    std::vector<double> each;
+    double placing = 0;
+    for (int g = -2; g < of.gangs; ++g) {
+      std::vector<pod_id> members;
+      const double begin = bench::cpu_seconds();
+      group_spec spec{.name = bench::numbered("gang-%d", g + 2), .policy = gang{.min_count = of.size}};
+      if (of.within != nullptr) spec.topology.within = {of.within};
+      const group_id group = bench::must(cluster.add_group(spec));
+      pod_spec pod = gpu_pod({}, group, of.gpus);
+      for (int i = 0; i < of.size; ++i) {
+        pod.name = bench::numbered("m-%09d", (g + 2) * of.size + i);
+        members.push_back(bench::must(cluster.add_pod(pod)));
+      }
+      const double placed = run(state, scheduler, members.size());
+      const double took = (bench::cpu_seconds() - begin) * 1e6;
+      if (g >= 0) each.push_back(took), placing += placed;  // the first ones build the indexes
+      if (g < 0 || of.turnover) {
+        for (const pod_id one : members)
+          if (!cluster.remove_pod(one)) std::abort();
+        if (!cluster.remove_group(group)) std::abort();
+      }
+    }
+    report(state, each, placing);
+  }
+}
+
+/// Trees: the zone for the tree, a rack for each of its two groups.
+void trees(benchmark::State& state, int nodes, int count, int size) {
+  for (auto _ : state) {
+    cluster cluster = gpu_nodes(nodes);
+    scheduler scheduler{cluster, profiles::kube_default()};
+    std::vector<double> each;
+    double placing = 0;
+    for (int t = 0; t < count; ++t) {
+      const double begin = bench::cpu_seconds();
+      group_spec root{.name = bench::numbered("tree-%d", t), .policy = gang{.min_count = 2}, .composite = true};
+      root.topology.within = {"zone"};
+      const group_id top = bench::must(cluster.add_group(root));
+      for (int g = 0; g < 2; ++g) {
+        group_spec leaf{.name = bench::numbered("leaf-%d", 2 * t + g), .policy = gang{.min_count = size}, .parent = top};
+        leaf.topology.within = {"rack"};
+        pod_spec pod = gpu_pod({}, bench::must(cluster.add_group(leaf)), 1);
+        for (int i = 0; i < size; ++i) {
+          pod.name = bench::numbered("m-%09d", (2 * t + g) * size + i);
+          bench::must(cluster.add_pod(pod));
+        }
+      }
+      placing += run(state, scheduler, static_cast<std::size_t>(2 * size));
+      each.push_back((bench::cpu_seconds() - begin) * 1e6);
+    }
+    report(state, each, placing);
+  }
+}
+
+[[maybe_unused]] const bool registered = [] {
+  const auto add = [](const char* name, const shape& of) {
+    benchmark::RegisterBenchmark(name, gangs, of)->Iterations(1)->Unit(benchmark::kMillisecond);
+  };
+  add("Gang64x1000/required_rack/10000nodes", {10'000, 1000, 64, 1, "rack", false});
+  add("Gang1024/1gpu/10000nodes", {10'000, 20, 1024, 1, nullptr, true});
+  add("Gang1024/8gpu/10000nodes", {10'000, 20, 1024, 8, nullptr, true});
+  add("Gang1024/8gpu/100000nodes", {100'000, 20, 1024, 8, nullptr, true});
+  add("TopologyAwareScheduling/750x4/5000nodes", {5'000, 750, 4, 1, "rack", false});
+  benchmark::RegisterBenchmark("CPGTopologyAware/1500x2x4/5000nodes", trees, 5'000, 1500, 4)->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("CPGTopologyAware/3x2x160/5000nodes", trees, 5'000, 3, 160)->Iterations(1)->Unit(benchmark::kMillisecond);
+  return true;
+}();
+
+}  // namespace
