@@ -76,16 +76,13 @@ void gangs(benchmark::State& state, const shape& of) {
     std::vector<double> each;
     double placing = 0;
     for (int g = -2; g < of.gangs; ++g) {
-      std::vector<pod_id> members;
+      std::vector<std::string> names;
+      for (int i = 0; i < of.size; ++i) names.push_back(bench::numbered("m-%09d", (g + 2) * of.size + i));
       const double begin = bench::cpu_seconds();
       group_spec spec{.name = bench::numbered("gang-%d", g + 2), .policy = gang{.min_count = of.size}};
       if (of.within != nullptr) spec.topology.within = {of.within};
       const group_id group = bench::must(cluster.add_group(spec));
-      pod_spec pod = gpu_pod({}, group, of.gpus);
-      for (int i = 0; i < of.size; ++i) {
-        pod.name = bench::numbered("m-%09d", (g + 2) * of.size + i);
-        members.push_back(bench::must(cluster.add_pod(pod)));
-      }
+      const std::vector<pod_id> members = bench::must(cluster.add_pods(gpu_pod({}, group, of.gpus), names));
       const double placed = run(state, scheduler, members.size());
       const double took = (bench::cpu_seconds() - begin) * 1e6;
       if (g >= 0) each.push_back(took), placing += placed;  // the first ones build the indexes
@@ -107,6 +104,8 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
     std::vector<double> each;
     double placing = 0;
     for (int t = 0; t < count; ++t) {
+      std::vector<std::string> names;
+      for (int i = 0; i < 2 * size; ++i) names.push_back(bench::numbered("m-%09d", 2 * t * size + i));
       const double begin = bench::cpu_seconds();
       group_spec root{.name = bench::numbered("tree-%d", t), .policy = gang{.min_count = 2}, .composite = true};
       root.topology.within = {"zone"};
@@ -114,11 +113,8 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
       for (int g = 0; g < 2; ++g) {
         group_spec leaf{.name = bench::numbered("leaf-%d", 2 * t + g), .policy = gang{.min_count = size}, .parent = top};
         leaf.topology.within = {"rack"};
-        pod_spec pod = gpu_pod({}, bench::must(cluster.add_group(leaf)), 1);
-        for (int i = 0; i < size; ++i) {
-          pod.name = bench::numbered("m-%09d", (2 * t + g) * size + i);
-          bench::must(cluster.add_pod(pod));
-        }
+        const std::span<const std::string> mine{names.data() + g * size, static_cast<std::size_t>(size)};
+        bench::must(cluster.add_pods(gpu_pod({}, bench::must(cluster.add_group(leaf)), 1), mine));
       }
       placing += run(state, scheduler, static_cast<std::size_t>(2 * size));
       each.push_back((bench::cpu_seconds() - begin) * 1e6);

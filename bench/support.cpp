@@ -44,6 +44,7 @@ T must(result<T> r) {
 template node_id must(result<node_id>);
 template pod_id must(result<pod_id>);
 template group_id must(result<group_id>);
+template std::vector<pod_id> must(result<std::vector<pod_id>>);
 
 cluster mixed_nodes(int nodes) {
   cluster made;

@@ -232,6 +232,15 @@ GANGSCHED_INLINE result<explanation> scheduler::explain(pod_id pod) {
   return core_->explain(pod.row);
 }
 
+GANGSCHED_INLINE result<std::vector<group_explanation>> scheduler::explain(group_id group) {
+  if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (!detail::names_group(core_->state(), group)) return detail::unknown_id("group");
+  const detail::hook_guard guard{core_->state()};
+  std::vector<group_explanation> all;
+  core_->explain_group(group.row, all);
+  return all;
+}
+
 GANGSCHED_INLINE queue_counts scheduler::counts() const {
   const bool in_hook = core_->state().in_hook;
   const detail::hook_guard guard{core_->state()};

@@ -135,6 +135,9 @@ class GANGSCHED_API scheduler {
   /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
   /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). O(nodes · plugins).
   [[nodiscard]] result<explanation> explain(pod_id pod);
+  /// The same for the waiting members of a group, or of each group of pods in a tree: placement by placement, by trying.
+  /// O(placements · members · nodes).
+  [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
 
   /// How many stand where.
   [[nodiscard]] queue_counts counts() const;

@@ -527,6 +527,7 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
   }
   if (const row_t group = state_->pods.group[pod]; group != no_row) {
     made.group = {group, state_->groups.rows.generation(group)};
+    made.rank = state_->pods.record[pod]->rank.value_or(-1);
   }
   return made;
 }

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
+#include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -130,6 +133,34 @@ GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
   pods.next_nominated.grow(rows), pods.prev_nominated.grow(rows);
 }
 
+/// @p epoch: of the class table when the class was made.
+GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, std::unique_ptr<const pod_record> record, class_id cls,
+                                  std::uint32_t epoch) {
+  pod_table& pods = state.pods;
+  const row_t row = pods.rows.take();
+  grow_pods(state, row + 1);
+  pods.by_name.insert(record->ns, record->name, row);
+  pods.record.set(row, std::move(record));
+  pods.cls_epoch.set(row, epoch);
+  state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
+  pods.cls.set(row, cls);
+  pods.terminating.set(row, spec.terminating);
+  pods.preempted.set(row, spec.terminating && spec.preempted);
+  pods.node.set(row, no_row);
+  pods.nominated.set(row, no_row);
+  if (spec.nominated_node && !spec.node) state.point_at(row, spec.nominated_node.row);
+  pods.arrival.set(row, state.next_arrival());
+  if (spec.group) join_group(state, row, spec.group.row);
+  else pods.group.set(row, no_row);
+  if (spec.node) state.put_on_node(row, spec.node.row);
+  state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
+  state.changed({.kind = change_kind::pod_added,
+                 .facets = spec.node ? cluster_state::facets_of(state.classes[cls]) : reads::nothing,
+                 .row = row,
+                 .after = spec.node ? spec.node.row : no_row});
+  return row;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
@@ -150,28 +181,54 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
-  const row_t row = pods.rows.take();
-  detail::grow_pods(state, row + 1);
-  pods.record.set(row, detail::make_pod_record(state, spec));
-  pods.by_name.insert(pods.record[row]->ns, spec.name, row);
-  pods.cls_epoch.set(row, state.classes.epoch());
-  state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
-  pods.cls.set(row, cls);
-  pods.terminating.set(row, spec.terminating);
-  pods.preempted.set(row, spec.terminating && spec.preempted);
-  pods.node.set(row, no_row);
-  pods.nominated.set(row, no_row);
-  if (spec.nominated_node && !spec.node) state.point_at(row, spec.nominated_node.row);
-  pods.arrival.set(row, state.next_arrival());
-  if (spec.group) detail::join_group(state, row, spec.group.row);
-  else pods.group.set(row, no_row);
-  if (spec.node) state.put_on_node(row, spec.node.row);
-  state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
-  state.changed({.kind = change_kind::pod_added,
-                 .facets = spec.node ? cluster_state::facets_of(state.classes[cls]) : reads::nothing,
-                 .row = row,
-                 .after = spec.node ? spec.node.row : no_row});
+  const std::uint32_t epoch = state.classes.epoch();
+  const row_t row = detail::insert_pod(state, spec, detail::make_pod_record(state, spec), cls, epoch);
   return pod_id{row, pods.rows.generation(row)};
+}
+
+GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& like, std::span<const std::string> names) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
+  std::vector<pod_id> made;
+  if (names.empty()) return made;
+  pod_spec one = like;
+  const auto object = [&] { return detail::object_name("pod", one.ns, one.name); };
+  one.name = names.front();
+  if (auto wrong = check(one)) return std::move(*wrong);
+  if (like.node || like.nominated_node) return error{errc::malformed, object(), like.node ? "node" : "nominated_node", "pods that are added together wait"};
+  if (auto wrong = detail::check_references(state, like, object())) return std::move(*wrong);
+  const symbol ns = state.names.intern(like.ns);
+  for (const std::string& name : names) {
+    const bool good = detail::is_dns_subdomain(name);
+    if (good && pods.by_name.find(ns, name) == no_row) continue;
+    one.name = name;
+    if (!good) return *check(one);
+    return error{errc::duplicate, object(), "name", "exists already"};
+  }
+  if (!std::is_sorted(names.begin(), names.end(), std::less_equal<>{})) {
+    std::vector<std::string_view> sorted{names.begin(), names.end()};
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+      one.name = *twice;
+      return error{errc::duplicate, object(), "name", "is there twice"};
+    }
+  }
+  auto priority = detail::resolve_priority(state, like, object());
+  if (!priority) return std::move(priority).error();
+  auto requests = requests_of(like, state.semantics);
+  if (!requests) return std::move(requests).error();
+  if (!state.undo.recording()) state.classes.sweep();
+  const class_id cls = make_class(state, like, *requests, priority->value, priority->preemption);
+  const std::uint32_t epoch = state.classes.epoch();
+  made.reserve(names.size());
+  for (const std::string& name : names) {
+    one.name = name;
+    const row_t row = detail::insert_pod(state, one, detail::make_pod_record(state, one), cls, epoch);
+    made.push_back({row, pods.rows.generation(row)});
+    if (one.rank) ++*one.rank;
+  }
+  return made;
 }
 
 GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& spec) {
@@ -228,6 +285,37 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
     if (pods.state[row] == pod_state::pending) state.assume(row, spec.node.row);
     state.bind(row);
   }
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs) {
+  cluster_state& state = *state_;
+  if (pods.size() != specs.size()) return error{errc::malformed, "pod", "specs", "are not as many as the pods"};
+  const auto free = [&](row_t node, resource_kind kind) { return state.nodes.allocatable.at(node, kind) - state.nodes.used.at(node, kind); };
+  std::vector<std::int64_t> before;  // what is free of what each asks for, on its node
+  transaction whole{state};
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const row_t node = contains(pods[i]) ? state.pods.node[pods[i].row] : no_row;
+    for (resource_kind kind = 0; kind < state.kind_count(); ++kind) before.push_back(node == no_row ? 0 : free(node, kind));
+  }
+  const resource_kind kinds_before = state.kind_count();
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    if (auto updated = update_pod(pods[i], specs[i]); !updated) return updated;
+  }
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const row_t node = state.pods.node[pods[i].row];
+    if (node == no_row) continue;
+    for (const amount& one : state.classes[state.pods.cls[pods[i].row]].requests) {
+      const std::int64_t left = free(node, one.kind);
+      // A node that was overcommitted before may stay so, not become more so.
+      const std::int64_t was = one.kind < kinds_before ? before[i * kinds_before + one.kind] : 0;
+      if (left >= 0 || left >= was) continue;
+      return error{errc::wrong_state, detail::object_name("pod", specs[i].ns, specs[i].name), "requests",
+                   std::to_string(-left) + " of " + std::string{state.kind_name(one.kind)} + " would be short on node " +
+                       state.nodes.record[node]->name_text};
+    }
+  }
+  whole.commit();
   return {};
 }
 

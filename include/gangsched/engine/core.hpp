@@ -32,6 +32,7 @@ class GANGSCHED_API core {
   [[nodiscard]] std::optional<instant> next_time(bool catch_up = true);
   [[nodiscard]] queue_counts counts(bool catch_up = true);
   explanation explain(row_t pod);
+  void explain_group(row_t group, std::vector<group_explanation>& out);
   // attempts.cpp: what the host does with the queue itself.
   void catch_up(instant now);
   std::optional<attempt> pop(instant now);
@@ -294,6 +295,9 @@ class GANGSCHED_API core {
   [[nodiscard]] bool can_plan(const part& what);
   group_outcome place_planned(const part& what, const std::vector<row_t>* within);
 
+  // explain_group.cpp
+  [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change);
+
   // group_complete.cpp
   [[nodiscard]] bool worth_searching(const part& whole);
   group_outcome search_group(const part& whole, group_outcome refused);
@@ -367,6 +371,7 @@ class GANGSCHED_API core {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/attempts.cpp"
 #include "gangsched/src/engine/core.cpp"
+#include "gangsched/src/engine/explain_group.cpp"
 #include "gangsched/src/engine/group_complete.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"

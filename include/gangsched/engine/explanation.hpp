@@ -36,4 +36,21 @@ struct explanation {
   gangsched::code code = gangsched::code::success;
 };
 
+/// How far a group's members come in one placement.
+struct placement_verdict {
+  std::string name;          ///< "rack-3"; empty for all nodes
+  std::uint64_t fit = 0;     ///< members that find a node there, those that have one included
+  std::uint64_t wanted = 0;  ///< the group's minimum
+  std::string missing;       ///< "2 nvidia.com/gpu short on n17", or a filter's reason; empty if nothing is
+};
+
+/// Why a group is not placed. Of a tree, one for each of its groups of pods.
+struct group_explanation {
+  group_id group;
+  std::string name;
+  std::string summary;  ///< "rack-3: 6 of 8 members fit, 2 nvidia.com/gpu short on n17", of the nearest placement
+  std::vector<placement_verdict> placements;  ///< the nearest first
+  std::string change;   ///< the smallest change that would make the next member fit there
+};
+
 }  // namespace gangsched

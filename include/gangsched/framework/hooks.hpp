@@ -115,6 +115,7 @@ struct decision {
   group_id group;
   std::uint64_t pod_cookie = 0;
   std::uint64_t node_cookie = 0;
+  std::int32_t rank = -1;        ///< of the pod in its group, if it has one
   std::int64_t score = 0;        ///< of the chosen node: the weighted sum
   std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
 };

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -38,9 +39,15 @@ class GANGSCHED_API cluster {
   // --- pods
   /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec).
   result<pod_id> add_pod(const pod_spec& spec);
+  /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
+  /// than half of what add_pod costs. O(size of the spec + names).
+  result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
   /// Replaces the spec. Name, namespace and group must stay. A pending pod given a node is bound there (by others); an assumed one
   /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
+  /// Replaces the specs of several pods, say all of a running gang with new requests, if all of them fit where they are: else none
+  /// (wrong_state, naming the pod, what it lacks and the node).
+  result<void> resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs);
   /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout.
   result<void> remove_pod(pod_id pod);
   /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed. @p preempted: because of an evict

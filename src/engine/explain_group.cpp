@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "gangsched/engine/group_candidates.hpp"
+
+// Why a group is not placed: in each of its placements, how many members find a node, and what the next one lacks.
+namespace gangsched::engine {
+
+/// What the pod lacks on the node of @p rows where it lacks least: first where only resources are short, then of the fewest, then by
+/// the smallest share of what it asks for.
+GANGSCHED_INLINE std::string core::shortage(row_t pod, const std::vector<row_t>& rows, std::string& change) {
+  const pod_class& cls = state_->classes[state_->class_of(pod)];
+  struct lack {
+    std::size_t kinds = 0;
+    double share = 0;
+    row_t node = no_row;
+  };
+  std::optional<lack> least;
+  status other;
+  row_t other_node = no_row;
+  const auto each_lack = [&](row_t node, const auto& visit) {
+    const auto look = [&](resource_kind kind, std::int64_t wanted) {
+      const std::int64_t free = state_->nodes.allocatable.at(node, kind) - state_->nodes.used.at(node, kind);
+      if (wanted > free) visit(kind, wanted - free, wanted);
+    };
+    look(kinds::pods, 1);
+    for (const amount& one : cls.requests) look(one.kind, one.value);
+  };
+  const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
+  for (const row_t node : rows) {
+    if (!state_->nodes.alive(node)) continue;
+    static_cast<void>(picker_.begin_cycle(plan, pod));
+    std::uint8_t mark = 0;
+    const status said = picker_.filter(pod, node, &mark);
+    if (said.ok()) continue;
+    lack here{0, 0, node};
+    each_lack(node, [&](resource_kind, std::int64_t missing, std::int64_t wanted) {
+      ++here.kinds;
+      here.share += static_cast<double>(missing) / static_cast<double>(wanted);
+    });
+    if (here.kinds == 0) {
+      if (other_node == no_row) other = said, other_node = node;
+      continue;
+    }
+    if (!least || std::pair{here.kinds, here.share} < std::pair{least->kinds, least->share}) least = here;
+  }
+  std::string text;
+  if (least) {
+    const std::string& name = state_->nodes.record[least->node]->name_text;
+    each_lack(least->node, [&](resource_kind kind, std::int64_t missing, std::int64_t) {
+      if (!text.empty()) text += ", ";
+      text += std::to_string(missing);
+      text += kind == kinds::cpu ? "m " : " ";
+      text += state_->kind_name(kind);
+    });
+    change = "free or add " + text + " on " + name;
+    return text + " short on " + name;
+  }
+  if (other_node == no_row) return rows.empty() ? "it has no node" : "";
+  const std::string& name = state_->nodes.record[other_node]->name_text;
+  text = other.reason != nullptr ? other.reason : "rejected";
+  text += state_->names.text(other.detail);
+  change = "make " + name + " pass: " + text;
+  return text + " (" + name + ")";
+}
+
+GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explanation>& out) {
+  absorb();
+  for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
+    explain_group(child, out);
+  }
+  const group_record& record = *state_->groups.record[group];
+  if (record.spec.composite) return;
+  group_explanation why;
+  why.group = {group, state_->groups.rows.generation(group)};
+  why.name = record.spec.name;
+  part whole;
+  whole.group = group;
+  whole.members = pending_members(group);
+  const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
+  const std::uint64_t wanted = state_->groups.min_count(group);
+  if (state_->groups.record[state_->groups.root(group)]->expected) {
+    why.summary = "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
+  } else if (whole.members.empty()) {
+    why.summary = placed == 0 ? "it has no members" : "nobody waits";
+  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); })) {
+    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); });
+    why.summary = explain(*gated).summary;
+  } else {
+    const picker::position first = picker_.where();
+    status said;
+    const std::vector<placement> where = placements(whole, said);
+    candidate_list list = candidates(whole, where, nullptr);
+    std::string change;
+    for (const candidate& one : list.all) {
+      std::vector<row_t> rows;
+      if (!one.from->all) rows = rows_of(one, nullptr);
+      for (row_t row = 0; one.from->all && row < state_->nodes.rows.count(); ++row) rows.push_back(row);
+      transaction trial{*state_};
+      placed_.clear();
+      placement_verdict verdict{std::string{domain_sums{one}.name()}, placed, wanted, {}};
+      std::string its_change;
+      for (const row_t pod : whole.members) {
+        const picked found = picker_.pick(pod, &rows);
+        status hook;
+        if (found.node != no_row && place_member(pod, found, hook)) ++verdict.fit;
+        else if (verdict.missing.empty()) verdict.missing = shortage(pod, rows, its_change);
+      }
+      discard_members();
+      const bool nearer = why.placements.empty() || verdict.fit > why.placements.front().fit;
+      if (nearer) change = its_change;
+      why.placements.insert(nearer ? why.placements.begin() : why.placements.end(), std::move(verdict));
+    }
+    picker_.go_back(first);
+    std::stable_sort(why.placements.begin(), why.placements.end(),
+                     [](const placement_verdict& a, const placement_verdict& b) { return a.fit > b.fit; });
+    if (!said.ok() && said.reason != nullptr) why.summary = said.reason;
+    else if (why.placements.empty()) why.summary = "there is no placement for it";
+    else {
+      const placement_verdict& nearest = why.placements.front();
+      if (!nearest.name.empty()) why.summary = nearest.name + ": ";
+      why.summary += std::to_string(nearest.fit) + " of " + std::to_string(placed + whole.members.size()) + " members fit";
+      if (nearest.fit < wanted) why.summary += ", " + std::to_string(wanted) + " are needed";
+      if (!nearest.missing.empty()) why.summary += ", " + nearest.missing;
+      if (!nearest.missing.empty()) why.change = change;
+    }
+  }
+  out.push_back(std::move(why));
+}
+
+}  // namespace gangsched::engine
