@@ -389,6 +389,7 @@ std::optional<error> read_membership(pod_manifest& pod) {
     const std::string* found = find(label ? pod.spec.labels : pod.annotations, key);
     if (found == nullptr || pod.spec.rank) continue;
     const auto rank = number(*found);
+    if (label && !rank) continue;  // labels are anybody's
     if (!rank || *rank < 0) return in_object(path_of(key, label), fmt::format("\"{}\" is no index", *found));
     pod.spec.rank = rank;
   }

@@ -89,11 +89,12 @@ class linker {
     return std::nullopt;
   }
 
-  /// Sub-groups of KAI, and replicas of the groups of 1.35, are named by more than the group's name.
+  /// Sub-groups of KAI are named by a label beside the group's name.
   void rename() {
     for (pod_manifest& pod : into_->pods) {
-      if (pod.group.empty()) continue;
-      const auto found = groups_->sub_groups.find({pod.spec.ns, pod.group, pod.spec.role});
+      const auto sub = pod.spec.labels.find("kai.scheduler/subgroup-name");
+      if (pod.group.empty() || sub == pod.spec.labels.end()) continue;
+      const auto found = groups_->sub_groups.find({pod.spec.ns, pod.group, sub->second});
       if (found != groups_->sub_groups.end()) pod.group = found->second;
     }
   }
@@ -202,8 +203,11 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   group_draft draft;
   draft.made.from = from;
   if (const auto known = read_any_group(read, of, api_group, kind, draft)) {
-    if (*known) out.groups.push_back(std::move(draft));
-    return *known;
+    if (!*known) return false;
+    if (const auto wrong = draft.has_policy ? check(draft.made.spec) : std::nullopt)
+      return read.fail(in_manifest(*wrong, draft.made.kind, read.file(), *of.at, read.object()));
+    out.groups.push_back(std::move(draft));
+    return true;
   }
   if (is("scheduling.k8s.io", "Workload")) {
     return read_into(out.workloads, from, [&](workload_templates& made) { return read_workload(read, of, made); });

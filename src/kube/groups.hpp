@@ -107,6 +107,7 @@ struct pod_set {
   pod_manifest pod = {};
   std::int64_t count = 0;  ///< members that there should be
   std::int64_t least = 0;  ///< without which the workload does not start
+  bool members = true;     ///< of the workload's gang
 };
 struct workload_plan {
   std::string kind, ns, name;

@@ -31,7 +31,7 @@ group_draft gang_of(const workload_plan& plan, std::int64_t least) {
   gang policy{.min_count = static_cast<std::int32_t>(least)};
   if (plan.sets.size() > 1) {
     for (const pod_set& set : plan.sets)
-      if (set.least > 0) policy.roles.push_back({set.role, static_cast<std::int32_t>(set.least)});
+      if (set.members && set.least > 0) policy.roles.push_back({set.role, static_cast<std::int32_t>(set.least)});
   }
   made.made.spec.policy = std::move(policy);
   return made;
@@ -59,6 +59,10 @@ class topology_splitter {
     std::vector<std::size_t> unit_of;
     for (std::size_t i = 0; i < plan_->sets.size(); ++i) {
       const pod_manifest& pod = plan_->sets[i].pod;
+      if (!plan_->sets[i].members) {
+        unit_of.push_back(none);
+        continue;
+      }
       const auto asks = kueue_topology(pod);
       if (!asks) {
         return error{asks.error().code, where(all, plan_->from, plan_->kind, plan_->ns, plan_->name),
@@ -88,13 +92,17 @@ class topology_splitter {
       workload_plan part;
       part.kind = plan_->kind, part.ns = plan_->ns, part.from = plan_->from;
       part.name = plan_->name + "-" + units_[i].second;
-      std::int64_t least = 0;
+      std::int64_t least = 0, desired = 0;
       for (std::size_t set = 0; set < plan_->sets.size(); ++set) {
         if (unit_of[set] != i) continue;
         part.sets.push_back({.role = plan_->sets[set].role, .least = plan_->sets[set].least});
         least += plan_->sets[set].least;
+        desired += plan_->sets[set].count;
       }
       group_draft made = gang_of(part, least);
+      const gang* whole = std::get_if<gang>(&top.made.spec.policy);
+      if (whole != nullptr && whole->desired_count)
+        std::get<gang>(made.made.spec.policy).desired_count = static_cast<std::int32_t>(desired);
       made.made.parent = plan_->name;
       made.made.priority_class = top.made.priority_class;
       if (least == 0)
@@ -112,6 +120,8 @@ class topology_splitter {
       if (pod.group) pod.group = unit_of[pod.pod_set];
     plan_->groups.push_back(std::move(top));
   }
+
+  static constexpr std::size_t none = ~std::size_t{0};
 
   workload_plan* plan_;
   std::vector<std::pair<std::string, std::string>> units_;  // shared name, name

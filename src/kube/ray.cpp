@@ -176,7 +176,7 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
     one.pod_set = out.sets.size();
     one.name = out.name;
     one.suffix = true;
-    out.sets.push_back({.role = "submitter", .pod = std::move(submitter), .count = 1, .least = 0});
+    out.sets.push_back({.role = "submitter", .pod = std::move(submitter), .count = 1, .least = 0, .members = false});
     return true;
   });
 }

@@ -213,6 +213,22 @@ TEST_CASE("pod sets that ask for topology in their own ways are gangs below a ga
   CHECK(group(together, "s").spec.topology.within == words{"rack"});
 }
 
+TEST_CASE("a RayJob that is split by topology keeps its submitter out", "[kube][workloads]") {
+  const std::string rack = "annotations: {kueue.x-k8s.io/podset-preferred-topology: rack}";
+  const manifests all =
+      fine("apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: j}\nspec: {rayClusterSpec: {" + head() +
+           "enableInTreeAutoscaling: true, workerGroupSpecs: [{groupName: w, replicas: 2, minReplicas: 1, " +
+           templated(rack) + "}, {groupName: idle, minReplicas: 0, " + templated() + "}]}}\n");
+  CHECK(all.groups.size() == 4);
+  CHECK(gang_in(all, "j", true).min_count == 2);
+  CHECK(gang_in(all, "j-w").min_count == 1);
+  CHECK(gang_in(all, "j-w").desired_count == 2);
+  CHECK(group(all, "j-w").spec.topology.or_anywhere);
+  CHECK(std::holds_alternative<basic>(group(all, "j-idle").spec.policy));
+  cluster on;
+  CHECK(apply(on, all));
+}
+
 TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its workers", "[kube][workloads]") {
   const auto set = [](const std::string& meta, const std::string& spec) {
     return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l" + meta + "}\nspec: {" +

@@ -181,6 +181,8 @@ TEST_CASE("what is wrong with Workloads and trees is named", "[kube][workloads]"
             .find("the tree has more than 4 levels") != std::string::npos);
 
   const std::string ref = "workloadRef: {workloadName: w, templateName: t}, ";
+  CHECK(refusal(kube_group("g", gang_of(1) + ",\n  priority: 1000000001")) ==
+        "a.yaml:5: PodGroup default/g: spec.priority: 1000000001 is above 1000000000");
   CHECK(refusal(kube_group("g", "parentCompositePodGroupName: r, " + gang_of(1))) ==
         "a.yaml:4: PodGroup default/g: spec: parentCompositePodGroupName needs a workloadRef");
   CHECK(refusal(kube_group("g", gang_of_groups(1), "CompositePodGroup")) ==
