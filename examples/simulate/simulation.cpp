@@ -277,12 +277,11 @@ void host::is_done(const std::string& ns, const std::string& name) {
            });
   });
   if (!wanted) return;
-  const group_id group = cluster_.find_group(ns, name).value();
-  const group_record& record = *cluster_.state().groups.record[group.row];
-  if (record.expected) return;
-  group_spec spec = record.spec;
+  const std::optional<group_id> group = cluster_.find_group(ns, name);
+  if (!group || cluster_.state().groups.record[group->row]->expected) return;
+  group_spec spec = cluster_.state().groups.record[group->row]->spec;
   spec.done = true;
-  must(cluster_.update_group(group, spec));
+  must(cluster_.update_group(*group, spec));
 }
 
 /// Room comes free, now or later.

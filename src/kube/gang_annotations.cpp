@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
 #include "gangsched/src/kube/groups.hpp"
 
@@ -16,9 +17,11 @@ constexpr std::string_view light_minimum = "pod-group.scheduling.sigs.k8s.io/min
 constexpr std::string_view kueue_group = "kueue.x-k8s.io/pod-group-name";
 constexpr std::string_view kueue_total = "kueue.x-k8s.io/pod-group-total-count";
 
+/// Label by label: there are few, and no key has to be made for the look-up.
 const std::string* find(const label_map& in, std::string_view key) {
-  const auto at = in.find(std::string{key});
-  return at == in.end() ? nullptr : &at->second;
+  for (const auto& [name, value] : in)
+    if (name == key) return &value;
+  return nullptr;
 }
 
 std::string path_of(std::string_view key, bool label = false) {
@@ -50,7 +53,7 @@ std::optional<instant> duration(std::string_view text) {
     any = true;
   }
   constexpr double longest = 9e18;
-  if (!any || nanos < 1 || nanos > longest) return std::nullopt;
+  if (!any || !(nanos >= 1 && nanos <= longest)) return std::nullopt;
   return instant{static_cast<std::int64_t>(nanos)};
 }
 
@@ -223,9 +226,10 @@ class annotation_reader {
       names.insert(slash == std::string::npos ? item.text : item.text.substr(slash + 1));
     }
     names.insert(pod_->group);
-    for (const std::string& name : names) {
-      const auto [at, added] = together_.try_emplace({pod_->spec.ns, name}, together_group{names, pod_->from, field});
-      if (!added && at->second.names != names)
+    const auto all = std::make_shared<const std::set<std::string>>(std::move(names));
+    for (const std::string& name : *all) {
+      const auto [at, added] = together_.try_emplace({pod_->spec.ns, name}, together_group{all, pod_->from, field});
+      if (!added && at->second.names != all && *at->second.names != *all)
         return wrong(errc::malformed, field, fmt::format("\"{}\" is listed with other groups elsewhere", name));
     }
     return std::nullopt;
@@ -295,9 +299,9 @@ class annotation_reader {
   /// Groups of gangs become composite gangs that need all of them.
   std::optional<error> together() {
     for (const auto& [name, one] : together_) {
-      if (one.names.size() == 1 || *one.names.begin() != name.second) continue;
+      if (one.names->size() == 1 || *one.names->begin() != name.second) continue;
       const std::string parent = name.second + "-group";
-      for (const std::string& member : one.names) {
+      for (const std::string& member : *one.names) {
         const auto found = known_.find({name.first, member});
         if (found == known_.end()) {
           pods_->warnings.push_back({where(*pods_, one.from, "Pod", name.first, ""), one.field,
@@ -318,7 +322,7 @@ class annotation_reader {
       made.made.spec.ns = name.first;
       made.made.spec.name = parent;
       made.made.spec.composite = true;
-      made.made.spec.policy = gang{.min_count = static_cast<std::int32_t>(one.names.size())};
+      made.made.spec.policy = gang{.min_count = static_cast<std::int32_t>(one.names->size())};
       made.has_policy = true;
       into_->groups.push_back(std::move(made));
     }
@@ -326,7 +330,7 @@ class annotation_reader {
   }
 
   struct together_group {
-    std::set<std::string> names;
+    std::shared_ptr<const std::set<std::string>> names;  ///< the same of all who are listed
     origin from;
     std::string field;
   };

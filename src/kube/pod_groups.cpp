@@ -167,8 +167,10 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
     if (!one.parent.empty() && std::ranges::find(subs, one.parent, &kai_sub_group::name) == subs.end())
       return read.fail(errc::unknown, one.line, path + ".parent", fmt::format("no sub-group \"{}\"", one.parent));
     std::string above = one.parent;
-    for (std::size_t steps = 0; !above.empty(); ++steps) {
-      if (steps > subs.size()) return read.fail(errc::malformed, one.line, path + ".parent", "a cycle");
+    for (int levels = 2; !above.empty(); ++levels) {
+      if (above == one.name) return read.fail(errc::malformed, one.line, path + ".parent", "a cycle");
+      if (levels >= 4)
+        return read.fail(errc::out_of_range, one.line, path + ".parent", "the tree has more than 4 levels");
       const auto next = std::ranges::find(subs, above, &kai_sub_group::name);
       if (next == subs.end()) break;
       above = next->parent;

@@ -106,7 +106,7 @@ class hyper_node_labels {
     for (std::size_t i = 0; i < all.size(); ++i) by_name_.emplace(all[i].name, i);
     for (std::size_t i = 0; i < into.nodes.size(); ++i) nodes_.emplace(into.nodes[i].spec.name, i);
     members_.resize(all.size());
-    state_.resize(all.size(), unknown);
+    known_.resize(all.size());
   }
 
   static std::string key_of(std::int32_t tier) { return fmt::format("topology.volcano.sh/tier-{}", tier); }
@@ -128,21 +128,22 @@ class hyper_node_labels {
   }
 
  private:
-  enum state : std::uint8_t { unknown, under_way, known };
-
   [[nodiscard]] std::string told(const hyper_node& one) const {
     return where(*into_, one.from, "HyperNode", {}, one.name);
   }
 
+  /// Tiers fall on the way down, so that it ends.
   std::optional<error> gather(std::size_t at) {
     const hyper_node& one = (*all_)[at];
-    if (state_[at] == known) return std::nullopt;
-    if (std::exchange(state_[at], under_way) == under_way)
-      return error{errc::malformed, told(one), "spec.members", "is among its own members: a cycle"};
+    if (known_[at]) return std::nullopt;
     for (const hyper_node_member& member : one.members) {
       if (!member.is_node) {
         const auto below = by_name_.find(member.exact);
         if (below == by_name_.end()) continue;  // it may be elsewhere
+        if (const hyper_node& inner = (*all_)[below->second]; inner.tier >= one.tier) {
+          return error{errc::malformed, told(one), "spec.members",
+                       fmt::format("\"{}\" is of tier {}, which is not below {}", inner.name, inner.tier, one.tier)};
+        }
         if (auto wrong = gather(below->second)) return wrong;
         const std::set<std::size_t> theirs = members_[below->second];
         members_[at].insert(theirs.begin(), theirs.end());
@@ -153,7 +154,7 @@ class hyper_node_labels {
         members_[at].insert(node->second);
       }
     }
-    state_[at] = known;
+    known_[at] = true;
     return std::nullopt;
   }
 
@@ -161,7 +162,7 @@ class hyper_node_labels {
   manifests* into_;
   std::map<std::string, std::size_t> by_name_, nodes_;
   std::vector<std::set<std::size_t>> members_;
-  std::vector<state> state_;
+  std::vector<bool> known_;
 };
 
 class topology_resolver {
@@ -262,6 +263,7 @@ class topology_resolver {
 
   /// Layers from the deepest one up to the deepest that members must gather in.
   void layers(const asked_topology& asks, group_topology& to) {
+    constexpr std::size_t deepest = 64;  // whatever refers to itself
     struct known {
       std::string label;
       std::size_t depth;
@@ -277,7 +279,7 @@ class topology_resolver {
         continue;
       }
       const std::string& label = at->label;
-      for (; at != nullptr && depth <= objects_->layers.size(); at = find_layer(at->parent)) ++depth;
+      for (; at != nullptr && depth < deepest; at = find_layer(at->parent)) ++depth;
       found.push_back({label, depth, &one});
     }
     std::ranges::stable_sort(found, std::greater{}, &known::depth);

@@ -309,7 +309,7 @@ TEST_CASE("pod groups of Volcano count tasks, and tiers of HyperNodes are labels
   CHECK(refusal(
             "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: a}, spec: {tier: 2, members: "
             "[{type: HyperNode, selector: {exactMatch: {name: a}}}]}}") ==
-        "a.yaml:1: HyperNode a: spec.members: is among its own members: a cycle");
+        "a.yaml:1: HyperNode a: spec.members: \"a\" is of tier 2, which is not below 2");
 }
 
 TEST_CASE("pod groups of KAI are trees of their sub-groups", "[kube][workloads]") {
@@ -378,7 +378,7 @@ TEST_CASE("gangs of Koordinator are what their pods say", "[kube][workloads]") {
         "of pod default/p, of the same group");
   CHECK(refusal(member("p", "a", "")) ==
         "a.yaml:1: Pod default/p: metadata.annotations[\"gang.scheduling.koordinator.sh/min-available\"]: is needed");
-  CHECK(refusal(member("p", "a", two + ", gang.scheduling.koordinator.sh/waiting-time: soon"))
+  CHECK(refusal(member("p", "a", two + ", gang.scheduling.koordinator.sh/waiting-time: nans"))
             .find("is not a duration") != std::string::npos);
   CHECK(refusal(member("p", "a", two + both) +
                 member("q", "b", two + ", gang.scheduling.koordinator.sh/groups: '[\"default/b\", \"default/c\"]'"))
