@@ -128,6 +128,18 @@ def a_group_without_pods(simulate):
     assert made["condition"]["status"] == "False" and made["condition"]["message"] == "has no pods"
 
 
+def a_job_after_another_one_is_done(simulate):
+    """The first ends with its deadline; whoever waits for it runs in the end."""
+    jobs = "".join(f"""  - name: {name}
+    {more}
+    template: {{spec: {{template: {{spec: {{activeDeadlineSeconds: 60, containers: [{{name: c, resources: {{requests: {{cpu: 4}}}}}}]}}}}}}}}
+""" for name, more in (("first", "replicas: 1"), ("second", "dependsOn: [{name: first, status: Complete}]")))
+    jobs = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec:\n  replicatedJobs:\n" + jobs
+    made = groups_of(simulate, a=node("n1", cpu=4), b=jobs)
+    assert list(made) == ["s-first", "s-second"]
+    assert made["s-first"]["condition"]["since_seconds"] == 0 and made["s-second"]["condition"]["since_seconds"] >= 60, made
+
+
 def wrong_groups(simulate):
     two = pod("p", spec=MEMBER, labels={"scheduling.x-k8s.io/pod-group": "other"})
     done = simulate.raw(a=node("n1"), b=two)
@@ -141,7 +153,7 @@ def main(program):
     check_samples(program)
     with tempfile.TemporaryDirectory() as folder:
         for number, test in enumerate((the_condition_stays_true, members_that_run_count, domains_are_shown, groups_that_nobody_describes,
-                                       a_group_without_pods, wrong_groups)):
+                                       a_group_without_pods, a_job_after_another_one_is_done, wrong_groups)):
             room = pathlib.Path(folder) / str(number)
             room.mkdir()
             test(Simulate(program, room))
