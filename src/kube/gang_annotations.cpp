@@ -75,8 +75,17 @@ class annotation_reader {
   }
 
   std::optional<error> run() {
+    // PodGroups have annotations too, for Koordinator. What pods say adds drafts, so that those are no references.
+    for (std::size_t i = 0; i < described_; ++i) {
+      const label_map annotations = std::move(into_->groups[i].annotations);
+      if (annotations.empty()) continue;
+      const group_manifest& made = into_->groups[i].made;
+      at_ = {made.from, made.kind, made.spec.ns, made.spec.name, made.spec.name, &annotations};
+      if (auto bad = interpret(into_->groups[i], true)) return bad;
+    }
     for (pod_manifest& pod : pods_->pods) {
       pod_ = &pod;
+      at_ = {pod.from, "Pod", pod.spec.ns, pod.spec.name, pod.group, &pod.annotations};
       if (auto wrong = one()) return wrong;
     }
     return together();
@@ -85,13 +94,20 @@ class annotation_reader {
  private:
   using name_in = std::pair<std::string, std::string>;  // namespace, name
 
+  /// Who says it.
+  struct speaker {
+    origin from;
+    std::string_view kind, ns, name;
+    std::string group;
+    const label_map* annotations = nullptr;
+  };
+
+  [[nodiscard]] std::string told() const { return where(*pods_, at_.from, at_.kind, at_.ns, at_.name); }
   [[nodiscard]] error wrong(errc code, std::string field, std::string reason) const {
-    return {code, where(*pods_, pod_->from, "Pod", pod_->spec.ns, pod_->spec.name), std::move(field),
-            std::move(reason)};
+    return {code, told(), std::move(field), std::move(reason)};
   }
   void warn(std::string field, std::string reason) {
-    pods_->warnings.push_back(
-        {where(*pods_, pod_->from, "Pod", pod_->spec.ns, pod_->spec.name), std::move(field), std::move(reason)});
+    pods_->warnings.push_back({told(), std::move(field), std::move(reason)});
   }
 
   std::optional<error> one() {
@@ -160,20 +176,27 @@ class annotation_reader {
     if (bad || made == nullptr) return bad;
     gang& policy = std::get<gang>(made->made.spec.policy);
     if (!news_) return std::nullopt;  // the others said the same
-    made->asks.layers.clear();
     const std::string minimum = path_of(std::string{koordinator} + "min-available");
     if (!declared_.at({pod_->spec.ns, pod_->group}).said.contains(minimum))
       return wrong(errc::malformed, minimum, "is needed");
     if (first_)
       policy.timeout = std::chrono::seconds{600}, policy.match = match_policy::once_satisfied;  // the defaults
+    return interpret(*made, false);
+  }
+
+  /// Koordinator's annotations; of a PodGroup that an object describes, those that it has no fields for.
+  std::optional<error> interpret(group_draft& made, bool described) {
+    gang& policy = std::get<gang>(made.made.spec.policy);
+    made.asks.layers.clear();
     std::optional<std::int32_t> total;
     bool loose = policy.mode == gang_mode::permit;
-    for (const auto& [key, value] : pod_->annotations) {
+    for (const auto& [key, value] : *at_.annotations) {
       if (!key.starts_with(koordinator)) continue;
       const std::string_view what = std::string_view{key}.substr(koordinator.size());
       const auto no = [&](std::string_view expected) {
         return wrong(errc::malformed, path_of(key), fmt::format("\"{}\" is not {}", value, expected));
       };
+      if (described && (what == "min-available" || what == "waiting-time")) continue;
       if (what == "min-available" || what == "total-number") {
         const auto count = number(value);
         if (!count || *count < 1) return no("a number above 0");
@@ -198,8 +221,8 @@ class annotation_reader {
       } else if (what == "groups") {
         if (auto wrong_list = declare_together(path_of(key), value)) return wrong_list;
       } else if (what == "network-topology-spec") {
-        made->asks.field = path_of(key);
-        if (auto wrong_spec = read_gather(path_of(key), value, made->asks)) return wrong_spec;
+        made.asks.field = path_of(key);
+        if (auto wrong_spec = read_gather(path_of(key), value, made.asks)) return wrong_spec;
       } else if (what != "name" && what != "network-topology-index") {
         warn(path_of(key), "is not modelled; it is left out");
       }
@@ -219,16 +242,16 @@ class annotation_reader {
     std::set<std::string> names;
     for (const value& item : parsed->front().root.items) {
       const std::size_t slash = item.text.find('/');
-      const std::string ns = slash == std::string::npos ? pod_->spec.ns : item.text.substr(0, slash);
+      const std::string ns = slash == std::string::npos ? std::string{at_.ns} : item.text.substr(0, slash);
       if (item.kind != value_kind::text) return wrong(errc::malformed, field, "is no JSON list of groups");
-      if (ns != pod_->spec.ns)
-        return wrong(errc::malformed, field, fmt::format("\"{}\" is of another namespace", item.text));
+      if (ns != at_.ns) return wrong(errc::malformed, field, fmt::format("\"{}\" is of another namespace", item.text));
       names.insert(slash == std::string::npos ? item.text : item.text.substr(slash + 1));
     }
-    names.insert(pod_->group);
+    names.insert(at_.group);
     const auto all = std::make_shared<const std::set<std::string>>(std::move(names));
     for (const std::string& name : *all) {
-      const auto [at, added] = together_.try_emplace({pod_->spec.ns, name}, together_group{all, pod_->from, field});
+      const auto [at, added] =
+          together_.try_emplace({std::string{at_.ns}, name}, together_group{all, at_.from, told(), field});
       if (!added && at->second.names != all && *at->second.names != *all)
         return wrong(errc::malformed, field, fmt::format("\"{}\" is listed with other groups elsewhere", name));
     }
@@ -304,13 +327,13 @@ class annotation_reader {
       for (const std::string& member : *one.names) {
         const auto found = known_.find({name.first, member});
         if (found == known_.end()) {
-          pods_->warnings.push_back({where(*pods_, one.from, "Pod", name.first, ""), one.field,
-                                     fmt::format("no gang \"{}\" in the files: the others wait for it", member)});
+          pods_->warnings.push_back(
+              {one.object, one.field, fmt::format("no gang \"{}\" in the files: the others wait for it", member)});
           continue;
         }
         group_draft& draft = into_->groups[found->second];
         if (!draft.made.parent.empty()) {
-          return error{errc::malformed, where(*pods_, one.from, "Pod", name.first, ""), one.field,
+          return error{errc::malformed, one.object, one.field,
                        fmt::format("\"{}\" is in the group \"{}\" already", member, draft.made.parent)};
         }
         draft.made.parent = parent;
@@ -332,12 +355,13 @@ class annotation_reader {
   struct together_group {
     std::shared_ptr<const std::set<std::string>> names;  ///< the same of all who are listed
     origin from;
-    std::string field;
+    std::string object, field;  ///< who said so
   };
 
   manifests* pods_;
   group_objects* into_;
   pod_manifest* pod_ = nullptr;
+  speaker at_;
   bool news_ = false;          ///< this pod says more of its group than those before it
   bool first_ = false;         ///< none was before it
   std::size_t described_ = 0;  ///< drafts from objects, which count more than annotations

@@ -37,10 +37,16 @@ bool read_plan(reader& read, const place& of, origin from, group_objects& out, c
   if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
     if (!read_meta(read, {found, &of, "metadata"}, meta)) return false;
   }
+  if (const value* found = of.at->find("metadata"); meta.name.empty() && found != nullptr) {
+    const value* base = found->find("generateName");  // what is random there follows from the name here
+    if (base != nullptr && base->kind == value_kind::text && !base->text.empty())
+      meta.name = base->text + safe_letters(base->text.size(), 5);
+  }
   if (meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
   plan.name = std::move(meta.name);
   plan.ns = meta.ns.empty() ? "default" : std::move(meta.ns);
   plan.annotations = std::move(meta.annotations);
+  plan.labels = std::move(meta.labels);
   plan.owner_kind = std::move(meta.owner_kind);
   plan.owner_name = std::move(meta.owner_name);
   if (!read_it(plan)) return false;

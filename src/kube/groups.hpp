@@ -50,6 +50,7 @@ struct group_draft {
   asked_topology asks;
   std::string template_name = {};  ///< of the Workload that `made.spec.workload` names
   bool has_policy = false;
+  label_map annotations = {};  ///< that say more of it, in Koordinator's words
 };
 
 /// A Workload: templates by name, parents first; `made.parent` is the template above.
@@ -112,7 +113,7 @@ struct pod_set {
 struct workload_plan {
   std::string kind, ns, name;
   origin from;
-  label_map annotations = {};
+  label_map annotations = {}, labels = {};
   std::string owner_kind = {}, owner_name = {};
   std::string member_label = {};  ///< pods that are there already and have it, with the workload's name, are members
   std::string group_label = {};   ///< and what says in which group, by index; empty: in the first
@@ -141,7 +142,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 std::optional<bool> read_any_group(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                    group_draft& out);
 
-bool read_group_meta(reader& read, const place& of, group_draft& out);
+/// @p annotations: where they go; null if they say nothing of the group.
+bool read_group_meta(reader& read, const place& of, group_draft& out, label_map* annotations = nullptr);
 bool read_kube_group(reader& read, const place& of, bool composite, group_draft& out);
 bool read_workload(reader& read, const place& of, workload_templates& out);
 bool read_coscheduling_group(reader& read, const place& of, group_draft& out);

@@ -12,11 +12,11 @@ namespace {
 
 /// Visits spec of an object whose metadata is a group's.
 template <class Visit>
-bool read_spec(reader& read, const place& of, group_draft& out, const Visit& visit) {
+bool read_spec(reader& read, const place& of, group_draft& out, const Visit& visit, label_map* annotations = nullptr) {
   out.has_policy = true;
   out.made.spec.policy = gang{};
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") return read_group_meta(read, v, out);
+    if (key == "metadata") return read_group_meta(read, v, out, annotations);
     if (key == "spec") return read.fields(v, visit);
     return read.ignore(key, v, {"apiVersion", "kind", "status"});
   });
@@ -62,13 +62,17 @@ bool read_kai_sub_group(reader& read, const place& of, kai_sub_group& out) {
 bool read_coscheduling_group(reader& read, const place& of, group_draft& out) {
   constexpr std::int64_t usual = 60;  // the plugin's default timeout
   std::int64_t timeout = usual;
-  const bool fine = read_spec(read, of, out, [&](std::string_view field, const place& w) {
-    if (field == "minMember") return read_minimum(read, w, out);
-    if (field == "scheduleTimeoutSeconds") return read.integer(w, timeout, 0, std::numeric_limits<std::int32_t>::max());
-    if (field == "minResources")
-      return read.warn(w, "members are tried as a whole: what they need is not checked before; it is left out");
-    return read.ignore(field, w, {});
-  });
+  const bool fine = read_spec(
+      read, of, out,
+      [&](std::string_view field, const place& w) {
+        if (field == "minMember") return read_minimum(read, w, out);
+        if (field == "scheduleTimeoutSeconds")
+          return read.integer(w, timeout, 0, std::numeric_limits<std::int32_t>::max());
+        if (field == "minResources")
+          return read.warn(w, "members are tried as a whole: what they need is not checked before; it is left out");
+        return read.ignore(field, w, {});
+      },
+      &out.annotations);
   std::get<gang>(out.made.spec.policy).timeout = std::chrono::seconds{timeout == 0 ? usual : timeout};
   return fine;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/src/kube/groups.hpp"
@@ -63,10 +64,39 @@ bool read_cluster(reader& read, const place& of, ray_cluster& cluster, workload_
                read.fail(errc::duplicate, item, fmt::format("there is another group \"{}\"", group.name));
       });
     }
-    return read.ignore(key, v,
-                       {"rayVersion", "autoscalerOptions", "headServiceAnnotations", "gcsFaultToleranceOptions",
-                        "managedBy", "authOptions", "upgradeStrategy"});
+    return read.ignore(
+        key, v,
+        {"rayVersion", "autoscalerOptions", "headServiceAnnotations", "gcsFaultToleranceOptions", "managedBy",
+         "authOptions", "upgradeStrategy", "tlsOptions", "networkPolicy", "historyServerOptions"});
   });
+}
+
+/// What KubeRay takes from the object's labels for the group that it makes.
+bool read_labels(reader& read, const place& of, workload_plan& plan, group_draft& out) {
+  const auto label = [&](const char* key) {
+    const auto found = plan.labels.find(key);
+    return found == plan.labels.end() ? std::string{} : found->second;
+  };
+  const std::string mode = label("volcano.sh/network-topology-mode");
+  const std::string highest = label("volcano.sh/network-topology-highest-tier-allowed");
+  const auto wrong = [&](const std::string& key, const std::string& reason) {
+    return read.fail(errc::malformed, of.at->line, "metadata.labels[\"volcano.sh/network-topology-" + key + "\"]",
+                     reason);
+  };
+  if (!mode.empty()) {
+    if (mode != "hard" && mode != "soft") return wrong("mode", "\"" + mode + "\" is not one of hard, soft");
+    out.asks.field = "metadata.labels[\"volcano.sh/network-topology-mode\"]";
+    out.asks.soft_tiers = mode == "soft";
+    std::int32_t tier = 1;
+    const auto [end, bad] = std::from_chars(highest.data(), highest.data() + highest.size(), tier);
+    if (!highest.empty() && (bad != std::errc{} || end != highest.data() + highest.size() || tier < 1))
+      return wrong("highest-tier-allowed", "\"" + highest + "\" is no number above 0");
+    if (!out.asks.soft_tiers) out.asks.highest_tier = tier;
+  }
+  out.made.priority_class = label("ray.io/priority-class-name");
+  for (pod_set& set : plan.sets)
+    if (set.pod.spec.priority_class.empty()) set.pod.spec.priority_class = out.made.priority_class;
+  return true;
 }
 
 /// KubeRay's own submitter asks for this much.
@@ -103,6 +133,7 @@ bool plan_cluster(reader& read, const place& of, const ray_cluster& cluster, con
   gang& policy = std::get<gang>(made.made.spec.policy);
   policy.desired_count = static_cast<std::int32_t>(all);
   if (bounded) policy.max_count = static_cast<std::int32_t>(std::max(all, greatest));
+  if (!read_labels(read, of, out, made)) return false;
   out.groups.push_back(std::move(made));
   for (std::size_t i = 0; i < out.sets.size(); ++i) {
     const bool is_head = i == 0;

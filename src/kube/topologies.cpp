@@ -273,12 +273,14 @@ class topology_resolver {
     for (const asked_layer& one : asks.layers) {
       std::size_t depth = 0;
       const network_layer* at = find_layer(one.name);
-      if (at == nullptr || at->label.empty()) {
-        warn(fmt::format("no ClusterNetworkTopology in the files has a label for the layer \"{}\"; it is left out",
-                         one.name));
+      // The lowest layer needs no label: it is the node.
+      const std::string label = at != nullptr && at->label.empty() ? "kubernetes.io/hostname"
+                                : at != nullptr                    ? at->label
+                                                                   : "";
+      if (at == nullptr) {
+        warn(fmt::format("no ClusterNetworkTopology in the files has the layer \"{}\"; it is left out", one.name));
         continue;
       }
-      const std::string& label = at->label;
       for (; at != nullptr && depth < deepest; at = find_layer(at->parent)) ++depth;
       found.push_back({label, depth, &one});
     }

@@ -173,11 +173,12 @@ bool read_embedded(reader& read, const place& of, workload_templates& out) {
 
 }  // namespace
 
-bool read_group_meta(reader& read, const place& of, group_draft& out) {
+bool read_group_meta(reader& read, const place& of, group_draft& out, label_map* annotations) {
   object_meta meta;
   if (!read_meta(read, of, meta)) return false;
   out.made.spec.name = std::move(meta.name);
   if (!meta.ns.empty()) out.made.spec.ns = std::move(meta.ns);
+  if (annotations != nullptr) *annotations = std::move(meta.annotations);
   return true;
 }
 

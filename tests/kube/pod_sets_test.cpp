@@ -125,6 +125,25 @@ TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][worklo
         std::string::npos);
 }
 
+TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {
+  const auto labelled = [](const std::string& labels) {
+    return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {generateName: r-, labels: {" + labels + "}}\nspec: {" +
+           head() + workers("replicas: 2") +
+           "}\n---\n{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: a}, "
+           "spec: {tier: 1}}\n";
+  };
+  const manifests all =
+      fine(labelled("volcano.sh/network-topology-mode: hard, volcano.sh/network-topology-highest-tier-allowed: \"1\", "
+                    "ray.io/priority-class-name: high"));
+  REQUIRE(all.groups.size() == 1);
+  CHECK(all.groups[0].spec.name.starts_with("r-"));
+  CHECK(all.groups[0].spec.topology.within == words{"topology.volcano.sh/tier-1"});
+  CHECK(all.groups[0].priority_class == "high");
+  CHECK(all.pods.at(2).spec.priority_class == "high");
+  CHECK(refusal(labelled("volcano.sh/network-topology-mode: loose")).find("is not one of hard, soft") !=
+        std::string::npos);
+}
+
 TEST_CASE("pods of a RayCluster that are there count", "[kube][workloads]") {
   const manifests all = fine(ray(head() + workers("replicas: 2")) +
                              "{apiVersion: v1, kind: Pod, metadata: {name: r-w-worker-1, labels: {ray.io/cluster: r, "

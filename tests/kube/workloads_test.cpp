@@ -387,6 +387,28 @@ TEST_CASE("gangs of Koordinator are what their pods say", "[kube][workloads]") {
             .find("\"x/b\" is of another namespace") != std::string::npos);
 }
 
+TEST_CASE("pod groups that Koordinator reads have annotations of their own", "[kube][workloads]") {
+  const auto with = [](const std::string& name, const std::string& more) {
+    return "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name +
+           ", annotations: {" + more + "}}\nspec: {minMember: 2}\n---\n";
+  };
+  const std::string both = "gang.scheduling.koordinator.sh/groups: '[\"default/a\", \"default/b\"]'";
+  const manifests all =
+      fine(with("a", both) + with("b", both + ", gang.scheduling.koordinator.sh/match-policy: only-waiting") +
+           with("c", "gang.scheduling.koordinator.sh/mode: NonStrict") +
+           pod("p", "labels: {pod-group.scheduling.sigs.k8s.io: a}"));
+  CHECK(all.warnings.empty());
+  CHECK(all.pods.at(0).group == "a");
+  CHECK(group(all, "a").parent == "a-group");
+  CHECK(gang_in(all, "b").match == match_policy::only_waiting);
+  CHECK(gang_in(all, "a-group", true).min_count == 2);
+  CHECK(gang_in(all, "c").mode == gang_mode::permit);
+  CHECK(refusal(with("a", "gang.scheduling.koordinator.sh/mode: Loose")) ==
+        "a.yaml:1: PodGroup default/a: metadata.annotations[\"gang.scheduling.koordinator.sh/mode\"]: \"Loose\" is not "
+        "one of "
+        "Strict, NonStrict");
+}
+
 TEST_CASE("layers of Koordinator's topology are gathered in from the deepest one up", "[kube][workloads]") {
   const auto topology = [](const std::string& strategy) {
     const manifests all = fine(pod("p",
@@ -402,6 +424,7 @@ spec:
   networkTopologySpec:
   - {topologyLayer: Spine, labelKey: [example.com/spine]}
   - {topologyLayer: Block, parentTopologyLayer: Spine, labelKey: [example.com/block]}
+  - {topologyLayer: Node, parentTopologyLayer: Block}
 )");
     return group(all, "a").spec.topology;
   };
@@ -410,6 +433,8 @@ spec:
   CHECK(topology(spine + "," + block).within == std::vector<std::string>{"example.com/block", "example.com/spine"});
   CHECK_FALSE(topology(spine + "," + block).or_anywhere);
   CHECK(topology(block).or_anywhere);
+  CHECK(topology(R"({"layer": "Node", "strategy": "MustGather"})").within ==
+        std::vector<std::string>{"kubernetes.io/hostname"});
   REQUIRE(topology(block).slices.size() == 1);
   CHECK(topology(block).slices[0].size == 2);
 }
