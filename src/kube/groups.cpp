@@ -38,9 +38,9 @@ bool read_plan(reader& read, const place& of, origin from, group_objects& out, c
     if (!read_meta(read, {found, &of, "metadata"}, meta)) return false;
   }
   if (const value* found = of.at->find("metadata"); meta.name.empty() && found != nullptr) {
-    const value* base = found->find("generateName");  // what is random there follows from the name here
+    const value* base = found->find("generateName");  // what is random there counts workloads here
     if (base != nullptr && base->kind == value_kind::text && !base->text.empty())
-      meta.name = base->text + safe_letters(base->text.size(), 5);
+      meta.name = base->text + safe_letters(out.plans.size(), 5);
   }
   if (meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
   plan.name = std::move(meta.name);
