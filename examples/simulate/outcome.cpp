@@ -33,6 +33,10 @@ outcome::counts outcome::count() const {
 
 std::string full_name(const pod_outcome& pod) { return pod.ns + "/" + pod.name; }
 
+bool holds_node(const pod_outcome& pod) noexcept {
+  return pod.is == fate::placed || pod.is == fate::running || (pod.is == fate::evicted && !pod.gone_at);
+}
+
 /// The scheduler's retries come a nanosecond late: nobody wants to read that.
 double seconds(instant time) noexcept {
   return static_cast<double>(std::chrono::round<std::chrono::milliseconds>(time).count()) / 1000;

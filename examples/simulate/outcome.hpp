@@ -28,7 +28,33 @@ struct pod_outcome {
   std::optional<instant> placed_at, evicted_at, gone_at, ended_at;
   std::string evicted_by;
   std::vector<std::string> evicts;
-  std::string reason;  ///< why it has no node
+  std::string reason;   ///< why it has no node
+  bool failed = false;  ///< its last try ended in an error
+};
+
+/// A role that a group needs members of.
+struct role_outcome {
+  std::string role;
+  std::int64_t minimum = 0, bound = 0;
+};
+
+/// What became of a group, or of a group of groups.
+struct group_outcome {
+  std::string ns, name, parent;
+  bool composite = false;
+  bool known = false;        ///< false: others name it, and nobody says what it is
+  std::int64_t minimum = 0;  ///< members; of a composite one groups
+  std::int64_t bound = 0;    ///< pods with a node now, those of groups below included
+  std::int64_t pending = 0;  ///< pods that want one
+  std::vector<role_outcome> roles;
+  std::optional<instant> scheduled_at;  ///< when it came to its minimum first
+  std::string reason, message;          ///< of Kubernetes' condition
+  std::string domain_key, domain;       ///< the topology label whose value its members share
+
+  /// Kubernetes' name of the condition that it came to its minimum.
+  [[nodiscard]] std::string_view condition() const noexcept {
+    return composite ? "CompositePodGroupInitiallyScheduled" : "PodGroupInitiallyScheduled";
+  }
 };
 
 /// What the nodes say to the pod that was asked about.
@@ -40,6 +66,7 @@ struct asked {
 
 struct outcome {
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
+  std::vector<group_outcome> groups;
   std::size_t nodes = 0;
   instant end{};  ///< of the last change
   std::optional<asked> explained;
@@ -52,6 +79,8 @@ struct outcome {
 
 /// "default/web-1"
 [[nodiscard]] std::string full_name(const pod_outcome& pod);
+/// Whether it has a node now.
+[[nodiscard]] bool holds_node(const pod_outcome& pod) noexcept;
 [[nodiscard]] double seconds(instant time) noexcept;
 
 }  // namespace simulate

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulate/ledger.hpp"
+
 namespace simulate {
 namespace {
 
@@ -37,7 +39,7 @@ struct moment {
 
 class host {
  public:
-  host(const scenario& of, const progress_sink& show) : of_(of), show_(show), what_(of.what) {}
+  host(const scenario& of, const progress_sink& show) : of_(of), show_(show), what_(of.what), groups_(of.what) {}
 
   result<void> load();
   void run();
@@ -70,6 +72,7 @@ class host {
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void start(std::size_t pod);
   void leave(std::size_t pod, ending why);
+  void is_done(const std::string& ns, const std::string& name);
   void changed();
   void update_budgets();
   [[nodiscard]] std::int32_t disrupted(const kube::disruption_budget_manifest& budget) const;
@@ -81,6 +84,7 @@ class host {
   const scenario& of_;
   const progress_sink& show_;
   kube::manifests what_;  // kept up to date as far as budgets need it
+  group_ledger groups_;
   cluster cluster_;
   std::optional<scheduler> scheduler_;
   std::vector<task> tasks_;
@@ -125,6 +129,7 @@ result<void> host::load() {
     tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
     out_.pods[i].priority = pod_info{cluster_.state(), tasks_[i].id.row}.priority();
     if (!out_.pods[i].was_running) continue;
+    groups_.started(i, now_);
     if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, ending::over});
     if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, ending::over});
   }
@@ -212,9 +217,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       of.placed_in.reset();
       of.tried_in = changes_;
       break;
-    case decision_kind::nominate:
-      to.nominated_node = cluster_.name_of(one.node);
-      [[fallthrough]];
+    case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
     case decision_kind::reject:
       ++to.attempts;
       of.tried_in = changes_;
@@ -242,6 +245,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
 void host::start(std::size_t pod) {
   out_.pods[pod].placed_at = now_;
   what_.pods[pod].node = out_.pods[pod].node;
+  groups_.started(pod, now_);
   if (const auto& deadline = what_.pods[pod].deadline_seconds)
     events_.push({now_ + std::chrono::seconds{*deadline}, pod, ending::over});
   ++changes_;
@@ -260,7 +264,24 @@ void host::leave(std::size_t pod, ending why) {
     of.ended_at = now_;
     of.is = fate::ended;
   }
+  if (groups_.left(pod, of.is == fate::ended)) is_done(what_.pods[pod].spec.ns, of.group);
   changed();
+}
+
+/// Tells groups that wait until the one of that name is done.
+void host::is_done(const std::string& ns, const std::string& name) {
+  const bool wanted = std::ranges::any_of(what_.groups, [&](const kube::group_manifest& other) {
+    return other.spec.ns == ns &&
+           std::ranges::any_of(other.start_after, [&](const kube::group_dependency_manifest& one) {
+             return one.on == name && one.until == dependency_state::done;
+           });
+  });
+  if (!wanted) return;
+  const std::optional<group_id> group = cluster_.find_group(ns, name);
+  if (!group || cluster_.state().groups.record[group->row]->expected) return;
+  group_spec spec = cluster_.state().groups.record[group->row]->spec;
+  spec.done = true;
+  must(cluster_.update_group(*group, spec));
 }
 
 /// Room comes free, now or later.
@@ -344,6 +365,7 @@ void host::say_why() {
     }
     if (!tasks_[i].failure.empty()) {
       of.reason = tasks_[i].failure;
+      of.failed = true;
       continue;
     }
     const bool alone = !of.group.empty() || !what_.pods[i].spec.scheduling_gates.empty() ||
@@ -357,6 +379,7 @@ void host::say_why() {
 
 outcome host::finish() {
   say_why();
+  out_.groups = groups_.finish(out_.pods);
   return std::move(out_);
 }
 

@@ -72,6 +72,38 @@ std::string pods_table(const outcome& of, const report_options& how) {
   return made.text();
 }
 
+/// Nothing if there are no groups.
+std::string groups_table(const outcome& of, const report_options& how) {
+  if (of.groups.empty()) return {};
+  const bool several = naming{of, how}.several() || std::ranges::any_of(of.groups, [&](const group_outcome& one) {
+                         return one.ns != of.groups.front().ns;
+                       });
+  table made{{{"NAMESPACE"},
+              {"GROUP"},
+              {"IN"},
+              {"MINIMUM", true},
+              {"BOUND", true},
+              {"PENDING", true},
+              {"SCHEDULED"},
+              {"AT", true},
+              {"DOMAIN"},
+              {"NOTE"}}};
+  for (const group_outcome& one : of.groups) {
+    const std::string minimum = fmt::format("{}{}", one.minimum, one.composite ? " groups" : "");
+    const bool told = one.known && !one.composite && one.bound + one.pending > 0;  // by its pods
+    made.add({several ? one.ns : "", one.name, one.parent, one.known ? minimum : "-", fmt::format("{}", one.bound),
+              fmt::format("{}", one.pending),
+              !one.known         ? "-"
+              : one.scheduled_at ? "True"
+                                 : "False",
+              time_text(one.scheduled_at), one.domain_key.empty() ? "" : one.domain_key + "=" + one.domain,
+              !one.known || one.scheduled_at ? one.message
+              : told                         ? one.reason
+                                             : fmt::format("{}: {}", one.reason, one.message)});
+  }
+  return made.text() + '\n';
+}
+
 std::string placed_text(const pod_outcome& pod) {
   if (pod.is == fate::unscheduled) return "has no node";
   if (pod.was_running) return fmt::format("runs on {} from the start", pod.node);
@@ -133,7 +165,7 @@ std::string summary_line(const outcome& of) {
 std::string text_report(const outcome& of, const report_options& how) {
   if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
-  return (any ? pods_table(of, how) + '\n' : "") + summary_line(of);
+  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + summary_line(of);
 }
 
 }  // namespace simulate

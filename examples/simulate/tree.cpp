@@ -37,6 +37,29 @@ tree tree_of(const pod_outcome& pod) {
   return made;
 }
 
+tree tree_of(const group_outcome& group) {
+  tree made{{"namespace", group.ns}, {"name", group.name}};
+  put_text(made, "parent", group.parent);
+  made["composite"] = group.composite;
+  if (group.known) made["minimum"] = group.minimum;
+  made["bound"] = group.bound;
+  made["pending"] = group.pending;
+  for (const role_outcome& role : group.roles)
+    made["roles"].push_back({{"role", role.role}, {"minimum", role.minimum}, {"bound", role.bound}});
+  put_text(made, "domain_key", group.domain_key);
+  put_text(made, "domain", group.domain);
+  if (!group.known) {
+    put_text(made, "message", group.message);
+    return made;
+  }
+  tree& condition = made["condition"];
+  condition = {
+      {"type", group.condition()}, {"status", group.scheduled_at ? "True" : "False"}, {"reason", group.reason}};
+  put_text(condition, "message", group.message);
+  put_time(condition, "since_seconds", group.scheduled_at);
+  return made;
+}
+
 tree tree_of(const gangsched::node_verdict& node, const std::string& chosen) {
   tree made{{"name", node.name}};
   if (node.code != gangsched::code::success) {
@@ -70,6 +93,7 @@ tree tree_of(const outcome& of, const report_options& how) {
   made["pods"] = tree::array();
   for (const pod_outcome& pod : of.pods)
     if (is_shown(pod, how)) made["pods"].push_back(tree_of(pod));
+  for (const group_outcome& group : of.groups) made["groups"].push_back(tree_of(group));
   if (!of.explained) return made;
   const pod_outcome& pod = of.pods[of.explained->pod];
   tree& why = made["explain"];

@@ -41,7 +41,7 @@ class applier {
     }
     for (const group_manifest& one : what_->groups)
       if (auto added = add_group(one); !added)
-        return told(added.error(), "PodGroup", one.spec.ns, one.spec.name, one.from);
+        return told(added.error(), one.kind, one.spec.ns, one.spec.name, one.from);
     for (const pod_manifest& one : what_->pods)
       if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
     return {};
@@ -72,6 +72,16 @@ class applier {
         return error{errc::unknown, {}, "priority_class", "no priority class \"" + one.priority_class + "\""};
       spec.priority = found->value;
     }
+    if (!one.parent.empty()) {
+      auto parent = on_->expect_group(spec.ns, one.parent, true);
+      if (!parent) return {std::move(parent).error()};
+      spec.parent = *parent;
+    }
+    for (const group_dependency_manifest& before : one.start_after) {
+      auto on = on_->expect_group(spec.ns, before.on);
+      if (!on) return {std::move(on).error()};
+      spec.start_after.push_back({*on, before.until});
+    }
     return on_->add_group(spec);
   }
 
@@ -90,8 +100,8 @@ class applier {
       if (const auto node = on_->find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone
     }
     if (!one.group.empty()) {
-      const auto group = on_->find_group(spec.ns, one.group);
-      if (!group) return unknown("group", "pod group", one.group);
+      auto group = on_->expect_group(spec.ns, one.group);  // it may come later
+      if (!group) return error{group.error().code, {}, "group", group.error().reason};
       spec.group = *group;
     }
     if (!spec.priority_class.empty()) static_cast<void>(find_class(spec.priority_class));

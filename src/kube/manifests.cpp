@@ -8,7 +8,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
-#include "gangsched/src/kube/reader.hpp"
+#include "gangsched/src/kube/groups.hpp"
 
 namespace gangsched::kube {
 namespace detail {
@@ -44,6 +44,10 @@ class collector {
   result<manifests> finish() && {
     error wrong;
     if (!expand(controllers_, made_, *how_, wrong)) return wrong;
+    std::set<std::tuple<std::string, std::string, std::string>> owned;
+    for (const controller_of_pods& one : controllers_)
+      if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
+    if (auto bad = link_groups(owned, made_, groups_, *how_)) return *std::move(bad);
     return std::move(made_);
   }
 
@@ -83,10 +87,8 @@ class collector {
       if (kind == "PodDisruptionBudget") return add_named(read, of, made_.budgets, read_budget);
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_priority_class(read, of);
-      if (kind == "PodGroup") return add_group(read, of);
-      if (kind == "Workload") return add_workload(read, of);
-      if (kind == "CompositePodGroup") return read.warn(of, "composite groups are not modelled; it is left out");
     }
+    if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
     return read.warn(
         of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
   }
@@ -157,23 +159,6 @@ class collector {
     return read_one(read, of, made);
   }
 
-  bool add_group(reader& read, const place& of) {
-    group_manifest& made = made_.groups.emplace_back();
-    made.from = here(of);
-    return read_pod_group(read, of, made) && checked(read, of, "PodGroup", made.spec);
-  }
-
-  bool add_workload(reader& read, const place& of) {
-    std::vector<group_manifest> made;
-    if (!read_workload(read, of, made)) return false;
-    for (group_manifest& one : made) {
-      one.from.file = file_;
-      if (!checked(read, of, "Workload", one.spec)) return false;
-      made_.groups.push_back(std::move(one));
-    }
-    return true;
-  }
-
   bool add_controller(reader& read, const place& of, std::string_view kind) {
     controller_of_pods made;
     made.from = here(of);
@@ -206,6 +191,7 @@ class collector {
   const read_options* how_;
   manifests made_;
   std::vector<controller_of_pods> controllers_;
+  group_objects groups_;
   std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
   std::uint32_t file_ = 0;
 };
@@ -263,12 +249,15 @@ result<node_manifest> read_node(const value& object, std::string_view file, std:
 
 result<pod_manifest> read_pod(const value& object, std::string_view file, std::vector<warning>* warnings,
                               const read_options& how) {
-  auto made = detail::read_alone<pod_manifest>(object, file, detail::name_of_object(object, "Pod", true), warnings,
-                                               [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
-                                                 out.from.line = object.line;
-                                                 bool over = false;
-                                                 return detail::read_pod(read, of, out, over, how);
-                                               });
+  auto made = detail::read_alone<pod_manifest>(
+      object, file, detail::name_of_object(object, "Pod", true), warnings,
+      [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
+        out.from.line = object.line;
+        bool over = false;
+        if (!detail::read_pod(read, of, out, over, how)) return false;
+        auto wrong = detail::read_membership(out);
+        return !wrong || read.fail(wrong->code, object.line, std::move(wrong->field), std::move(wrong->reason));
+      });
   return detail::checked_alone(std::move(made), object, file, "Pod", true);
 }
 
@@ -303,9 +292,24 @@ result<disruption_budget_manifest> read_disruption_budget(const value& object, s
 }
 
 result<group_manifest> read_pod_group(const value& object, std::string_view file, std::vector<warning>* warnings) {
-  auto made = detail::read_alone<group_manifest>(object, file, detail::name_of_object(object, "PodGroup", true),
-                                                 warnings, detail::read_pod_group);
-  return detail::checked_alone(std::move(made), object, file, "PodGroup", true);
+  const std::string_view kind = detail::text_at(object, "kind"), version = detail::text_at(object, "apiVersion");
+  const std::string name = detail::name_of_object(object, kind.empty() ? "PodGroup" : kind, true);
+  auto made = detail::read_alone<group_manifest>(
+      object, file, name, warnings, [&](detail::reader& read, const detail::place& of, group_manifest& out) {
+        detail::group_draft draft;
+        const std::string_view api = version.empty() ? "scheduling.k8s.io" : detail::api_group(version);
+        const auto fine = detail::read_any_group(read, of, api, kind.empty() ? "PodGroup" : kind, draft);
+        if (!fine) return read.fail(errc::unknown, of, "is no group that stands for itself");
+        if (!*fine) return false;
+        if (!draft.has_policy) return read.fail(errc::malformed, of, "needs a schedulingPolicy");
+        if (!draft.asks.empty()) {
+          read.warn(of, "what the group asks of topology needs other objects; it is left out");
+        }
+        out = std::move(draft.made);
+        out.from.line = object.line;
+        return true;
+      });
+  return detail::checked_alone(std::move(made), object, file, kind.empty() ? "PodGroup" : kind, true);
 }
 
 result<label_selector> read_label_selector(const value& object, std::string_view file) {

@@ -34,10 +34,17 @@ constexpr renamed node_fields[] = {{"name", "metadata.name"},
 constexpr renamed other_fields[] = {{"name", "metadata.name"},
                                     {"ns", "metadata.namespace"},
                                     {"labels", "metadata.labels"},
-                                    {"topology.within[0]", "spec.schedulingConstraints.topology[0].key"},
-                                    {"policy.min_count", "spec.schedulingPolicy.gang.minCount"},
                                     {"preemption", "preemptionPolicy"},
                                     {"value", "value"}};
+constexpr renamed group_fields[] = {{"name", "metadata.name"},
+                                    {"ns", "metadata.namespace"},
+                                    {"topology.within[0]", "spec.schedulingConstraints.topology[0].key"},
+                                    {"policy.min_count", "spec.schedulingPolicy.gang.minCount"},
+                                    {"parent", "spec.parentCompositePodGroupName"},
+                                    {"workload", "spec.workloadRef.workloadName"},
+                                    {"disruption", "spec.disruptionMode"},
+                                    {"priority_class", "spec.priorityClassName"},
+                                    {"preemption", "spec.preemptionPolicy"}};
 
 std::string camel(std::string_view snake) {
   std::string made;
@@ -55,9 +62,11 @@ std::string camel(std::string_view snake) {
 
 std::string manifest_path(std::string_view kind, std::string_view field) {
   const bool pod = kind == "Pod", node = kind == "Node";
-  const std::span<const renamed> tops = pod    ? std::span<const renamed>{pod_fields}
-                                        : node ? std::span<const renamed>{node_fields}
-                                               : std::span<const renamed>{other_fields};
+  const bool group = kind == "PodGroup" || kind == "CompositePodGroup";
+  const std::span<const renamed> tops = pod     ? std::span<const renamed>{pod_fields}
+                                        : node  ? std::span<const renamed>{node_fields}
+                                        : group ? std::span<const renamed>{group_fields}
+                                                : std::span<const renamed>{other_fields};
   std::string made;
   std::string_view rest = field;
   bool found = false;

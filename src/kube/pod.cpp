@@ -312,6 +312,7 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   out.spec.terminating = meta.deleted.has_value();
   out.owner_kind = std::move(meta.owner_kind);
   out.owner_name = std::move(meta.owner_name);
+  out.annotations = std::move(meta.annotations);
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "spec") return read_pod_spec(read, v, out, how);
     if (key == "status") return read_status(read, v, out, over);

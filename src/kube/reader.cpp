@@ -151,11 +151,29 @@ bool reader::time(const place& of, instant& out) {
   return true;
 }
 
+/// Annotations are everybody's: only those that say what groups are read are kept.
+static bool read_annotations(reader& read, const place& of, label_map& out) {
+  static constexpr std::string_view known[] = {"gang.scheduling.koordinator.sh/",
+                                               "kueue.x-k8s.io/",
+                                               "volcano.sh/",
+                                               "scheduling.volcano.sh/",
+                                               "scheduling.k8s.io/group-name",
+                                               "pod-group-name",
+                                               "alpha.jobset.sigs.k8s.io/",
+                                               "leaderworkerset.sigs.k8s.io/"};
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    const bool ours = std::ranges::any_of(
+        known, [&](std::string_view one) { return one.ends_with('/') ? key.starts_with(one) : key == one; });
+    return !ours || read.text(v, out[std::string{key}]);
+  });
+}
+
 bool read_meta(reader& read, const place& of, object_meta& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "name") return read.text(v, out.name);
     if (key == "namespace") return read.text(v, out.ns);
     if (key == "labels") return read.texts_by_name(v, out.labels);
+    if (key == "annotations") return read_annotations(read, v, out.annotations);
     if (key == "deletionTimestamp") return read.time(v, out.deleted.emplace());
     if (key == "ownerReferences") {
       return read.items(v, [&](const place& owner) {
@@ -172,8 +190,8 @@ bool read_meta(reader& read, const place& of, object_meta& out) {
       });
     }
     return read.ignore(key, v,
-                       {"uid", "generateName", "annotations", "creationTimestamp", "deletionGracePeriodSeconds",
-                        "finalizers", "generation", "managedFields", "resourceVersion", "selfLink"});
+                       {"uid", "generateName", "creationTimestamp", "deletionGracePeriodSeconds", "finalizers",
+                        "generation", "managedFields", "resourceVersion", "selfLink"});
   });
 }
 

@@ -119,6 +119,7 @@ struct object_meta {
   std::string name;
   std::string ns;
   label_map labels;
+  label_map annotations;  ///< those about groups
   std::optional<instant> deleted;
   std::string owner_kind;  ///< of the controller among the owners
   std::string owner_name;
@@ -131,9 +132,6 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
 
 bool read_namespace(reader& read, const place& of, namespace_spec& out);
 bool read_priority_class(reader& read, const place& of, priority_class_spec& out);
-bool read_pod_group(reader& read, const place& of, group_manifest& out);
-/// A Workload of 1.35, which has its groups inside; of a later one, which is a template, nothing.
-bool read_workload(reader& read, const place& of, std::vector<group_manifest>& out);
 bool read_service(reader& read, const place& of, service_manifest& out);
 bool read_budget(reader& read, const place& of, disruption_budget_manifest& out);
 

@@ -38,17 +38,28 @@ struct pod_manifest {
   pod_spec spec;
   std::string node = {};            ///< spec.nodeName: where it runs
   std::string nominated_node = {};  ///< status.nominatedNodeName
-  std::string group = {};           ///< its pod group, in its own namespace
+  std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
-  std::int64_t grace_seconds = 30;                    ///< spec.terminationGracePeriodSeconds: how long it may take to leave
-  std::optional<std::int64_t> deadline_seconds = {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
+  label_map annotations = {};       ///< those about groups, and about where their members are to be
+  std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
+  std::optional<std::int64_t> deadline_seconds =
+      {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
   origin from = {};
+};
+
+/// What a group waits for.
+struct group_dependency_manifest {
+  std::string on;  ///< a group, in the same namespace
+  dependency_state until = dependency_state::running;
 };
 
 struct group_manifest {
   group_spec spec;
+  std::string kind = "PodGroup";    ///< of the object that describes it
+  std::string parent = {};          ///< the composite group it is in, in its own namespace
   std::string priority_class = {};  ///< resolved when applied
+  std::vector<group_dependency_manifest> start_after = {};
   origin from = {};
 };
 
@@ -109,7 +120,8 @@ struct read_options {
   /// allocatable from capacity, matchLabelKeys merged into the selectors of affinity terms. Off: the objects come from
   /// the API server.
   bool defaulting = true;
-  /// Turn ReplicaSets, Deployments, StatefulSets, Jobs and CronJobs into the pods that they lack.
+  /// Turn ReplicaSets, Deployments, StatefulSets, Jobs, CronJobs, JobSets, … into the pods that they lack, and the templates
+  /// of Workloads that no group was made of into groups.
   bool expand = true;
   std::size_t max_pods = 1'000'000;  ///< that expansion may make
   /// Of CronJobs: the minute that their Job is named after.
@@ -122,11 +134,14 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups,
-/// pods. What has a name that exists already is an error; namespaces and priority classes are replaced. O(size).
+/// pods. What has a name that exists already is an error; namespaces and priority classes are replaced. Groups that pods or
+/// groups name and that are not there are expected: who is in them waits. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
 // @p warnings may be null.
+// What takes several objects to know stays out: gangs that only annotations of pods describe, topology in the words of
+// other objects, sub-groups of KAI.
 
 [[nodiscard]] GANGSCHED_API result<node_manifest> read_node(const value& object, std::string_view file,
                                                             std::vector<warning>* warnings = nullptr,
@@ -144,6 +159,7 @@ struct read_options {
                                                                         std::vector<warning>* warnings = nullptr);
 [[nodiscard]] GANGSCHED_API result<disruption_budget_manifest> read_disruption_budget(
     const value& object, std::string_view file, std::vector<warning>* warnings = nullptr);
+/// A PodGroup or CompositePodGroup of Kubernetes, or a PodGroup of scheduler-plugins or Volcano, as `apiVersion` and `kind` say.
 [[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
 /// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstddef>
+#include <gangsched/kube/manifests.hpp>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+/// Keeps count of the groups' members: which groups came to their minimum, when, and where they are.
+class group_ledger {
+ public:
+  explicit group_ledger(const gangsched::kube::manifests& of);
+
+  /// A pod has a node from now on.
+  void started(std::size_t pod, instant now);
+  /// It has not any more. True if its group is over with it: all of its pods ran, and ended.
+  bool left(std::size_t pod, bool ended);
+  /// The groups in the order of the files; those that somebody only names come last. @p pods is what became of the pods.
+  [[nodiscard]] std::vector<group_outcome> finish(const std::vector<pod_outcome>& pods) const;
+
+ private:
+  struct entry {
+    group_outcome made;
+    const gangsched::group_spec* spec = nullptr;  // absent: only named
+    std::optional<std::size_t> parent;
+    std::vector<std::size_t> pods;
+    std::size_t scheduled_children = 0, ended = 0;
+  };
+  using full_key = std::tuple<bool, std::string, std::string>;  // composite, namespace, name
+
+  std::size_t find_or_add(bool composite, const std::string& ns, const std::string& name);
+  void came_to_minimum(std::size_t group, instant now);
+  void count_pods(group_outcome& to, std::size_t group, const std::vector<pod_outcome>& pods) const;
+  void find_domain(group_outcome& to, std::size_t group, const std::vector<pod_outcome>& pods) const;
+  void explain(group_outcome& to, std::size_t group, const std::vector<pod_outcome>& pods) const;
+  /// Pods of a group and of those below it.
+  [[nodiscard]] std::vector<std::size_t> all_pods(std::size_t group) const;
+
+  std::vector<entry> entries_;
+  std::map<full_key, std::size_t> by_name_;
+  std::vector<std::optional<std::size_t>> group_of_;  // by pod
+  std::vector<std::string> role_of_;
+  std::vector<bool> has_node_;
+  std::vector<std::vector<std::size_t>> children_;
+  std::map<std::string, const gangsched::label_map*> node_labels_;
+};
+
+}  // namespace simulate

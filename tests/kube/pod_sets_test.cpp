@@ -1,0 +1,300 @@
+#include "gangsched/kube/manifests.hpp"
+#include "gangsched/model/state.hpp"
+#include "support/catch.hpp"
+
+using namespace gangsched;
+using namespace gangsched::kube;
+
+namespace {
+
+manifests fine(const std::string& text, const read_options& how = {}) {
+  auto made = read(source{"a.yaml", text}, how);
+  if (!made) FAIL(made.error().message());
+  return *std::move(made);
+}
+std::string refusal(const std::string& text, const read_options& how = {}) {
+  const auto made = read(source{"a.yaml", text}, how);
+  return made ? "fine" : made.error().message();
+}
+const group_manifest& group(const manifests& of, const std::string& name, bool composite = false) {
+  for (const group_manifest& one : of.groups)
+    if (one.spec.name == name && one.spec.composite == composite) return one;
+  FAIL("no group " + name);
+  return of.groups.front();
+}
+const gang& gang_in(const manifests& of, const std::string& name, bool composite = false) {
+  return std::get<gang>(group(of, name, composite).spec.policy);
+}
+std::vector<std::string> roles(const gang& of) {
+  std::vector<std::string> all;
+  for (const role_minimum& one : of.roles) all.push_back(one.role + " " + std::to_string(one.min_count));
+  return all;
+}
+using words = std::vector<std::string>;
+
+std::string ray(const std::string& spec) {
+  return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec: {" + spec + "}\n---\n";
+}
+std::string templated(const std::string& meta = "") {
+  return "template: {metadata: {" + meta + "}, spec: {containers: [{name: c, resources: {requests: {cpu: 256m}}}]}}";
+}
+std::string head() { return "headGroupSpec: {" + templated() + "}, "; }
+std::string workers(const std::string& more) {
+  return "workerGroupSpecs: [{groupName: w, " + templated() + ", " + more + "}]";
+}
+std::string job_set(const std::string& spec) {
+  return "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec: {" + spec + "}\n---\n";
+}
+std::string replicated(const std::string& name, int replicas, int pods, const std::string& more = "",
+                       const std::string& meta = "") {
+  return "{name: " + name + ", replicas: " + std::to_string(replicas) +
+         ", template: {spec: {parallelism: " + std::to_string(pods) + ", completions: " + std::to_string(pods) + ", " +
+         templated(meta) + "}}" + more + "}";
+}
+std::string volcano(const std::string& spec) {
+  return "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec: {" + spec + "}\n---\n";
+}
+
+}  // namespace
+
+TEST_CASE("a Volcano Job becomes its tasks' pods and their gang", "[kube][workloads]") {
+  const std::string tasks = "tasks: [{name: ps, replicas: 1, " + templated() +
+                            "}, {name: worker, replicas: 3, minAvailable: 2, " + templated() + "}]";
+  const manifests all = fine(volcano("minAvailable: 3, priorityClassName: high, " + tasks));
+  REQUIRE(all.pods.size() == 4);
+  CHECK(all.pods[0].spec.name == "j-ps-0");
+  CHECK(all.pods[3].spec.name == "j-worker-2");
+  CHECK(all.pods[3].spec.role == "worker");
+  CHECK(all.pods[3].spec.rank == 2);
+  CHECK(all.pods[3].spec.priority_class == "high");
+  CHECK(all.pods[3].group == "j");
+  CHECK(gang_in(all, "j").min_count == 3);
+  CHECK(roles(gang_in(all, "j")) == words{"ps 1", "worker 2"});
+  CHECK(group(all, "j").priority_class == "high");
+  // Fewer in all than the tasks need: Volcano does not count tasks then.
+  CHECK(roles(gang_in(fine(volcano("minAvailable: 2, " + tasks)), "j")).empty());
+  CHECK(gang_in(fine(volcano(tasks)), "j").min_count == 4);
+  CHECK(refusal(volcano("minAvailable: 5, " + tasks)) ==
+        "a.yaml:4: Job default/j: spec.minAvailable: 5 is above 4, the replicas of all tasks");
+  CHECK(refusal(volcano("tasks: [{name: a, replicas: 1, minAvailable: 2, " + templated() + "}]")) ==
+        "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 2 is above replicas 1");
+  CHECK(refusal(volcano("tasks: [{name: a, template: {spec: {priority: 1, tolerations: [{operator: Equal}]}}}]"))
+            .find("spec.tasks[0].template.spec.tolerations[0].operator") != std::string::npos);
+}
+
+TEST_CASE("pods of a Volcano Job that are there are not made again", "[kube][workloads]") {
+  const manifests all = fine(
+      volcano("tasks: [{name: a, replicas: 2, " + templated() + "}]") +
+      "{apiVersion: v1, kind: Pod, metadata: {name: j-a-0, labels: {volcano.sh/job-name: j}, annotations: "
+      "{volcano.sh/task-spec: a, scheduling.k8s.io/group-name: j-1234}}, spec: {containers: [{name: c}]}}\n---\n"
+      "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: j-1234}, spec: {minMember: 2}}\n");
+  REQUIRE(all.pods.size() == 2);
+  CHECK(all.pods[0].group == "j-1234");
+  CHECK(all.pods[1].spec.name == "j-a-1");
+  CHECK(all.pods[1].group == "j-1234");  // the one that Volcano has made
+  CHECK(all.groups.size() == 1);
+}
+
+TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][workloads]") {
+  const auto made = [](const std::string& spec) { return fine(ray(spec)); };
+  // R1, R2 and R4 of KubeRay's tests (kueue-koordinator-hived 5).
+  const manifests plain = made(head() + workers("replicas: 2"));
+  CHECK(gang_in(plain, "r").min_count == 3);
+  CHECK(plain.pods.size() == 3);
+  CHECK(roles(gang_in(plain, "r")) == words{"head 1", "w 2"});
+  CHECK(plain.pods[0].spec.role == "head");
+  CHECK(plain.pods[0].spec.name.starts_with("r-head-"));
+  CHECK(plain.pods[2].spec.labels.at("ray.io/group") == "w");
+  CHECK(gang_in(made(head() + workers("replicas: 2, numOfHosts: 2")), "r").min_count == 5);
+  const manifests scaled =
+      made("enableInTreeAutoscaling: true, " + head() + workers("replicas: 2, minReplicas: 1, maxReplicas: 4"));
+  CHECK(gang_in(scaled, "r").min_count == 2);
+  CHECK(gang_in(scaled, "r").desired_count == 3);
+  CHECK(gang_in(scaled, "r").max_count == 5);
+  CHECK(scaled.pods.size() == 3);
+  // Counts outside their bounds are those of the bound.
+  CHECK(made(head() + workers("replicas: 9, maxReplicas: 2")).pods.size() == 3);
+  CHECK(made(head() + workers("minReplicas: 2")).pods.size() == 3);
+  CHECK(made("suspend: true, " + head() + workers("replicas: 2")).pods.empty());
+  CHECK(refusal(ray(head() + workers("minReplicas: 3, maxReplicas: 2"))) ==
+        "a.yaml:4: RayCluster default/r: spec.workerGroupSpecs[0]: minReplicas 3 is above maxReplicas 2");
+  CHECK(refusal(ray(workers("replicas: 1"))) == "a.yaml:4: RayCluster default/r: spec: needs a headGroupSpec");
+  CHECK(refusal(ray(head() + workers("replicas: 20")), {.max_pods = 10}) ==
+        "a.yaml:4: RayCluster default/r: spec: makes more than 10 pods");
+  CHECK(refusal(ray(head() + workers("replicas: 2147483647, numOfHosts: 2147483647"))).find("makes more than") !=
+        std::string::npos);
+}
+
+TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {
+  const auto labelled = [](const std::string& labels) {
+    return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {generateName: r-, labels: {" + labels + "}}\nspec: {" +
+           head() + workers("replicas: 2") +
+           "}\n---\n{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: a}, "
+           "spec: {tier: 1}}\n";
+  };
+  const manifests all =
+      fine(labelled("volcano.sh/network-topology-mode: hard, volcano.sh/network-topology-highest-tier-allowed: \"1\", "
+                    "ray.io/priority-class-name: high"));
+  REQUIRE(all.groups.size() == 1);
+  CHECK(all.groups[0].spec.name.starts_with("r-"));
+  CHECK(all.groups[0].spec.topology.within == words{"topology.volcano.sh/tier-1"});
+  CHECK(all.groups[0].priority_class == "high");
+  CHECK(all.pods.at(2).spec.priority_class == "high");
+  CHECK(refusal(labelled("volcano.sh/network-topology-mode: loose")).find("is not one of hard, soft") !=
+        std::string::npos);
+}
+
+TEST_CASE("pods of a RayCluster that are there count", "[kube][workloads]") {
+  const manifests all = fine(ray(head() + workers("replicas: 2")) +
+                             "{apiVersion: v1, kind: Pod, metadata: {name: r-w-worker-1, labels: {ray.io/cluster: r, "
+                             "ray.io/group: w, ray.io/node-type: "
+                             "worker}}, spec: {containers: [{name: c}]}}\n");
+  REQUIRE(all.pods.size() == 3);
+  CHECK(all.pods[0].group == "r");
+  CHECK(all.pods[0].spec.role == "w");
+  CHECK(all.pods[1].spec.role == "head");
+  CHECK(all.pods[2].spec.role == "w");
+}
+
+TEST_CASE("a RayJob's submitter is no member", "[kube][workloads]") {
+  const auto job = [](const std::string& more) {
+    return "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: j}\nspec: {" + more + "rayClusterSpec: {" + head() +
+           workers("replicas: 2") + "}}\n---\n";
+  };
+  const manifests all = fine(job(""));
+  REQUIRE(all.pods.size() == 4);
+  CHECK(gang_in(all, "j").min_count == 3);  // R3
+  CHECK(all.pods[0].group == "j");
+  CHECK(all.pods[3].group.empty());
+  CHECK(all.pods[3].spec.containers.at(0).requests.at("cpu") == quantity::from_milli(500));
+  CHECK(fine(job("submissionMode: HTTPMode, ")).pods.size() == 3);
+  CHECK(fine(job("submissionMode: SidecarMode, ")).pods.at(0).spec.containers.size() == 2);
+  // A cluster that the RayJob has made already has the gang.
+  const manifests stored = fine(job("") +
+                                "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: j-abcde, ownerReferences: "
+                                "[{kind: RayJob, name: j, controller: true}]}\nspec: {" +
+                                head() + workers("replicas: 2") + "}\n");
+  CHECK(stored.groups.size() == 1);
+  CHECK(stored.pods.size() == 3);
+}
+
+TEST_CASE("a JobSet is one gang of its jobs", "[kube][workloads]") {
+  const manifests all =
+      fine(job_set("replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]"));
+  REQUIRE(all.pods.size() == 7);
+  CHECK(gang_in(all, "s").min_count == 7);
+  CHECK(roles(gang_in(all, "s")) == words{"driver 1", "workers 6"});
+  CHECK(all.pods[6].spec.rank == 6);
+  CHECK(all.pods[6].spec.role == "workers");
+  CHECK(all.pods[6].spec.name.starts_with("s-workers-1-2-"));
+  CHECK(all.pods[6].spec.labels.at("jobset.sigs.k8s.io/job-global-index") == "2");
+  CHECK(fine(job_set("suspend: true, replicatedJobs: [" + replicated("driver", 1, 1) + "]")).pods.empty());
+}
+
+TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube][workloads]") {
+  const std::string two = "replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]";
+  const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, " + two));
+  CHECK(gang_in(in_order, "s-driver").min_count == 1);
+  CHECK(gang_in(in_order, "s-workers").min_count == 6);
+  REQUIRE(group(in_order, "s-workers").start_after.size() == 1);
+  CHECK(group(in_order, "s-workers").start_after[0].on == "s-driver");
+  cluster on;
+  REQUIRE(apply(on, in_order));
+  const group_id driver = on.find_group("default", "s-driver").value();
+  CHECK(on.state().groups.record[on.find_group("default", "s-workers")->row]->spec.start_after.at(0).on == driver);
+
+  const manifests named = fine(job_set("replicatedJobs: [" + replicated("a", 1, 1) + ", " +
+                                       replicated("b", 1, 1, ", dependsOn: [{name: a, status: Complete}]") + "]"));
+  CHECK(group(named, "s-b").start_after.at(0).until == dependency_state::done);
+  CHECK(
+      refusal(job_set("replicatedJobs: [" + replicated("a", 1, 1, ", dependsOn: [{name: a, status: Ready}]") + "]")) ==
+      "a.yaml:1: JobSet default/s: spec.replicatedJobs[0].dependsOn: \"a\" is no job before this one");
+}
+
+TEST_CASE("pod sets that ask for topology in their own ways are gangs below a gang", "[kube][workloads]") {
+  const std::string rack = "annotations: {kueue.x-k8s.io/podset-required-topology: rack}";
+  const manifests all =
+      fine(job_set("replicatedJobs: [" + replicated("a", 1, 2, "", rack) + ", " + replicated("b", 1, 3) + "]"));
+  CHECK(gang_in(all, "s", true).min_count == 2);
+  CHECK(group(all, "s-a").parent == "s");
+  CHECK(group(all, "s-a").spec.topology.within == words{"rack"});
+  CHECK(gang_in(all, "s-b").min_count == 3);
+  CHECK(group(all, "s-b").spec.topology.within.empty());
+  CHECK(all.pods[4].group == "s-b");
+  cluster on;
+  CHECK(apply(on, all));
+  // Those of one podset-group-name stay together.
+  const std::string shared =
+      "annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: x}";
+  const manifests together = fine(job_set("replicatedJobs: [" + replicated("a", 1, 2, "", shared) + ", " +
+                                          replicated("b", 1, 3, "", shared) + "]"));
+  REQUIRE(together.groups.size() == 1);
+  CHECK(group(together, "s").spec.topology.within == words{"rack"});
+}
+
+TEST_CASE("a RayJob that is split by topology keeps its submitter out", "[kube][workloads]") {
+  const std::string rack = "annotations: {kueue.x-k8s.io/podset-preferred-topology: rack}";
+  const manifests all =
+      fine("apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: j}\nspec: {rayClusterSpec: {" + head() +
+           "enableInTreeAutoscaling: true, workerGroupSpecs: [{groupName: w, replicas: 2, minReplicas: 1, " +
+           templated(rack) + "}, {groupName: idle, minReplicas: 0, " + templated() + "}]}}\n");
+  CHECK(all.groups.size() == 4);
+  CHECK(gang_in(all, "j", true).min_count == 2);
+  CHECK(gang_in(all, "j-w").min_count == 1);
+  CHECK(gang_in(all, "j-w").desired_count == 2);
+  CHECK(group(all, "j-w").spec.topology.or_anywhere);
+  CHECK(std::holds_alternative<basic>(group(all, "j-idle").spec.policy));
+  cluster on;
+  CHECK(apply(on, all));
+}
+
+TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its workers", "[kube][workloads]") {
+  const auto set = [](const std::string& meta, const std::string& spec) {
+    return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l" + meta + "}\nspec: {" +
+           spec + "}\n---\n";
+  };
+  const std::string inner = "leaderWorkerTemplate: {size: 3, workerTemplate: {spec: {containers: [{name: c}]}}}";
+  const manifests all = fine(set("", "replicas: 2, " + inner));
+  REQUIRE(all.pods.size() == 6);
+  CHECK(all.pods[0].spec.name == "l-0");
+  CHECK(all.pods[0].spec.role == "leader");
+  CHECK(all.pods[5].spec.name == "l-1-2");
+  CHECK(all.pods[5].spec.role == "worker");
+  CHECK(all.pods[5].spec.rank == 2);
+  CHECK(all.pods[5].group == "l-1");
+  CHECK(gang_in(all, "l-1").min_count == 3);
+  CHECK(roles(gang_in(all, "l-0")) == words{"leader 1", "worker 2"});
+  const manifests apart =
+      fine(set(", annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}", "replicas: 2, " + inner));
+  CHECK(group(apart, "l-1").spec.topology.within == words{"rack"});
+  CHECK(apart.warnings.size() == 1);
+  const manifests some =
+      fine(set("", "replicas: 2, " + inner) +
+           "{apiVersion: v1, kind: Pod, metadata: {name: l-1, labels: {leaderworkerset.sigs.k8s.io/name: l, "
+           "leaderworkerset.sigs.k8s.io/group-index: \"1\", leaderworkerset.sigs.k8s.io/worker-index: \"0\"}}, "
+           "spec: {containers: [{name: c}]}}\n");
+  CHECK(some.pods.size() == 6);
+  CHECK(some.pods[0].group == "l-1");
+  CHECK(some.pods[0].spec.role == "leader");
+  CHECK(refusal(set("", "leaderWorkerTemplate: {size: 0}")).find("0 is not in 1 to") != std::string::npos);
+  CHECK(refusal(set("", "leaderWorkerTemplate: {size: 1}")) ==
+        "a.yaml:4: LeaderWorkerSet default/l: spec: needs a workerTemplate");
+}
+
+TEST_CASE("templates that name a group have that group", "[kube][workloads]") {
+  const manifests all = fine(
+      volcano("tasks: [{name: a, replicas: 2, " + templated("labels: {scheduling.x-k8s.io/pod-group: own}") + "}]") +
+      "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: own}, spec: {minMember: 2}}\n");
+  REQUIRE(all.groups.size() == 1);
+  CHECK(all.pods.at(0).group == "own");
+  CHECK(all.warnings.at(0).reason.find("it makes none itself") != std::string::npos);
+}
+
+TEST_CASE("workloads read from an API server make nothing, and the same files make the same pods",
+          "[kube][workloads]") {
+  const std::string text = ray(head() + workers("replicas: 2"));
+  CHECK(fine(text, {.expand = false}).pods.empty());
+  CHECK(fine(text, {.expand = false}).groups.empty());
+  const manifests once = fine(text), again = fine(text);
+  for (std::size_t i = 0; i < once.pods.size(); ++i) CHECK(once.pods[i].spec.name == again.pods[i].spec.name);
+}
