@@ -30,6 +30,15 @@ kube::source read_file(const std::string& path) {
   return {"stdin", {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}};
 }
 
+/// The group that is called so, if no pod is.
+std::optional<std::size_t> find_group(const kube::manifests& among, const std::string& wanted) {
+  const auto called = [&](const auto& one) { return one.name == wanted || one.ns + "/" + one.name == wanted; };
+  if (std::ranges::any_of(among.pods, [&](const auto& pod) { return called(pod.spec); })) return std::nullopt;
+  const auto found = std::ranges::find_if(among.groups, [&](const auto& group) { return called(group.spec); });
+  if (found == among.groups.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - among.groups.begin());
+}
+
 /// The pod that is called so, with or without its namespace.
 std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
   std::vector<std::size_t> found;
@@ -48,7 +57,7 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
   constexpr std::size_t most = 5;
   if (similar.size() > most) similar.resize(most), similar.emplace_back("…");
   if (!similar.empty()) hint = fmt::format("; {}: {}", found.empty() ? "similar" : "one of", fmt::join(similar, ", "));
-  throw bad_input{fmt::format("--explain: {} pod \"{}\"{}", found.empty() ? "no" : "more than one", wanted, hint)};
+  throw bad_input{fmt::format("--explain: {} \"{}\"{}", found.empty() ? "no pod or group" : "more than one pod", wanted, hint)};
 }
 
 }  // namespace
@@ -75,7 +84,8 @@ scenario read_scenario(const command_line& from) {
   for (const std::string& path : from.files) files.push_back(read_file(path));
   made.what = must(kube::read(files));
   show(made.what.warnings);
-  if (!from.explain.empty()) made.explain = find_pod(made.what, from.explain);
+  if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);
+  if (!from.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, from.explain);
   return made;
 }
 

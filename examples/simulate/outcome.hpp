@@ -64,12 +64,19 @@ struct asked {
   gangsched::explanation why;
 };
 
+/// How far the group that was asked about comes where, in the end; of a tree one answer for each group of pods.
+struct asked_group {
+  std::string ns, name;
+  std::vector<gangsched::group_explanation> why;
+};
+
 struct outcome {
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
   std::size_t nodes = 0;
   instant end{};  ///< of the last change
   std::optional<asked> explained;
+  std::optional<asked_group> explained_group;
 
   struct counts {
     std::size_t to_place = 0, placed = 0, ended = 0, evicted = 0, unscheduled = 0;

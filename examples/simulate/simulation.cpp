@@ -46,6 +46,7 @@ class host {
   /// Why @p pod went where it went in @p whole, a run of the same scenario that is over: this one is run until just before.
   asked explain_as_in(const host& whole, std::size_t pod);
   asked explain_now(std::size_t pod);
+  asked_group explain_group(const group_spec& group);
 
   [[nodiscard]] outcome finish();
   [[nodiscard]] bool was_placed(std::size_t pod) const { return tasks_[pod].placed_in.has_value(); }
@@ -352,6 +353,12 @@ asked host::explain_now(std::size_t pod) {
   return made;
 }
 
+asked_group host::explain_group(const group_spec& group) {
+  asked_group made{group.ns, group.name, {}};
+  if (const auto id = cluster_.find_group(group.ns, group.name, group.composite)) made.why = must(scheduler_->explain(*id));
+  return made;
+}
+
 /// Pods of one class hear the same, unless they are gated, nominated or in groups.
 void host::say_why() {
   std::map<class_id, std::string> known;
@@ -398,8 +405,11 @@ result<outcome> run(const scenario& of, const progress_sink& show) {
   } else if (of.explain) {
     answer = whole.explain_now(*of.explain);
   }
+  std::optional<asked_group> answer_of_group;
+  if (of.explain_group) answer_of_group = whole.explain_group(of.what.groups[*of.explain_group].spec);
   outcome made = whole.finish();
   made.explained = std::move(answer);
+  made.explained_group = std::move(answer_of_group);
   return made;
 }
 

@@ -19,7 +19,8 @@ struct scenario {
   std::vector<gangsched::kernel_table> profiles;
   gangsched::scheduler_options options;
   bool grace = true;
-  std::optional<std::size_t> explain;  ///< a pod, as it counts in `what.pods`
+  std::optional<std::size_t> explain;        ///< a pod, as it counts in `what.pods`
+  std::optional<std::size_t> explain_group;  ///< or a group, as it counts in `what.groups`
 
   /// Whether some profile is for pods with that scheduler name.
   [[nodiscard]] bool schedules(std::string_view name) const {

@@ -111,6 +111,20 @@ std::string placed_text(const pod_outcome& pod) {
   return fmt::format("went to {} at {}{}", pod.node, time_text(pod.placed_at), how);
 }
 
+std::string explanation_text(const asked_group& answer) {
+  std::string all;
+  for (const gangsched::group_explanation& one : answer.why) {
+    all += fmt::format("{}/{}: {}\n", answer.ns, one.name, one.summary);
+    if (!one.change.empty()) all += fmt::format("The smallest change that helps: {}\n", one.change);
+    table placements{{{"PLACEMENT"}, {"FIT", true}, {"NEEDED", true}, {"MISSING"}}};
+    for (const gangsched::placement_verdict& where : one.placements) {
+      placements.add({where.name.empty() ? "all nodes" : where.name, fmt::format("{}", where.fit), fmt::format("{}", where.wanted), where.missing});
+    }
+    if (!one.placements.empty()) all += '\n' + placements.text();
+  }
+  return all;
+}
+
 std::string explanation_text(const outcome& of) {
   const asked& answer = *of.explained;
   const pod_outcome& pod = of.pods[answer.pod];
@@ -163,6 +177,7 @@ std::string summary_line(const outcome& of) {
 }  // namespace
 
 std::string text_report(const outcome& of, const report_options& how) {
+  if (of.explained_group) return explanation_text(*of.explained_group) + '\n' + summary_line(of);
   if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
   return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + summary_line(of);

@@ -94,6 +94,20 @@ tree tree_of(const outcome& of, const report_options& how) {
   for (const pod_outcome& pod : of.pods)
     if (is_shown(pod, how)) made["pods"].push_back(tree_of(pod));
   for (const group_outcome& group : of.groups) made["groups"].push_back(tree_of(group));
+  if (of.explained_group) {
+    made["explain"]["groups"] = tree::array();
+    for (const gangsched::group_explanation& one : of.explained_group->why) {
+      tree group{{"name", one.name}, {"summary", one.summary}};
+      put_text(group, "change", one.change);
+      group["placements"] = tree::array();
+      for (const gangsched::placement_verdict& where : one.placements) {
+        tree place{{"name", where.name}, {"fit", where.fit}, {"needed", where.wanted}};
+        put_text(place, "missing", where.missing);
+        group["placements"].push_back(std::move(place));
+      }
+      made["explain"]["groups"].push_back(std::move(group));
+    }
+  }
   if (!of.explained) return made;
   const pod_outcome& pod = of.pods[of.explained->pod];
   tree& why = made["explain"];

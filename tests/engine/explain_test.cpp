@@ -337,7 +337,7 @@ TEST_CASE("asking why changes nothing", "[engine][explain]") {
   CHECK(w.cluster.digest() == before);
   CHECK(w.scheduler.statistics().decisions == decisions);
   CHECK(w.run() == words{"reject p", "bind q n"});
-  const auto unknown = w.scheduler.explain({.row = 77, .generation = 0});
+  const auto unknown = w.scheduler.explain(pod_id{.row = 77, .generation = 0});
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().code == errc::unknown);
 }
