@@ -4,6 +4,7 @@
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/extender.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
+#include "gangsched/plugins/group_preemption.hpp"
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"
 #include "gangsched/plugins/node_affinity.hpp"

@@ -73,6 +73,7 @@ GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
 /// A group is gated if any member is. The member that was the reason last time is asked first: while a gang fills up, every arrival
 /// costs one question, not one per member.
 GANGSCHED_INLINE bool core::group_rejected(row_t root) {
+  if (alpha()) return nobody_enters(root);
   if (gate_witness_.size() <= root) gate_witness_.resize(root + 1, no_row);
   const row_t witness = gate_witness_[root];
   const bool still = witness != no_row && state_->pods.alive(witness) && wants_node(witness) && entity_of(witness) == entity{root, true};
@@ -136,16 +137,17 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   if (!e.group) set_order(e, own, arrival);
   else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);
   else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
+  const auto rejected = [&] { return e.group && alpha() ? nobody_enters(e.row) : pod_rejected(pod); };
   switch (item.where) {
     case place::none:
     case place::gated: gate_or_activate(e); break;
     case place::active:
-      if (pod_rejected(pod)) queue_.gate(e);
+      if (rejected()) queue_.gate(e);
       break;
     case place::backoff:
     case place::timed:
     case place::unschedulable:
-      if (pod_rejected(pod)) queue_.gate(e);
+      if (rejected()) queue_.gate(e);
       else if (!by_hints() || e.group) queue_.wake(e, now_);  // else the plugins are asked about the change (hear)
       break;
     case place::in_flight:
@@ -317,6 +319,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       }
       break;
     case change_kind::pod_removed: {
+      if (row < entered_.size()) entered_[row] = 0;
       leave(row);
       const bool reused = pods.alive(row);
       for (auto it = notes_.lower_bound({row, 0}); it != notes_.end() && it->first.row == row;) it = notes_.erase(it);

@@ -126,7 +126,7 @@ class core::complete_search {
 
 /// Whether greedy placing can be wrong: for one class whose filters look at one node only it cannot.
 GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
-  if (options_.search_budget == 0 || state_->semantics.release() < kube_release::v1_37) return false;
+  if (options_.search_budget == 0 || alpha()) return false;
   std::vector<row_t> members;
   collect_members(whole, members);
   constexpr std::size_t most = 256;  // as deep does it go

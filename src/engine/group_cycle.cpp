@@ -7,8 +7,8 @@
 namespace gangsched::engine {
 
 /// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age. Of an elastic gang not more than
-/// its maximum.
-GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
+/// its maximum, or @p desired: than it desires.
+GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group, bool desired) {
   const pod_table& pods = state_->pods;
   std::vector<row_t> members;
   bool sorted = true;
@@ -23,11 +23,13 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group) {
     sorted = sorted && (members.empty() || order(members.back()) <= order(pod));
     members.push_back(pod);
   }
-  if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
+  if (alpha()) order_as_entered(group, members);
+  else if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-  if (policy != nullptr && policy->max_count) {
+  const std::optional<std::int32_t> limit = policy == nullptr ? std::nullopt : desired && policy->desired_count ? policy->desired_count : policy->max_count;
+  if (limit) {
     const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
-    const auto most = static_cast<std::uint64_t>(*policy->max_count);
+    const auto most = static_cast<std::uint64_t>(*limit);
     if (placed + members.size() > most) members.resize(placed < most ? static_cast<std::size_t>(most - placed) : 0);
   }
   return members;
@@ -49,17 +51,17 @@ GANGSCHED_INLINE void core::cut(part& whole, const std::vector<topology_slice>& 
   whole.members.clear();
 }
 
-GANGSCHED_INLINE core::part core::make_part(row_t group) {
+GANGSCHED_INLINE core::part core::make_part(row_t group, bool desired) {
   part made;
   made.group = group;
   const group_spec& spec = state_->groups.record[group]->spec;
   if (!spec.composite) {
-    made.members = pending_members(group);
+    made.members = pending_members(group, desired);
     made.planned = can_plan(made);
     if (!made.planned) cut(made, spec.topology.slices);
   }
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
-    made.parts.push_back(make_part(child));
+    made.parts.push_back(make_part(child, desired));
   }
   return made;
 }
@@ -72,7 +74,7 @@ GANGSCHED_INLINE void core::collect_members(const part& of, std::vector<row_t>& 
 /// What the groups and pods of a tree have to agree on, running ones included (kube-workloads 4, behaviour 19).
 GANGSCHED_INLINE status core::disagreement(row_t root) const {
   status said;
-  if (state_->semantics.release() < kube_release::v1_37) return said;
+  if (alpha()) return said;
   const group_spec& top = state_->groups.record[root]->spec;
   const pod_class* first = nullptr;
   state_->groups.each_below(root, [&](row_t row) {

@@ -18,6 +18,16 @@ GANGSCHED_INLINE domain_index& core::domains_of(std::string_view key) {
   return *domains_.back();
 }
 
+GANGSCHED_INLINE void core::expand(const placement& one, std::vector<placement>& out) {
+  if (one.each_of.empty()) return out.push_back(one);
+  const domain_index& domains = domains_of(one.each_of);
+  for (domain_id domain = 0; domain < domains.size(); ++domain) {
+    if (!one.only.empty() && one.only != domains.name(domain)) continue;
+    placement& made = out.emplace_back(placement{.name = std::string{domains.name(domain)}, .tier = one.tier});
+    for (const row_t row : domains.rows(domain)) made.nodes.push_back({row, state_->nodes.rows.generation(row)});
+  }
+}
+
 /// The generators' placements, intersected pairwise; of a slice the domains that it may share.
 GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, status& said) {
   const group_view group{*state_, what.group};
@@ -26,14 +36,6 @@ GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, statu
     all.push_back({.each_of = group.spec().topology.slices[what.layer - 1].key});
     return all;
   }
-  const auto expand = [&](const placement& one, std::vector<placement>& out) {
-    const domain_index& domains = domains_of(one.each_of);
-    for (domain_id domain = 0; domain < domains.size(); ++domain) {
-      if (!one.only.empty() && one.only != domains.name(domain)) continue;
-      placement& made = out.emplace_back(placement{.name = std::string{domains.name(domain)}, .tier = one.tier});
-      for (const row_t row : domains.rows(domain)) made.nodes.push_back({row, state_->nodes.rows.generation(row)});
-    }
-  };
   all.push_back({.all = true});
   for (const plugin_entry& plugin : table_of_group(what.group).hooks(point::generate_placements)) {
     std::vector<placement> mine;
@@ -51,8 +53,8 @@ GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, statu
       continue;
     }
     std::vector<placement> before, now, both;
-    for (const placement& one : all) one.each_of.empty() ? before.push_back(one) : expand(one, before);
-    for (const placement& one : mine) one.each_of.empty() ? now.push_back(one) : expand(one, now);
+    for (const placement& one : all) expand(one, before);
+    for (const placement& one : mine) expand(one, now);
     for (const placement& a : before) {
       for (const placement& b : now) {
         placement cut{.name = a.all || b.all ? a.name + b.name : a.name + "/" + b.name, .all = a.all && b.all, .tier = a.tier + b.tier};

@@ -6,18 +6,35 @@
 // Room for a group: what group_preempt hooks try, and what comes of what they say (kube-workloads 6).
 namespace gangsched::engine {
 
+GANGSCHED_INLINE assignment core::as_assignment(const member_place& one) const {
+  return {{one.pod, state_->pods.rows.generation(one.pod)}, {one.node, state_->nodes.rows.generation(one.node)}};
+}
+
 /// The group's cycle, undone. The next decision is numbered as if it had not been.
-GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& placed) {
+GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& placed, const placement* within) {
   placed.clear();
   const picker::position stood = picker_.where();
+  // Nobody goes for members above an elastic gang's desired count.
+  const part whole = make_part(group, true);
+  std::vector<row_t> members;
+  collect_members(whole, members);
   transaction attempt{*state_};
-  const group_outcome outcome = place_group(make_part(group));
+  group_outcome outcome;
+  if (members.empty()) {
+    outcome.verdict = status::unschedulable("the group has as many members as it desires");
+  } else if (within == nullptr || within->all) {
+    outcome = place_group(whole, false);
+  } else {
+    std::vector<row_t> rows;
+    for (const node_id node : within->nodes) rows.push_back(node.row);
+    placed_.clear();
+    outcome = fill(whole, &rows);
+  }
   if (outcome.verdict.ok()) {
-    for (const member_place& one : placed_) {
-      placed.push_back({{one.pod, state_->pods.rows.generation(one.pod)}, {one.node, state_->nodes.rows.generation(one.node)}});
-    }
+    for (const member_place& one : placed_) placed.push_back(as_assignment(one));
   }
   discard_members();
+  attempt.roll_back();
   picker_.go_back(stood);
   return outcome.verdict;
 }
@@ -53,49 +70,48 @@ GANGSCHED_INLINE bool core::still_fits(std::span<const assignment> placed, std::
   return fits;
 }
 
-/// A member of the group loses what was meant for it, or gets something else. False if the plugin named what is not there.
-GANGSCHED_INLINE bool core::nominate_member(const assignment& one) {
-  const row_t pod = one.pod.row;
-  if (!state_->pods.alive(pod) || state_->pods.rows.generation(pod) != one.pod.generation) return false;
-  if (state_->pods.state[pod] != pod_state::pending || !gangsched::detail::names_node(*state_, one.node)) return false;
-  state_->nominate(pod, one.node.row);
-  clear_nominations(pod, one.node.row);
-  decision& nominated = decide(decision_kind::nominate, pod);
-  nominated.node = one.node;
-  nominated.node_cookie = state_->nodes.record[one.node.row]->cookie;
-  return true;
+/// Members without a place are rejected, if others have one. Pods of lower priority lose what is meant for members now.
+GANGSCHED_INLINE void core::nominate_members(row_t group, std::span<const assignment> places) {
+  for (const row_t pod : pending_members(group)) {
+    const auto its = std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
+    const bool named = its != places.end() && its->pod.generation == state_->pods.rows.generation(pod) &&
+                       gangsched::detail::names_node(*state_, its->node);
+    state_->nominate(pod, named ? its->node.row : no_row);
+    if (!named) {
+      if (!places.empty()) decide(decision_kind::reject, pod).code = code::unschedulable;
+      continue;
+    }
+    clear_nominations(pod, its->node.row);
+    decision& nominated = decide(decision_kind::nominate, pod);
+    nominated.node = its->node;
+    nominated.node_cookie = state_->nodes.record[its->node.row]->cookie;
+  }
 }
 
 /// group_preempt hooks in order: success, unresolvable and errors stop, unschedulable goes on. The result only nominates. False if
 /// the group was not helped.
 GANGSCHED_INLINE bool core::make_group_room(row_t group) {
+  if (preempts_by_pod(group)) return evict_for_members(group);
   const kernel_table& table = table_of_group(group);
+  if (table.at(point::group_preempt).empty()) return false;
   victim_plan plan;
   bool keep = true;
   for (const std::uint16_t index : table.at(point::group_preempt)) {
     const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial(index);
+    const std::unique_ptr<trial> attempt = start_trial(index, true);
     plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
     keep = keep && plan.keep_nomination;
     if (plan.verdict.code != code::unschedulable) break;
   }
-  const bool helped = plan.verdict.ok() && !plan.victims.empty();
-  std::vector<row_t> members;
-  collect_members(make_part(group), members);
-  if (!helped) {
-    if (!keep && !table.at(point::group_preempt).empty()) {
-      for (const row_t pod : members) state_->nominate(pod, no_row);
-    }
+  if (plan.verdict.ok() && alpha()) plan.nominations = fitting_members(group);
+  if (!plan.verdict.ok() || (plan.victims.empty() && plan.nominations.empty())) {
+    if (!keep) nominate_members(group, {});
     return false;
   }
-  const auto named = [&](row_t pod) {
-    return std::any_of(plan.nominations.begin(), plan.nominations.end(), [&](const assignment& one) { return one.pod.row == pod; });
-  };
-  for (const row_t pod : members) {
-    if (!named(pod)) state_->nominate(pod, no_row);
-  }
-  for (const assignment& one : plan.nominations) static_cast<void>(nominate_member(one));
-  park_group(group, ~std::uint64_t{0});  // before its victims leave, so that it hears of them
+  nominate_members(group, plan.nominations);
+  // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
+  if (plan.victims.empty() && !alpha()) retry_group(group, false, false);
+  else park_group(group, ~std::uint64_t{0});
   for (const pod_id victim : plan.victims) evict(victim);
   return true;
 }

@@ -17,11 +17,12 @@ GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progre
   return said;
 }
 
-GANGSCHED_INLINE core::group_outcome core::place_group(const part& whole) {
+GANGSCHED_INLINE core::group_outcome core::place_group(const part& whole, bool search) {
   placed_.clear();
+  by_pod_ = {};
   group_outcome outcome = choose(whole, nullptr);
   if (outcome.verdict.ok() && placed_.empty()) outcome.verdict = status::unschedulable("no pods were schedulable");
-  else if (outcome.verdict.code == code::unschedulable && worth_searching(whole)) return search_group(whole, outcome);
+  else if (search && outcome.verdict.code == code::unschedulable && worth_searching(whole)) return search_group(whole, outcome);
   return outcome;
 }
 
@@ -191,6 +192,7 @@ GANGSCHED_INLINE bool core::place_member(row_t pod, const picked& found, status&
 /// Places members one after another inside the caller's transaction.
 GANGSCHED_INLINE core::group_outcome core::try_members(const part& what, const std::vector<row_t>* within) {
   group_outcome out;
+  const bool by_pod = preempts_by_pod(what.group);
   member_progress progress{*state_, what.group, what.members};
   const group_spec& spec = state_->groups.record[what.group]->spec;
   std::optional<spread_limit> limit;
@@ -202,7 +204,8 @@ GANGSCHED_INLINE core::group_outcome core::try_members(const part& what, const s
   out.verdict = verdict();
   for (std::size_t i = 0; i < what.members.size() && (out.verdict.ok() || out.verdict.code == code::wait); ++i) {
     const row_t pod = what.members[i];
-    const picked found = picker_.pick(pod, limit ? &limit->open(within) : within);
+    picked found = picker_.pick(pod, limit ? &limit->open(within) : within);
+    if (found.node == no_row && by_pod && found.said.code != code::error) found.node = make_member_room(pod);
     out.rejectors |= found.node == no_row ? found.rejectors : 0;
     status said = found.said.code == code::error ? found.said : status{};
     const bool placed = found.node != no_row && place_member(pod, found, said);
@@ -215,6 +218,7 @@ GANGSCHED_INLINE core::group_outcome core::try_members(const part& what, const s
     out.verdict = verdict();
   }
   if (out.verdict.code == code::wait) out.verdict = status::unschedulable("fewer members fit than the group needs");
+  wait_for_members(out.verdict);
   return out;
 }
 

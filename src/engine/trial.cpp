@@ -7,7 +7,8 @@ namespace gangsched::engine {
 /// What post-filter hooks try things with: a transaction around the whole search, and one around what stands now.
 class trial_of final : public trial {
  public:
-  trial_of(core& engine, std::uint16_t plugin) : core_(&engine), plugin_(plugin), whole_(*engine.state_) {
+  trial_of(core& engine, std::uint16_t plugin, bool for_group)
+      : core_(&engine), plugin_(plugin), nested_(engine.state_->undo.recording()), group_(for_group), whole_(*engine.state_) {
     now_.emplace(*engine.state_);
   }
 
@@ -43,9 +44,16 @@ class trial_of final : public trial {
     now_->roll_back();
     now_.emplace(*core_->state_);
   }
-  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed) override {
+  [[nodiscard]] std::vector<placement> placements(const group_view& group) override {
+    std::vector<placement> expanded;
+    if (group.spec().composite) return expanded;
+    status said;
+    for (const placement& one : core_->placements(core_->make_part(group.row(), true), said)) core_->expand(one, expanded);
+    return expanded;
+  }
+  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed, const placement* within) override {
     begun_ = no_row;
-    return core_->try_group(group.row(), placed);
+    return core_->try_group(group.row(), placed, within);
   }
   [[nodiscard]] bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) override {
     std::vector<row_t> nodes;
@@ -57,7 +65,7 @@ class trial_of final : public trial {
  private:
   [[nodiscard]] std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) override {
     const class_plan& plan = core_->picker_.plan_of(core_->state_->class_of(pod.row));
-    if (!trial_memory::possible(plan)) return nullptr;
+    if (nested_ || !trial_memory::possible(plan)) return nullptr;  // what a trial shows is not to be remembered
     return &core_->memory_.recall(*core_->state_, plan, plugin_, changed);
   }
   /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
@@ -87,7 +95,9 @@ class trial_of final : public trial {
     state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
   }
   [[nodiscard]] removal kind_of_removal() const {
-    return core_->state_->semantics.has(quirk::trials_count_terminating_pods) ? removal::trial : removal::real;
+    // A group's cycle counts anew, so that it cannot be misled.
+    const bool misled = !group_ && core_->state_->semantics.has(quirk::trials_count_terminating_pods);
+    return misled ? removal::trial : removal::real;
   }
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *core_->state_;
@@ -100,6 +110,8 @@ class trial_of final : public trial {
   }
   core* core_;
   std::uint16_t plugin_;
+  bool nested_;  ///< in a group's cycle
+  bool group_;   ///< for a group
   row_t begun_ = no_row;
   status said_;
   transaction whole_;
@@ -107,8 +119,8 @@ class trial_of final : public trial {
   std::vector<std::pair<pod_id, row_t>> homes_;
 };
 
-GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial(std::uint16_t plugin) {
-  return std::make_unique<trial_of>(*this, plugin);
+GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial(std::uint16_t plugin, bool for_group) {
+  return std::make_unique<trial_of>(*this, plugin, for_group);
 }
 
 }  // namespace gangsched::engine

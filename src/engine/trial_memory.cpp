@@ -17,6 +17,11 @@ GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one
   for (std::uint64_t position = one.cursor.position; position < end; ++position) {
     const change& record = log[position];
     if (record.kind == change_kind::budget_changed) return false;
+    const bool group = record.kind == change_kind::group_added || record.kind == change_kind::group_updated ||
+                       record.kind == change_kind::group_removed;
+    if (group && state.groups.alive(record.row) && (state.groups.members[record.row] != 0 || state.groups.children[record.row] != 0)) {
+      return false;  // what protects its members
+    }
     add(record.node());
     if (record.kind == change_kind::pod_nominated) {
       add(record.before);

@@ -7,25 +7,19 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/disruption.hpp"
 
 namespace gangsched {
 namespace detail {
 
-/// A pod that may have to go, with what it is sorted by.
+/// A pod that may have to go, or a group as a whole.
 struct potential_victim {
-  pod_id pod;
-  std::int32_t priority;
-  instant start;  ///< without one it counts as started now: the youngest
-  std::uint64_t arrival;
+  pod_id pod;  ///< on the node
+  victim_rank rank;
   bool violating = false;
+  group_id group = {};    ///< of a whole group, and where its pods begin in the list of these
+  std::size_t first = 0;
 };
-
-GANGSCHED_INLINE instant start_of(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
-
-GANGSCHED_INLINE bool more_important(const potential_victim& a, const potential_victim& b) {
-  if (a.priority != b.priority) return a.priority > b.priority;
-  return a.start != b.start ? a.start < b.start : a.arrival < b.arrival;
-}
 
 /// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
 inline constexpr std::int64_t priority_offset = std::int64_t{1} << 31;
@@ -59,30 +53,71 @@ struct default_preemption::search {
 
   trial& attempt;
   const pod_info& pod;
+  const bool groups;  ///< they are respected, and there are any
   std::vector<detail::open_budget> budgets;
   std::vector<detail::potential_victim> victims;
+  std::vector<pod_id> members;  ///< of the groups among them
 
-  search(trial& t, const pod_info& p) : attempt(t), pod(p) {
+  search(trial& t, const pod_info& p)
+      : attempt(t), pod(p), groups(p.semantics().release() >= kube_release::v1_37 && t.cluster().has_groups()) {
     t.cluster().each_budget([&](const budget_view& one) { budgets.push_back({one, 0}); });
   }
 
+  [[nodiscard]] std::int32_t priority_of(const pod_info& other) const { return groups ? victim_priority(other) : other.priority(); }
+
   void collect(const node_info& node) {
     victims.clear();
+    members.clear();
     node.each_pod([&](const pod_info& other) {
-      if (other.priority() >= pod.priority()) return;
-      victims.push_back({other.id(), other.priority(), detail::start_of(other), other.arrival()});
+      const std::int32_t priority = priority_of(other);
+      if (priority >= pod.priority()) return;
+      const std::optional<group_view> whole = groups ? disrupted_with(other) : std::nullopt;
+      if (whole) return collect(*whole, other, priority);
+      victims.push_back({other.id(), {priority, 0, 1, victim_start(other), other.arrival()}});
     });
-    std::sort(victims.begin(), victims.end(), detail::more_important);
+    std::sort(victims.begin(), victims.end(), [](const auto& a, const auto& b) { return a.rank.more_important(b.rank); });
+  }
+  void collect(const group_view& whole, const pod_info& here, std::int32_t priority) {
+    const auto known = [&](const detail::potential_victim& one) { return one.group == whole.id(); };
+    if (std::any_of(victims.begin(), victims.end(), known)) return;
+    victim_rank rank{priority, static_cast<std::uint8_t>(whole.spec().composite ? 2 : 1), 0, victim_start(here), here.arrival()};
+    const std::size_t first = members.size();
+    whole.each_pod_below([&](const pod_info& member) {
+      if (!member.node()) return;
+      members.push_back(member.id());
+      ++rank.pods;
+      rank.start = std::min(rank.start, victim_start(member));
+      rank.arrival = std::min(rank.arrival, member.arrival());
+    });
+    victims.push_back({here.id(), rank, false, whole.id(), first});
+  }
+  [[nodiscard]] std::span<const pod_id> pods_of(const detail::potential_victim& one) const {
+    if (!one.group) return {&one.pod, 1};
+    return std::span{members}.subspan(one.first, one.rank.pods);
+  }
+  void take(const detail::potential_victim& one) {
+    for (const pod_id id : pods_of(one)) attempt.remove(id);
+  }
+  void give_back(const detail::potential_victim& one) {
+    for (const pod_id id : pods_of(one)) attempt.restore(id);
+  }
+  /// What goes with it depends on other nodes.
+  [[nodiscard]] bool reaches_out(const node_info& node) const {
+    bool reaches = false;
+    if (groups) node.each_pod([&](const pod_info& other) { reaches = reaches || disrupted_with(other); });
+    return reaches;
   }
 
   /// Potential victims use the budgets up in order of importance, also those that will be put back; all budgets of a pod count.
   void mark_violating() {
     for (detail::open_budget& one : budgets) one.allowed = one.budget.spec().disruptions_allowed;
     for (detail::potential_victim& victim : victims) {
-      const pod_info info = *attempt.cluster().pod(victim.pod);
-      for (detail::open_budget& one : budgets) {
-        if (!one.budget.covers(info) || one.budget.disrupts(info)) continue;
-        if (--one.allowed < 0) victim.violating = true;
+      for (const pod_id id : pods_of(victim)) {
+        const pod_info info = *attempt.cluster().pod(id);
+        for (detail::open_budget& one : budgets) {
+          if (!one.budget.covers(info) || one.budget.disrupts(info)) continue;
+          if (--one.allowed < 0) victim.violating = true;
+        }
       }
     }
   }
@@ -91,7 +126,7 @@ struct default_preemption::search {
     const std::optional<node_info> there = attempt.cluster().node(node);
     if (there) collect(*there);
     if (!there || victims.empty()) return status::unresolvable("No preemption victims found for incoming pod");
-    for (const detail::potential_victim& victim : victims) attempt.remove(victim.pod);
+    for (const detail::potential_victim& victim : victims) take(victim);
     const status said = attempt.filter(pod.id(), node);
     if (said.ok()) reprieve(node, out);
     attempt.reset();
@@ -106,10 +141,10 @@ struct default_preemption::search {
     for (const bool violating : {true, false}) {
       for (std::size_t i = 0; i < victims.size(); ++i) {
         if (victims[i].violating != violating) continue;
-        attempt.restore(victims[i].pod);
+        give_back(victims[i]);
         stays[i] = attempt.filter(pod.id(), node).ok();
         if (stays[i]) continue;
-        attempt.remove(victims[i].pod);
+        take(victims[i]);
         out.violations += violating ? 1 : 0;
       }
     }
@@ -118,25 +153,28 @@ struct default_preemption::search {
       while (last < victims.size() && same_importance(victims[first], victims[last])) ++last;
       for (const bool violating : {true, false}) {
         for (std::size_t i = first; i < last; ++i) {
-          if (!stays[i] && victims[i].violating == violating) out.victims.push_back(victims[i].pod);
+          if (stays[i] || victims[i].violating != violating) continue;
+          for (const pod_id id : pods_of(victims[i])) out.victims.push_back(id);
         }
       }
     }
   }
   static bool same_importance(const detail::potential_victim& a, const detail::potential_victim& b) {
-    return a.priority == b.priority && a.start == b.start;
+    const victim_rank &x = a.rank, &y = b.rank;
+    return x.priority == y.priority && x.kind == y.kind && x.pods == y.pods && x.start == y.start;
   }
 
   /// @pre at least one victim
   [[nodiscard]] cost cost_of(const candidate& one) const {
     const cluster_view cluster = attempt.cluster();
     const pod_info first = *cluster.pod(one.victims.front());
-    instant earliest = detail::start_of(first);
-    cost made{one.violations, first.priority(), 0, static_cast<std::int64_t>(one.victims.size()), 0};
+    instant earliest = victim_start(first);
+    const std::int32_t highest = priority_of(first);
+    cost made{one.violations, highest, 0, static_cast<std::int64_t>(one.victims.size()), 0};
     for (const pod_id id : one.victims) {
       const pod_info victim = *cluster.pod(id);
-      made.sum += victim.priority() + detail::priority_offset;
-      if (victim.priority() == first.priority()) earliest = std::min(earliest, detail::start_of(victim));
+      made.sum += priority_of(victim) + detail::priority_offset;
+      if (priority_of(victim) == highest) earliest = std::min(earliest, victim_start(victim));
     }
     made.late = -earliest.count();
     return made;
@@ -145,7 +183,7 @@ struct default_preemption::search {
   /// The cost of the node if it is a candidate.
   std::optional<cost> try_node(const node_info& node, candidate& out) {
     bool anybody = false;  // the cheapest test first
-    node.each_pod([&](const pod_info& other) { anybody = anybody || other.priority() < pod.priority(); });
+    node.each_pod([&](const pod_info& other) { anybody = anybody || priority_of(other) < pod.priority(); });
     if (!anybody || attempt.filter(pod.id(), node.id()).code != code::unschedulable) return std::nullopt;
     if (!dry_run(node.id(), out).ok()) return std::nullopt;
     return cost_of(out);
@@ -170,7 +208,7 @@ struct default_preemption::search {
         remembered& one = known.nodes[row];
         if (one.stale) {
           const std::optional<node_info> node = cluster.node_at(row);
-          one = {false, node ? try_node(*node, found) : std::nullopt};
+          one = {node && reaches_out(*node), node ? try_node(*node, found) : std::nullopt};
         }
         here = one.price;
       }
@@ -197,9 +235,9 @@ struct default_preemption::search {
     return best;
   }
   /// No candidate there can cost less: somebody has to go, at best the least important pod.
-  static cost least_cost(const node_info& node) {
+  [[nodiscard]] cost least_cost(const node_info& node) const {
     std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
-    node.each_pod([&](const pod_info& other) { lowest = std::min(lowest, std::int64_t{other.priority()}); });
+    node.each_pod([&](const pod_info& other) { lowest = std::min(lowest, std::int64_t{priority_of(other)}); });
     return {0, lowest, lowest + detail::priority_offset, 1, std::numeric_limits<std::int64_t>::min()};
   }
 
@@ -256,8 +294,9 @@ GANGSCHED_INLINE status default_preemption::eligible(trial& attempt, const pod_i
   const std::optional<node_info> node = pod.nominated_node();
   if (!node || attempt.filter(pod.id(), node->id()).code == code::unresolvable) return status::success();
   bool waits = false;
+  const search with{attempt, pod};
   node->each_pod([&](const pod_info& other) {
-    waits = waits || (other.terminating() && other.preempted() && other.priority() < pod.priority());
+    waits = waits || (other.terminating() && other.preempted() && with.priority_of(other) < pod.priority());
   });
   return waits ? status::unschedulable("not eligible due to a terminating pod on the nominated node.")
                : status::success();
@@ -273,7 +312,8 @@ GANGSCHED_INLINE status default_preemption::ask_extenders(trial& attempt, const 
   const auto stands = [&](const candidate& one) {
     return cluster.node(one.node) && std::all_of(one.victims.begin(), one.victims.end(), [&](pod_id victim) {
              const std::optional<pod_info> there = cluster.pod(victim);
-             return there && there->node() && there->node()->id() == one.node;
+             // Somewhere else, if its whole group goes.
+             return there && there->node() && (there->node()->id() == one.node || disrupted_with(*there));
            });
   };
   for (const extender& one : extenders_) {
@@ -303,8 +343,8 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
     return plan;
   }
   const std::optional<std::int32_t> lowest = attempt.cluster().lowest_priority();
-  if (!lowest || *lowest >= pod.priority()) return plan;
   search with{attempt, pod};
+  if (!lowest || (*lowest >= pod.priority() && !with.groups)) return plan;
   std::optional<candidate> best;
   std::vector<row_t> changed;
   if (limit_ || !extenders_.empty()) {

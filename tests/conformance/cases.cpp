@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
 #include <string>
 
 namespace gangsched::conformance {
@@ -57,6 +58,18 @@ std::string to_json(const kube::value& of) {
   return made;
 }
 
+std::map<std::string, std::string> read_reasons(const std::string& path) {
+  std::map<std::string, std::string> made;
+  std::istringstream lines{must(kube::load(path)).text};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string::npos) throw unreadable(path + ": a line without a reason: " + line);
+    made[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return made;
+}
+
 void run_file(const std::string& path, tally& into) {
   const auto documents = must(kube::parse_json(must(kube::load(path))));
   if (documents.empty()) throw unreadable(path + ": is empty");
@@ -70,7 +83,7 @@ void run_file(const std::string& path, tally& into) {
     } else if (root.find("ops") != nullptr) {
       run_queue_case(root, path, into);
     } else if (root.find("gates") != nullptr && root.find("steps") != nullptr) {
-      throw not_decided(path + ": not run: groups' own preemption and topology are not there yet");
+      run_group_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {
       run_quantity_row(root, path, into);
     } else if (root.find("kind") != nullptr && root.find("result") != nullptr) {

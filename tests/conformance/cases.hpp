@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,11 +14,6 @@ namespace gangsched::conformance {
 
 /// A file that cannot be run: not JSON, of no known kind, or with an object that cannot be read.
 struct unreadable : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// A file of a kind that the library does not decide yet.
-struct not_decided : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -34,12 +31,17 @@ struct tally {
   std::size_t differences = 0;
   std::vector<difference> first = {};  ///< as many as there is room for
   std::size_t keep = 10;
+  /// Groups as in 1.37 instead of 1.36, which recorded them: names of the cases that come out differently then, and why.
+  std::optional<std::map<std::string, std::string>> newer = {};
 
   void add(difference one) {
     ++differences;
     if (first.size() < keep) first.push_back(std::move(one));
   }
 };
+
+/// Lines of "name: reason"; empty ones and those that begin with # are passed over.
+std::map<std::string, std::string> read_reasons(const std::string& path);
 
 /// Runs every case of a file.
 void run_file(const std::string& path, tally& into);
@@ -49,6 +51,7 @@ void run_file(const std::string& path, tally& into);
 void run_scheduling_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_preemption_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_queue_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_group_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_quantity_row(const kube::value& recorded, const std::string& file, tally& into);
 void run_selector_row(const kube::value& recorded, const std::string& file, tally& into);
 

@@ -79,7 +79,7 @@ struct careless {
 };
 
 /// For a group: everybody lower goes, if a member fits then.
-struct group_preemption {
+struct group_clearing {
   static constexpr std::string_view name = "GroupPreemption";
   using points = implements<point::group_preempt>;
   journal asked = std::make_shared<words>();
@@ -273,7 +273,7 @@ TEST_CASE("a victim that only waits in the permit room is taken back by the engi
 }
 
 TEST_CASE("a group that does not fit may have others evicted, and is placed when they are gone", "[engine][trial]") {
-  group_preemption asked;
+  group_clearing asked;
   world w{with(asked)};
   w.add(a_node{"n"}.cpu(2));
   w.add(a_node{"m"}.cpu(2));
@@ -294,7 +294,7 @@ TEST_CASE("a group that does not fit may have others evicted, and is placed when
 }
 
 TEST_CASE("a group for which nobody can be evicted is rejected member by member", "[engine][trial]") {
-  group_preemption asked;
+  group_clearing asked;
   world w{with(asked)};
   w.add(a_node{"n"}.cpu(2));
   const group_id gang = w.add(a_gang{"gang", 2});

@@ -138,6 +138,14 @@ class GANGSCHED_API core {
     std::int64_t score;
     std::vector<column_use> uses;
   };
+  /// What members found for themselves in a group's cycle, each by its own preemption.
+  struct members_room {
+    std::vector<pod_id> victims;
+    std::vector<assignment> made;    ///< by preemption
+    std::vector<assignment> placed;  ///< all members, if the group waits
+    std::vector<row_t> helpless;     ///< members for whom nothing helps
+    bool waits = false;
+  };
   struct group_outcome {
     status verdict;
     std::uint64_t rejectors = 0;
@@ -252,7 +260,7 @@ class GANGSCHED_API core {
   bool make_room(row_t pod, std::uint64_t rejectors);
   void evict(pod_id victim);
   void clear_nominations(row_t pod, row_t node);
-  std::unique_ptr<trial> start_trial(std::uint16_t plugin);
+  std::unique_ptr<trial> start_trial(std::uint16_t plugin, bool for_group = false);
   bool take_back_holdings(row_t own, entity e);
   [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
@@ -265,22 +273,33 @@ class GANGSCHED_API core {
 
   // group_cycle.cpp
   void run_group(row_t group);
-  [[nodiscard]] part make_part(row_t group);
+  [[nodiscard]] part make_part(row_t group, bool desired = false);
   void cut(part& whole, const std::vector<topology_slice>& slices);
-  [[nodiscard]] std::vector<row_t> pending_members(row_t group);
+  [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
   static void collect_members(const part& of, std::vector<row_t>& out);
   [[nodiscard]] status disagreement(row_t root) const;
   void reject_group(row_t group, const part& whole, const group_outcome& why);
 
   // group_room.cpp
   bool make_group_room(row_t group);
-  status try_group(row_t group, std::vector<assignment>& placed);
+  status try_group(row_t group, std::vector<assignment>& placed, const placement* within);
+  [[nodiscard]] assignment as_assignment(const member_place& one) const;
   bool still_fits(std::span<const assignment> placed, std::span<const row_t> nodes);
-  [[nodiscard]] bool nominate_member(const assignment& one);
+  void nominate_members(row_t group, std::span<const assignment> places);
+
+  // group_alpha.cpp: pod groups as in 1.36
+  [[nodiscard]] bool alpha() const noexcept { return state_->semantics.release() < kube_release::v1_37; }
+  [[nodiscard]] bool nobody_enters(row_t group);
+  void order_as_entered(row_t group, std::vector<row_t>& members);
+  [[nodiscard]] bool preempts_by_pod(row_t group) const;
+  [[nodiscard]] row_t make_member_room(row_t pod);
+  void wait_for_members(status& verdict);
+  bool evict_for_members(row_t group);
+  [[nodiscard]] std::vector<assignment> fitting_members(row_t group);
 
   // group_search.cpp
   /// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
-  group_outcome place_group(const part& whole);
+  group_outcome place_group(const part& whole, bool search = true);
   group_outcome choose(const part& what, const std::vector<row_t>* within);
   group_outcome choose_among(const part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within);
   group_outcome fill(const part& what, const std::vector<row_t>* within);
@@ -303,6 +322,7 @@ class GANGSCHED_API core {
   group_outcome search_group(const part& whole, group_outcome refused);
 
   // group_placements.cpp
+  void expand(const placement& one, std::vector<placement>& out);
   std::vector<placement> placements(const part& what, status& said);
   candidate_list candidates(const part& what, const std::vector<placement>& where, const std::vector<row_t>* within);
   [[nodiscard]] std::vector<row_t> rows_of(const candidate& one, const std::vector<row_t>* within);
@@ -360,6 +380,9 @@ class GANGSCHED_API core {
   std::vector<parked_group> parked_groups_;
   std::vector<member_place> placed_;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
+  members_room by_pod_;
+  std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
+  std::uint64_t entries_ = 0;
   std::vector<decision> decisions_;
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
@@ -372,6 +395,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/attempts.cpp"
 #include "gangsched/src/engine/core.cpp"
 #include "gangsched/src/engine/explain_group.cpp"
+#include "gangsched/src/engine/group_alpha.cpp"
 #include "gangsched/src/engine/group_complete.cpp"
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"

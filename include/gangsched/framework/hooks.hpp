@@ -189,6 +189,8 @@ class column_maker {
 
 // --- post-filter: making room
 
+struct placement;
+
 /// A member and where it would go.
 struct assignment {
   pod_id pod;
@@ -208,9 +210,11 @@ class trial {
   virtual void restore(pod_id victim) = 0;
   /// Puts everybody back.
   virtual void reset() = 0;
-  /// The group's whole cycle as things stand. The verdict, and with success where each member would go, in the order in which they
-  /// were placed. Leaves the trial as it was.
-  [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed) = 0;
+  /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
+  [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
+  /// The group's whole cycle as things stand, or what of it is in one placement. The verdict, and with success where each member would
+  /// go, in the order in which they were placed. Leaves the trial as it was.
+  [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed, const placement* within = nullptr) = 0;
   /// Whether the members still fit where they are put, one after another. @p moved: pods that were taken off or put back since they
   /// last did; where filters of the members look at their own node only, nothing else is asked. Leaves the trial as it was.
   [[nodiscard]] virtual bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) = 0;

@@ -360,6 +360,9 @@ class cluster_view {
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
 
+  /// Whether there are groups, or have been. O(1).
+  [[nodiscard]] bool has_groups() const noexcept { return state_->groups.rows.count() != 0; }
+
   /// The model's counters (counters.hpp). O(1).
   [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }
   [[nodiscard]] std::int64_t total(counter_id counter) const { return state_->counters.total(counter); }

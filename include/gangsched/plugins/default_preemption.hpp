@@ -19,8 +19,12 @@ namespace gangsched {
 /// pod still fits. Of the nodes: fewest broken budgets; lowest of the highest victims' priorities; lowest sum of priorities
 /// + 2^31; fewest victims; latest of the earliest starts among the victims of highest priority; lowest row.
 ///
+/// Since 1.37 groups are respected (kube-workloads 6): a member's priority is that of its tree of groups; with a member of a group
+/// whose disruption is `all` the whole group goes, on whatever nodes, and counts when nodes are compared.
+///
 /// Every node is looked at, as Kubernetes would with minCandidateNodesPercentage 100. What came out for a node is remembered for the
-/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node.
+/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node, and per node with a
+/// member of a group that goes as a whole.
 class default_preemption {
  public:
   static constexpr std::string_view name = "DefaultPreemption";
@@ -32,11 +36,11 @@ class default_preemption {
     std::int32_t absolute = 100;   ///< 0 or more; not both 0
     std::uint64_t seed = 0;        ///< of the node to begin with, which differs from pod to pod
   };
-  /// The victims on one node, most important first.
+  /// The victims on one node, and who goes with them, most important first.
   struct candidate {
     node_id node;
     std::vector<pod_id> victims;
-    std::int64_t violations = 0;  ///< victims that some disruption budget has no room for
+    std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
   };
   /// Kubernetes' extender that supports preemption (8.2), as a callback of the host.
   struct extender {

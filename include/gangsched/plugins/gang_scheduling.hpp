@@ -19,6 +19,7 @@ class gang_scheduling {
   [[nodiscard]] status pre_enqueue(const pod_info& pod) const {
     const std::optional<group_view> group = pod.group();
     if (!group) return status::success();
+    if (group->expected()) return status::unresolvable("waiting for the pod's pod group to appear in scheduling queue");
     if (!may_start(*group)) return status::unresolvable("waiting for the groups that it starts after");
     const group_view root = group->root();
     if (root.row() == group->row()) {
@@ -46,7 +47,9 @@ class gang_scheduling {
 
   [[nodiscard]] status placement_feasible(const group_view& group, const group_progress& progress) const {
     const std::uint64_t least = group.min_count();
-    if (std::uint64_t{progress.scheduled} + progress.remaining < least)
+    // Until 1.36 every member is tried.
+    const bool early = group.semantics().release() >= kube_release::v1_37;
+    if (early && std::uint64_t{progress.scheduled} + progress.remaining < least)
       return status::unschedulable("minCount cannot be satisfied");
     bool enough = progress.scheduled >= least;
     for (const role_progress& role : progress.roles) {

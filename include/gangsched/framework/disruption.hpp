@@ -1,0 +1,95 @@
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "gangsched/framework/views.hpp"
+
+/// Who goes with a pod that is evicted, and how important that is (kube-workloads 6).
+namespace gangsched {
+
+/// The group that is evicted as a whole when the pod is: the highest one above it with disruption `all`. O(depth).
+[[nodiscard]] inline std::optional<group_view> disrupted_with(const pod_info& pod) {
+  std::optional<group_view> found;
+  for (std::optional<group_view> up = pod.group(); up; up = up->parent()) {
+    if (up->spec().disruption == disruption_mode::all) found = up;
+  }
+  return found;
+}
+
+/// The priority of a tree of groups: its root's own, else that of its most important pod.
+[[nodiscard]] inline std::int32_t tree_priority(const group_view& group) {
+  const group_view root = group.root();
+  if (root.spec().priority) return *root.spec().priority;
+  std::optional<std::int32_t> most;
+  root.each_pod_below([&](const pod_info& pod) { most = std::max(most.value_or(pod.priority()), pod.priority()); });
+  return most.value_or(0);
+}
+
+/// The priority that protects a running pod: that of its tree of groups, whatever the pod's own; without a group its own. Until 1.36
+/// a pod that is disrupted alone is protected by its own.
+[[nodiscard]] inline std::int32_t victim_priority(const pod_info& pod) {
+  const std::optional<group_view> group = pod.group();
+  if (!group) return pod.priority();
+  if (pod.semantics().release() < kube_release::v1_37 && group->spec().disruption != disruption_mode::all) return pod.priority();
+  return tree_priority(*group);
+}
+
+/// A pod without a start time counts as started now: the youngest.
+[[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
+
+/// What victims are compared by. A unit is a pod, or pods that are evicted together.
+struct victim_rank {
+  std::int32_t priority = 0;
+  std::uint8_t kind = 0;           ///< 2: groups of groups; 1: groups; 0: pods
+  std::uint32_t pods = 1;
+  instant start{};                 ///< the earliest of its pods
+  std::uint64_t arrival = 0;       ///< of its first pod; Kubernetes has the UID
+
+  /// Whether the unit is to be kept before @p other.
+  [[nodiscard]] bool more_important(const victim_rank& other) const noexcept {
+    if (priority != other.priority) return priority > other.priority;
+    if (kind != other.kind) return kind > other.kind;
+    if (pods != other.pods) return pods > other.pods;
+    return start != other.start ? start < other.start : arrival < other.arrival;
+  }
+};
+
+/// Disruption budgets, with what they still allow.
+class open_budgets {
+ public:
+  explicit open_budgets(const cluster_view& cluster) {
+    cluster.each_budget([&](const budget_view& one) { all_.push_back({one, 0}); });
+  }
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  /// Everything is allowed again that the budgets say.
+  void open() {
+    for (entry& one : all_) one.allowed = one.budget.spec().disruptions_allowed;
+  }
+  /// Charges the pod to every budget that covers it. Whether some has no room for it.
+  bool charge(const pod_info& pod) {
+    bool violates = false;
+    for (entry& one : all_) {
+      if (!one.budget.covers(pod) || one.budget.disrupts(pod)) continue;
+      if (--one.allowed < 0) violates = true;
+    }
+    return violates;
+  }
+  /// The same, up to the first budget that has no room: as kube-scheduler charges units (until 1.36).
+  bool charge_to_first(const pod_info& pod) {
+    for (entry& one : all_) {
+      if (!one.budget.covers(pod) || one.budget.disrupts(pod)) continue;
+      if (--one.allowed < 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct entry {
+    budget_view budget;
+    std::int64_t allowed;
+  };
+  std::vector<entry> all_;
+};
+
+}  // namespace gangsched

@@ -1,0 +1,59 @@
+#pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// Who has to go so that a group fits (kube-workloads 6, workload-aware preemption).
+///
+/// Victims are units: the pods of the highest group above a pod with disruption `all`, else the pod. A unit of lower priority than
+/// the group's tree may go; a unit's priority is that of its tree. All of them are taken off, and the group's cycle is run once; if
+/// it fails, nobody goes. Then units are put back, those first that a disruption budget has no room for, most important first
+/// (priority; groups of groups, groups, pods; more pods; the earlier start; the earlier arrival), each if the members still fit where
+/// they are. Every placed member is nominated. No second round while victims terminate on nodes that members are nominated to.
+///
+/// `surplus`: members of a gang above its minimum are units of their own, the rest is one unit and never goes without them.
+/// `gang::desired_count`: members above it are not made room for.
+///
+/// Beyond Kubernetes, unless rule::kubernetes: of several placements that one whose victims cost least (broken budgets, highest
+/// priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and in the end no victim
+/// can be put back without fewer members finding room anywhere.
+///
+/// kube_release::v1_36: the whole cycle is run anew for each unit; pods alone have their own priority, those of any group rank above
+/// others; a unit is charged to budgets up to the first that has no room; groups with a topology never preempt; one member with
+/// preemption policy Never forbids it.
+class group_preemption {
+ public:
+  static constexpr std::string_view name = "GroupPreemption";
+  using points = implements<point::group_preempt>;
+
+  enum class rule : std::uint8_t { least_disruption, kubernetes };
+  /// What would be lost with a running pod, in any unit.
+  using work = std::function<std::int64_t(const pod_info&)>;
+
+  group_preemption() = default;
+  explicit group_preemption(rule chosen, work lost = {}) : rule_(chosen), lost_work_(std::move(lost)) {}
+  /// Arguments: `rule`, LeastDisruption or Kubernetes.
+  [[nodiscard]] GANGSCHED_API static result<group_preemption> from(const argument& args);
+
+  /// O(pods) removals, and a cycle of the group; one more for each placement, and for each victim.
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+ private:
+  struct search;
+  rule rule_ = rule::least_disruption;
+  work lost_work_;
+};
+
+static_assert(group_preempt_plugin<group_preemption>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/group_preemption.cpp"
+#endif
