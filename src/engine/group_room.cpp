@@ -41,8 +41,12 @@ GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& pl
 
 /// Where all filters of all members look at nothing but the member's own node, only @p nodes have to be asked.
 GANGSCHED_INLINE bool core::still_fits(std::span<const assignment> placed, std::span<const row_t> nodes) {
+  class_id asked = no_class;  // members are mostly of one class
   const auto local = [&](const assignment& one) {
-    const class_plan& plan = picker_.plan_of(state_->class_of(one.pod.row));
+    const class_id cls = state_->class_of(one.pod.row);
+    if (cls == asked) return true;
+    asked = cls;
+    const class_plan& plan = picker_.plan_of(cls);
     return plan.keyed_filters.empty() && plan.opaque_filters.empty() && plan.cycle_hooks.empty() &&
            table_of(one.pod.row).at(point::reserve).empty();
   };

@@ -25,13 +25,21 @@ class trial_of final : public trial {
     if (node == no_row) return;
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, false);
     homes_.push_back({victim, node});
+    if (group_) slot_of(victim.row) = static_cast<std::uint32_t>(homes_.size());
     take_off(victim.row, node);
   }
   void restore(pod_id victim) override {
-    const auto home = std::find_if(homes_.begin(), homes_.end(), [&](const auto& h) { return h.first == victim; });
+    const auto home = find(victim);
     if (home == homes_.end()) return;
     const row_t node = home->second;
-    homes_.erase(home);
+    if (group_) {  // many are away: the last one takes its place
+      slot_of(homes_.back().first.row) = slot_of(victim.row);
+      slot_of(victim.row) = 0;
+      *home = homes_.back();
+      homes_.pop_back();
+    } else {
+      homes_.erase(home);
+    }
     put_on(victim.row, node, kind_of_removal());
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
   }
@@ -39,6 +47,9 @@ class trial_of final : public trial {
     if (homes_.empty()) return;
     if (begun_ != no_row && !core_->picker_.plan_of(core_->state_->pods.cls[begun_]).incremental.empty()) {
       while (!homes_.empty()) restore(homes_.back().first);
+    }
+    for (const auto& home : homes_) {
+      if (group_) slot_of(home.first.row) = 0;
     }
     homes_.clear();
     now_->roll_back();
@@ -67,6 +78,15 @@ class trial_of final : public trial {
     const class_plan& plan = core_->picker_.plan_of(core_->state_->class_of(pod.row));
     if (nested_ || !trial_memory::possible(plan)) return nullptr;  // what a trial shows is not to be remembered
     return &core_->memory_.recall(*core_->state_, plan, plugin_, changed);
+  }
+  [[nodiscard]] std::vector<std::pair<pod_id, row_t>>::iterator find(pod_id victim) {
+    if (!group_) return std::find_if(homes_.begin(), homes_.end(), [&](const auto& home) { return home.first == victim; });
+    const std::uint32_t slot = slot_of(victim.row);
+    return slot == 0 ? homes_.end() : homes_.begin() + (slot - 1);
+  }
+  [[nodiscard]] std::uint32_t& slot_of(row_t pod) {
+    if (slots_.empty()) slots_.resize(core_->state_->pods.rows.count());
+    return slots_[pod];
   }
   /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
   status begin(row_t pod) {
@@ -117,6 +137,7 @@ class trial_of final : public trial {
   transaction whole_;
   std::optional<transaction> now_;
   std::vector<std::pair<pod_id, row_t>> homes_;
+  std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
 };
 
 GANGSCHED_INLINE std::unique_ptr<trial> core::start_trial(std::uint16_t plugin, bool for_group) {

@@ -342,9 +342,8 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
     plan.keep_nomination = true;
     return plan;
   }
-  const std::optional<std::int32_t> lowest = attempt.cluster().lowest_priority();
+  if (!anybody_below(attempt.cluster(), pod.priority())) return plan;
   search with{attempt, pod};
-  if (!lowest || (*lowest >= pod.priority() && !with.groups)) return plan;
   std::optional<candidate> best;
   std::vector<row_t> changed;
   if (limit_ || !extenders_.empty()) {

@@ -4,6 +4,7 @@
 #include <compare>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
@@ -161,8 +162,11 @@ struct group_preemption::search {
   }
   /// Until nobody can be put back, wherever the members would go then.
   void reprieve_elsewhere() {
+    std::size_t effort = std::size_t{1} << 16;  // members that may be placed for it
     const auto fits = [&](const unit& one) {
       if (attempt.still_fits(placed, one.pods)) return true;
+      if (effort < placed.size()) return false;
+      effort -= placed.size();
       std::vector<assignment> other;
       if (!attempt.place(group, other).ok() || other.size() < placed.size()) return false;
       placed = std::move(other);
@@ -272,10 +276,11 @@ struct group_preemption::search {
       return plan;
     }
     if (!alpha && still_waits()) {
+      plan.verdict = status::unschedulable("not eligible due to terminating pods on the nominated nodes.");
       plan.keep_nomination = true;
       return plan;
     }
-    collect();
+    if (anybody_below(attempt.cluster(), priority)) collect();
     if (units.empty()) {
       plan.verdict = status::unschedulable("No preemption victims found for incoming preemptor");
       return plan;

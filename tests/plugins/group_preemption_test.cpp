@@ -307,6 +307,31 @@ TEST_CASE("a pod that preempts counts the whole group it would disturb when it c
   CHECK(w.evicted() == (old_release ? words{"v-0"} : words{"v-0", "v-1"}));
 }
 
+TEST_CASE("what a node would cost a pod is not remembered while a group there reaches to other nodes") {
+  fixture w;
+  w.nodes({"n", "m", "o", "q"});
+  const group_id v = w.victims("v", disruption_mode::all);
+  running v0{"v-0", 2};
+  v0.in(v);
+  w.run_on("n", v0);
+  w.run_on("m", {"a", 1});
+  w.run_on("m", {"b", 1});
+  const pod_id cheapest = w.run_on("o", {"cheapest", 2, -1});
+  w.run_on("q", {"stays", 2, 99});
+  w.add(a_pod{"p"}.cpu(2).priority(9));
+  CHECK(w.evicted() == words{"cheapest"});
+  w.remove(cheapest);
+  w.now += 20s;
+  CHECK(w.run(true) == words{"bind p o"});
+  for (const char* name : {"v-1", "v-2"}) {
+    running more{name, 0};
+    more.in(v);
+    w.run_on("q", more);
+  }
+  w.add(a_pod{"r"}.cpu(2).priority(9));
+  CHECK(w.evicted() == words{"a", "b"});  // two pods; the group has three now
+}
+
 TEST_CASE("of several racks the one whose victims cost least is taken, by Kubernetes' rule the fullest") {
   const bool kubernetes = GENERATE(false, true);
   fixture w{with(kubernetes ? group_preemption{group_preemption::rule::kubernetes} : group_preemption{})};
@@ -338,9 +363,13 @@ TEST_CASE("the host says what work would be lost") {
   CHECK(w.evicted() == words{"little"});
 }
 
-TEST_CASE("arguments") {
-  argument args;
-  CHECK(group_preemption::from(args).has_value());
+TEST_CASE("arguments: the rule") {
+  const auto from = [](const char* rule) { return group_preemption::from(argument::fields{{"rule", rule}}); };
+  CHECK(group_preemption::from({}).has_value());
+  CHECK(from("Kubernetes").has_value());
+  CHECK(from("LeastDisruption").has_value());
+  REQUIRE_FALSE(from("Fast").has_value());
+  CHECK(from("Fast").error().message().find("args.rule") != std::string::npos);
 }
 
 // --- nobody goes without need

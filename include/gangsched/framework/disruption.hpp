@@ -35,6 +35,19 @@ namespace gangsched {
   return tree_priority(*group);
 }
 
+/// Whether any pod on a node may have a lower priority, by itself or by its group. O(groups).
+[[nodiscard]] inline bool anybody_below(const cluster_view& cluster, std::int32_t priority) {
+  const std::optional<std::int32_t> lowest = cluster.lowest_priority();
+  if (!lowest || *lowest < priority) return lowest.has_value();
+  bool any = false;
+  cluster.each_group([&](const group_view& group) {
+    if (any || group.assumed() + group.bound() == 0) return;
+    const std::optional<std::int32_t> own = group.root().spec().priority;  // absent: it is that of some pod
+    any = own && *own < priority;
+  });
+  return any;
+}
+
 /// A pod without a start time counts as started now: the youngest.
 [[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
 

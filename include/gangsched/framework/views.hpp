@@ -362,6 +362,13 @@ class cluster_view {
 
   /// Whether there are groups, or have been. O(1).
   [[nodiscard]] bool has_groups() const noexcept { return state_->groups.rows.count() != 0; }
+  /// Calls visit(group_view) for every group by row.
+  template <class Visit>
+  void each_group(Visit&& visit) const {
+    for (row_t row = 0; row < state_->groups.rows.count(); ++row) {
+      if (state_->groups.alive(row)) visit(group_view{*state_, row});
+    }
+  }
 
   /// The model's counters (counters.hpp). O(1).
   [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }

@@ -22,7 +22,7 @@ namespace gangsched {
 ///
 /// Beyond Kubernetes, unless rule::kubernetes: of several placements that one whose victims cost least (broken budgets, highest
 /// priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and in the end no victim
-/// can be put back without fewer members finding room anywhere.
+/// can be put back without fewer members finding room anywhere (as far as 65,536 placements of members, tried for that, can tell).
 ///
 /// kube_release::v1_36: the whole cycle is run anew for each unit; pods alone have their own priority, those of any group rank above
 /// others; a unit is charged to budgets up to the first that has no room; groups with a topology never preempt; one member with
@@ -41,7 +41,7 @@ class group_preemption {
   /// Arguments: `rule`, LeastDisruption or Kubernetes.
   [[nodiscard]] GANGSCHED_API static result<group_preemption> from(const argument& args);
 
-  /// O(pods) removals, and a cycle of the group; one more for each placement, and for each victim.
+  /// O(pods) removals, and a cycle of the group; beyond Kubernetes O(log pods) cycles for each placement, and one for each victim.
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
  private:
