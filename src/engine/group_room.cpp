@@ -76,7 +76,9 @@ GANGSCHED_INLINE bool core::still_fits(std::span<const assignment> placed, std::
 
 /// Members without a place are rejected, if others have one. Pods of lower priority lose what is meant for members now.
 GANGSCHED_INLINE void core::nominate_members(row_t group, std::span<const assignment> places) {
-  for (const row_t pod : pending_members(group)) {
+  std::vector<row_t> members;
+  collect_members(make_part(group), members);
+  for (const row_t pod : members) {
     const auto its = std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
     const bool named = its != places.end() && its->pod.generation == state_->pods.rows.generation(pod) &&
                        gangsched::detail::names_node(*state_, its->node);
