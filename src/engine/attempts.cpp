@@ -175,8 +175,17 @@ GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by&
 
 GANGSCHED_INLINE void core::give_up(std::vector<flight>::iterator tried) {
   if (tried == flights_.end()) return;
-  if (flies(tried)) queue_.take_out(tried->who);
+  const flight over = *tried;
+  const bool flew = flies(tried);
+  if (flew) queue_.take_out(over.who);
   land(tried);
+  if (!flew || !over.joined) return;
+  // Members that came meanwhile were not in the attempt (kube-workloads, behaviours 20 and 21).
+  std::vector<row_t> members;
+  each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
+  for (const row_t pod : members) {
+    if (wants_node(pod)) enqueue(pod, true);
+  }
 }
 GANGSCHED_INLINE void core::done(pod_id pod) { give_up(flight_of(pod)); }
 GANGSCHED_INLINE void core::done(group_id group) { give_up(flight_of(group)); }

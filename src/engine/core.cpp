@@ -152,7 +152,10 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
       break;
     case place::in_flight:
       // Under hints the plugins are asked about the change when it comes back.
-      if (const auto tried = find_flight(e); !by_hints() && tried != flights_.end()) tried->recall = true;
+      if (const auto tried = find_flight(e); tried != flights_.end()) {
+        tried->recall = tried->recall || !by_hints();
+        tried->joined = tried->joined || (e.group && fresh);
+      }
       break;
   }
   // Woken on behalf of a class that it has left, or cannot stand for.

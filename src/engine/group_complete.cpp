@@ -6,18 +6,25 @@
 
 // The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
 // part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
-// Alike members take nodes in ascending order, and if one goes without, so do the alike ones after it.
+// Alike members take nodes in ascending order, if nothing depends on the order; and if one goes without, so do the alike ones after it.
 namespace gangsched::engine {
 
 /// One search. `rest` is what has to succeed once a part stands.
 class core::complete_search {
  public:
-  complete_search(core& engine, std::uint64_t budget) : core_(&engine), left_(budget) {}
+  /// @p symmetric: members' filters look at one node only, so that the order of members does not matter.
+  complete_search(core& engine, std::uint64_t budget, bool symmetric) : core_(&engine), left_(budget), symmetric_(symmetric) {}
   [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
   using continuation = std::function<bool()>;
   bool solve(const part& what, const std::vector<row_t>* within, const continuation& rest) {
+    if (what.planned) {  // not cut, because a plan would have done that
+      part cut = what;
+      cut.planned = false;
+      core_->cut(cut, core_->state_->groups.record[what.group]->spec.topology.slices);
+      return solve(cut, within, rest);
+    }
     std::vector<row_t> beside;
     if (!what.is_slice()) {
       for (const plugin_entry& plugin : core_->table_of_group(what.group).hooks(point::group_pre_filter)) {
@@ -50,31 +57,55 @@ class core::complete_search {
   }
 
  private:
+  /// Members with equal kinds can stand for each other.
+  using member_kind = std::pair<class_id, std::string_view>;
+  [[nodiscard]] member_kind kind_of(row_t pod) const {
+    const gang* policy = std::get_if<gang>(&core_->state_->groups.record[core_->state_->pods.group[pod]]->spec.policy);
+    const bool by_role = policy != nullptr && !policy->roles.empty();
+    return {core_->state_->class_of(pod), by_role ? std::string_view{core_->state_->pods.record[pod]->role} : std::string_view{}};
+  }
+  [[nodiscard]] std::vector<member_kind> kinds_of(const part& what) const {
+    std::vector<row_t> members;
+    collect_members(what, members);
+    std::vector<member_kind> kinds;
+    for (const row_t pod : members) kinds.push_back(kind_of(pod));
+    return kinds;
+  }
+
   bool fill(const part& what, const std::vector<row_t>* within, const continuation& rest) {
+    if (!what.parts.empty() && what.parts.front().is_slice()) {
+      std::vector<row_t> members;
+      collect_members(what, members);
+      return fill_slices(what, 0, member_progress{*core_->state_, what.group, members}, within, rest);
+    }
     if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
     part sorted = what;
-    const auto cls = [&](row_t pod) { return core_->state_->class_of(pod); };
-    std::stable_sort(sorted.members.begin(), sorted.members.end(), [&](row_t a, row_t b) { return cls(a) < cls(b); });
+    std::stable_sort(sorted.members.begin(), sorted.members.end(), [&](row_t a, row_t b) { return kind_of(a) < kind_of(b); });
     return place(sorted, 0, member_progress{*core_->state_, what.group, what.members}, 0, within, rest);
   }
 
-  bool fill_parts(const part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within, const continuation& rest) {
-    const bool slices = what.parts.front().is_slice();
-    if (slices) {
-      // Slices are all or nothing, and the group's minimum counts their members: the whole group, or so many slices as suffice.
+  /// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
+  bool fill_slices(const part& what, std::size_t at, const member_progress& progress, const std::vector<row_t>* within,
+                   const continuation& rest) {
+    const bool all = what.is_slice();
+    const status said = all ? status::wait() : core_->feasible(what.group, progress.now());
+    if (all ? at == what.parts.size() : said.ok()) return rest();
+    if (at == what.parts.size() || said.code != code::wait) return false;
+    const auto count = [&](member_progress of, std::size_t from, std::size_t to, bool placed) {
       std::vector<row_t> members;
-      collect_members(what, members);
-      member_progress progress{*core_->state_, what.group, members};
-      for (std::size_t i = 0; i < at; ++i) {
-        std::vector<row_t> those;
-        collect_members(what.parts[i], those);
-        for (const row_t pod : those) progress.count(pod, true);
-      }
-      const bool enough = what.is_slice() ? at == what.parts.size() : core_->feasible(what.group, progress.now()).ok();
-      if (enough) return rest();
-      if (at == what.parts.size()) return false;
-      return solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, groups, within, rest); });
-    }
+      for (std::size_t i = from; i < to; ++i) collect_members(what.parts[i], members);
+      for (const row_t pod : members) of.count(pod, placed);
+      return of;
+    };
+    const member_progress with = count(progress, at, at + 1, true);
+    if (solve(what.parts[at], within, [&] { return fill_slices(what, at + 1, with, within, rest); })) return true;
+    if (all || left_ == 0) return false;
+    std::size_t next = at + 1;
+    while (next < what.parts.size() && kinds_of(what.parts[next]) == kinds_of(what.parts[at])) ++next;
+    return fill_slices(what, next, count(progress, at, next, false), within, rest);
+  }
+
+  bool fill_parts(const part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within, const continuation& rest) {
     const status said = core_->feasible(what.group, groups);
     if (said.ok()) return rest();
     if (said.code != code::wait || at == what.parts.size()) return false;
@@ -89,16 +120,17 @@ class core::complete_search {
     if (enough) return rest();
     if (at == what.members.size() || (!what.is_slice() && core_->feasible(what.group, progress.now()).code != code::wait)) return false;
     const row_t pod = what.members[at];
-    const class_id cls = core_->state_->class_of(pod);
-    const auto next_class = [&] {
-      std::size_t next = at + 1;
-      while (next < what.members.size() && core_->state_->class_of(what.members[next]) == cls) ++next;
-      return next;
-    };
-    const bool again = at + 1 < what.members.size() && core_->state_->class_of(what.members[at + 1]) == cls;
+    std::size_t next = at + 1;  // the first that is not like it
+    while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
+    const bool again = symmetric_ && next != at + 1;
+    const group_topology& topology = core_->state_->groups.record[what.group]->spec.topology;
+    std::optional<spread_limit> limit;
+    if (!topology.spread_key.empty()) {
+      limit.emplace(*core_->state_, core_->domains_of(topology.spread_key), what.group, topology.spread_most);
+    }
     member_progress with = progress;
     with.count(pod, true);
-    for (const row_t node : core_->picker_.feasible_rows(pod, within)) {
+    for (const row_t node : core_->picker_.feasible_rows(pod, limit ? &limit->open(within) : within)) {
       if (node < lowest) continue;
       if (left_ == 0) return false;
       --left_;
@@ -115,13 +147,13 @@ class core::complete_search {
     }
     if (what.is_slice()) return false;
     member_progress without = progress;
-    const std::size_t next = next_class();
     for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
     return place(what, next, without, 0, within, rest);
   }
 
   core* core_;
   std::uint64_t left_;
+  bool symmetric_;
 };
 
 /// Whether greedy placing can be wrong: for one class whose filters look at one node only it cannot.
@@ -141,7 +173,13 @@ GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
 /// What greedy placing refused, tried in full. Says why not: proved, or out of budget.
 GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group_outcome refused) {
   const picker::position first = picker_.where();
-  complete_search search{*this, options_.search_budget};
+  std::vector<row_t> members;
+  collect_members(whole, members);
+  const bool symmetric = std::all_of(members.begin(), members.end(), [&](row_t pod) {
+    const class_plan& plan = picker_.plan_of(state_->class_of(pod));
+    return plan.opaque_filters.empty() && plan.keyed_filters.empty() && plan.cycle_hooks.empty();
+  });
+  complete_search search{*this, options_.search_budget, symmetric};
   transaction trial{*state_};
   const bool found = search.solve(whole, nullptr, [] { return true; });
   statistics_.search_steps += options_.search_budget - search.left();
@@ -153,7 +191,8 @@ GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group
   }
   discard_members();
   refused.verdict = status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
-                                                             : "there is no place for the group's minimum");
+                                          : symmetric        ? "there is no place for the group's minimum"
+                                                             : "no place was found for the group's minimum in the order of its members");
   refused.rejectors = ~std::uint64_t{0};
   return refused;
 }

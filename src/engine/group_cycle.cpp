@@ -6,8 +6,31 @@
 // A group's cycle (kube-workloads 4), from the queue to the permit room. group_search.cpp finds the places.
 namespace gangsched::engine {
 
-/// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age. Of an elastic gang not more than
-/// its maximum, or @p desired: than it desires.
+namespace detail {
+
+/// First those that minimums by role still need: members that come before them could take their room for nothing.
+GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy, std::vector<row_t>& members) {
+  std::vector<std::int64_t> missing;
+  for (const role_minimum& one : policy.roles) missing.push_back(one.min_count);
+  const auto take = [&](row_t pod) {
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (policy.roles[i].role == state.pods.record[pod]->role) return missing[i]-- > 0;
+    }
+    return false;
+  };
+  for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
+    if (state.pods.node[pod] != no_row) static_cast<void>(take(pod));
+  }
+  std::vector<row_t> needed, others;
+  for (const row_t pod : members) (take(pod) ? needed : others).push_back(pod);
+  needed.insert(needed.end(), others.begin(), others.end());
+  members = std::move(needed);
+}
+
+}  // namespace detail
+
+/// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age; first those that minimums by role
+/// need. Of an elastic gang not more than its maximum, or @p desired: than it desires.
 GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group, bool desired) {
   const pod_table& pods = state_->pods;
   std::vector<row_t> members;
@@ -26,6 +49,7 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group, bool desi
   if (alpha()) order_as_entered(group, members);
   else if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
   const std::optional<std::int32_t> limit = policy == nullptr ? std::nullopt : desired && policy->desired_count ? policy->desired_count : policy->max_count;
   if (limit) {
     const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];

@@ -118,6 +118,7 @@ class GANGSCHED_API core {
     group_id group;
     std::uint64_t from;   ///< the first event that it has not seen
     bool recall = false;  ///< somebody wants it back in the queue whatever comes of it
+    bool joined = false;  ///< of a group: a member came that is not in the attempt
     bool early = false;
     std::uint32_t number = 1;
   };
