@@ -35,7 +35,8 @@ GANGSCHED_INLINE plugin_registry builtin_plugins() {
                              node_volume_limits, volume_binding, volume_zone_plugin, pod_topology_spread,
                              inter_pod_affinity, gang_scheduling, default_preemption,
                              node_resources_balanced_allocation, image_locality, node_resources_fit_plus,
-                             scarce_resource_avoidance, topology_placement, pod_group_pods_count, group_preemption>();
+                             scarce_resource_avoidance, topology_placement, pod_group_pods_count, group_preemption,
+                             network_cost>();
 }
 
 GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }

@@ -522,4 +522,57 @@ TEST_CASE("a pod's id names nothing once it is removed, whoever gets its row", "
   }
 }
 
+// --- many at a time
+
+TEST_CASE("pods that are alike are added together, as if one by one", "[model][cluster][pod]") {
+  cluster one, many;
+  const auto prepare = [](cluster& c) {
+    REQUIRE(c.add_node(a_node("n")));
+    return c.add_group(gangsched::testing::a_gang("g", 2)).value();
+  };
+  const group_id g = prepare(one);
+  prepare(many);
+  pod_spec like = a_pod("p").cpu(2).label("app", "x").in(g);
+  like.rank = 4;
+  const std::vector<std::string> names{"p-1", "p-0", "p-2"};
+  const std::vector<pod_id> made = many.add_pods(like, names).value();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    like.name = names[i];
+    CHECK(one.add_pod(like).value() == made[i]);
+    ++*like.rank;
+  }
+  CHECK(one.digest() == many.digest());
+  CHECK(many.add_pods(like, {}).value().empty());
+}
+
+TEST_CASE("pods that are added together are refused together", "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n")).value();
+  REQUIRE(c.add_pod(a_pod("there")));
+  const auto refused = [&](errc code, const char* object, const char* field, const pod_spec& like, std::vector<std::string> names) {
+    check_refused(c, code, object, field, [&] { return c.add_pods(like, names); });
+  };
+  refused(errc::duplicate, "pod default/there", "name", a_pod("p"), {"a", "there"});
+  refused(errc::duplicate, "pod default/a", "name", a_pod("p"), {"a", "b", "a"});
+  refused(errc::malformed, "pod default/B", "name", a_pod("p"), {"a", "B"});
+  refused(errc::malformed, "pod default/a", "node", a_pod("p").on(n), {"a"});
+  refused(errc::unknown, "pod default/a", "group", a_pod("p").in({7, 0}), {"a"});
+}
+
+TEST_CASE("running pods are resized together, if all fit where they are", "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n").cpu(8)).value();
+  const pod_id a = c.add_pod(a_pod("a").cpu(3).on(n)).value(), b = c.add_pod(a_pod("b").cpu(3).on(n)).value();
+  const std::vector<pod_id> both{a, b};
+  const auto resize = [&](int first, int second) {
+    const std::vector<pod_spec> specs{a_pod("a").cpu(first).on(n), a_pod("b").cpu(second).on(n)};
+    return c.resize_pods(both, specs);
+  };
+  check_refused(c, errc::wrong_state, "pod default/a", "requests", [&] { return resize(5, 4); });
+  CHECK(resize(5, 4).error().reason == "1000 of cpu would be short on node n");
+  REQUIRE(resize(5, 3));
+  CHECK(c.requested(n, "cpu") == 8000);
+  check_refused(c, errc::malformed, "pod", "specs", [&] { return c.resize_pods(both, {}); });
+}
+
 }  // namespace

@@ -1,0 +1,59 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// The placement in which a group's traffic is cheapest. Two members cost what the innermost level costs whose domain they share (leaf
+/// switch, spine, rail), nothing on one node, and `beyond` if they share none; costs count as often as the members' roles demand.
+/// Score = 100·(1 − total / (beyond · pairs)), or with objective::maximum 100·(1 − dearest pair / beyond).
+class network_cost {
+ public:
+  static constexpr std::string_view name = "NetworkCost";
+  static constexpr std::int64_t default_weight = 1;
+  using points = implements<point::score_placement>;
+
+  enum class objective : std::uint8_t { total, maximum };
+  struct level {
+    std::string key;  ///< node label
+    std::int64_t cost = 0;
+  };
+  /// Between each two members of these roles; within one role if both are the same.
+  struct demand {
+    std::string from, to;
+    std::int64_t weight = 1;
+  };
+  struct options {
+    std::vector<level> levels = {};  ///< innermost first, costs not falling
+    std::int64_t beyond = 100;       ///< not below the last level's
+    std::vector<demand> demands = {};  ///< none: every two members, once
+    network_cost::objective objective = objective::total;
+  };
+
+  network_cost() = default;
+  /// @pre check(chosen) finds nothing.
+  explicit network_cost(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
+  /// The first option that is out of bounds.
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
+  /// Arguments: `levels: [{key, cost}]`, `beyond`, `demands: [{from, to, weight}]`, `objective: Total | Maximum`.
+  [[nodiscard]] GANGSCHED_API static result<network_cost> from(const argument& args);
+
+  /// O(members · levels · log domains).
+  [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
+                                                           std::span<const assignment> members) const;
+
+ private:
+  options options_;
+};
+
+static_assert(score_placement_plugin<network_cost>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/network_cost.cpp"
+#endif

@@ -1,0 +1,98 @@
+#include "engine/world.hpp"
+
+namespace {
+
+using namespace gangsched;
+using gangsched::testing::a_gang;
+using gangsched::testing::a_node;
+using gangsched::testing::a_pod;
+
+struct racks {
+  gangsched::cluster cluster;
+  std::optional<gangsched::scheduler> scheduler;
+
+  racks() { scheduler.emplace(cluster, profiles::kube_default()); }
+  node_id node(const char* name, const char* rack, int gpus) {
+    return cluster.add_node(a_node{name}.cpu(64).gpus(gpus).label("rack", rack)).value();
+  }
+  std::vector<pod_id> members(group_id group, int count, int gpus) {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) names.push_back("m" + std::to_string(i));
+    return cluster.add_pods(a_pod{"m"}.cpu(1).gpus(gpus).in(group), names).value();
+  }
+  void drain() {
+    while (const auto cycle = scheduler->schedule_cycle(instant{0})) {
+      for (const decision& one : cycle) {
+        if (one.kind == decision_kind::bind) REQUIRE(scheduler->confirm(one.pod));
+      }
+    }
+  }
+};
+
+TEST_CASE("a group is told how far it comes in each domain, what lacks in the nearest, and what would help", "[engine][explain][group]") {
+  racks w;
+  for (const char* name : {"n11", "n12", "n13"}) w.node(name, "rack-1", 2);
+  for (const char* name : {"n31", "n32"}) w.node(name, "rack-3", 6);
+  w.node("n17", "rack-3", 2);
+  const group_id gang = w.cluster.add_group(a_gang("g", 8).topology("rack")).value();
+  w.members(gang, 8, 2);
+  w.drain();
+  const auto before = w.cluster.digest();
+  const std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  REQUIRE(why.size() == 1);
+  CHECK(why[0].group == gang);
+  CHECK(why[0].summary == "rack-3: 7 of 8 members fit, 8 are needed, 2 nvidia.com/gpu short on n31");
+  CHECK(why[0].change == "free or add 2 nvidia.com/gpu on n31");
+  REQUIRE(why[0].placements.size() == 2);
+  CHECK(why[0].placements[0].name == "rack-3");
+  CHECK(why[0].placements[0].fit == 7);
+  CHECK(why[0].placements[0].wanted == 8);
+  CHECK(why[0].placements[1].name == "rack-1");
+  CHECK(why[0].placements[1].fit == 3);
+  CHECK(w.cluster.digest() == before);
+}
+
+TEST_CASE("the change that is told helps", "[engine][explain][group]") {
+  racks w;
+  w.node("n1", "a", 2);
+  const node_id n2 = w.node("n2", "a", 1);
+  const group_id gang = w.cluster.add_group(a_gang("g", 2).topology("rack")).value();
+  w.members(gang, 2, 2);
+  w.drain();
+  const std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  REQUIRE(why.size() == 1);
+  CHECK(why[0].change == "free or add 1 nvidia.com/gpu on n2");
+  REQUIRE(w.cluster.update_node(n2, a_node{"n2"}.cpu(64).gpus(2).label("rack", "a")));
+  std::size_t bound = 0;
+  while (const auto cycle = w.scheduler->schedule_cycle(std::chrono::seconds{60})) {
+    for (const decision& one : cycle) bound += one.kind == decision_kind::bind ? 1 : 0;
+  }
+  CHECK(bound == 2);
+}
+
+TEST_CASE("groups of a tree are explained each; those that wait for somebody say for whom", "[engine][explain][group]") {
+  racks w;
+  w.node("n1", "a", 1);
+  const group_id root = w.cluster.add_group({.name = "tree", .policy = gang{.min_count = 2}, .composite = true}).value();
+  group_spec leaf = a_gang("fits", 1);
+  leaf.parent = root;
+  const group_id fits = w.cluster.add_group(leaf).value();
+  leaf.name = "too-large";
+  const group_id large = w.cluster.add_group(leaf).value();
+  REQUIRE(w.cluster.add_pod(a_pod{"p"}.gpus(1).in(fits)));
+  REQUIRE(w.cluster.add_pod(a_pod{"q"}.gpus(3).in(large)));
+  w.drain();
+  const std::vector<group_explanation> why = w.scheduler->explain(root).value();
+  REQUIRE(why.size() == 2);
+  CHECK(why[0].name == "fits");
+  CHECK(why[0].summary == "1 of 1 members fit");
+  CHECK(why[1].summary == "0 of 1 members fit, 1 are needed, 2 nvidia.com/gpu short on n1");
+
+  const group_id later = w.cluster.expect_group("default", "later").value();
+  REQUIRE(w.cluster.add_pod(a_pod{"r"}.in(later)));
+  w.drain();
+  CHECK(w.scheduler->explain(later).value()[0].summary == "waiting for the group \"later\" to be added");
+  CHECK(w.scheduler->explain(group_id{99, 0}).error().code == errc::unknown);
+}
+
+}  // namespace
