@@ -71,16 +71,20 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
 
   std::vector<const domain_index*> levels;  // outermost first
   std::vector<std::size_t> at;              // of the labels in `within`: their level
-  for (auto key = topology.within.rbegin(); key != topology.within.rend(); ++key) levels.push_back(&domains_of(*key));
-  for (std::size_t i = 0; i < topology.within.size(); ++i) at.push_back(topology.within.size() - 1 - i);
   plan_request wanted;
   wanted.choice = topology.choice;
-  for (const topology_slice& one : topology.slices) {
-    const domain_index& domains = domains_of(one.key);
-    auto found = std::find(levels.begin(), levels.end(), &domains);
-    if (found == levels.end()) found = levels.insert(found, &domains);
-    wanted.slices.push_back({static_cast<std::size_t>(found - levels.begin()), one.size});
-  }
+  const auto set_levels = [&](bool within_too) {
+    levels.clear(), wanted.slices.clear();
+    for (auto key = topology.within.rbegin(); within_too && key != topology.within.rend(); ++key) levels.push_back(&domains_of(*key));
+    for (const topology_slice& one : topology.slices) {
+      const domain_index& domains = domains_of(one.key);
+      auto found = std::find(levels.begin(), levels.end(), &domains);
+      if (found == levels.end()) found = levels.insert(found, &domains);
+      wanted.slices.push_back({static_cast<std::size_t>(found - levels.begin()), one.size});
+    }
+  };
+  set_levels(true);
+  for (std::size_t i = 0; i < topology.within.size(); ++i) at.push_back(topology.within.size() - 1 - i);
   std::vector<row_t> all;
   for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) {
     if (state_->nodes.alive(row)) all.push_back(row);
@@ -105,19 +109,24 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
     plan_request::kind how;
     std::size_t level;
     bool beside;
+    bool labelled = true;  ///< only nodes that have the labels in `within`
   };
   std::vector<attempt> attempts;
   using kind = plan_request::kind;
   for (const std::size_t level : at) attempts.push_back({kind::required, level, true});
   if (topology.within.empty()) attempts.push_back({kind::unconstrained, 0, false});
   else if (topology.or_anywhere) attempts.push_back({kind::preferred, at.front(), false});
+  if (!topology.within.empty() && topology.or_anywhere) attempts.push_back({kind::unconstrained, 0, false, false});
   // (Balanced plans choose among levels by themselves.)
-  if (topology.or_anywhere && topology.choice == domain_choice::balanced) attempts.erase(attempts.begin(), attempts.end() - 1);
+  if (topology.or_anywhere && topology.choice == domain_choice::balanced) attempts.erase(attempts.begin(), attempts.end() - 2);
 
   const auto unit = static_cast<std::int64_t>(topology.slices.empty() ? 1 : topology.slices.front().size);
   const auto most = static_cast<std::int64_t>(what.members.size()) / unit * unit;
-  const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(least_members(what)) + unit - 1) / unit * unit);
+  std::size_t needed = 0;  // of the members in order: as many as suffice, minimums by role included
+  for (; needed < what.members.size() && !feasible(what.group, progress.now()).ok(); ++needed) progress.count(what.members[needed], true);
+  const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(needed) + unit - 1) / unit * unit);
   for (const attempt& one : attempts) {
+    set_levels(one.labelled);
     const detail::planned_forest forest{levels, one.beside ? beside_running(one.level, all) : all, *room};
     wanted.how = one.how, wanted.level = one.level;
     const auto plan = [&](std::int64_t count) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
 
 #include "gangsched/engine/group_candidates.hpp"
@@ -265,7 +267,7 @@ GANGSCHED_INLINE void core::discard_members(std::size_t from) {
 }
 
 /// Members with a rank, alike but for that, swap their nodes so that neighbours in rank are close: nodes in order of the domains that
-/// the group and those above it name, outermost first, then by row.
+/// the group and those above it name, outermost first, then by row. Not if a slice would not be together any more.
 GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) {
   if (placed_.size() - from < 2 || state_->groups.record[what.group]->spec.composite) return {};
   const auto rank = [&](row_t pod) { return state_->pods.record[pod]->rank; };
@@ -287,7 +289,19 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
     }
     return a < b;
   };
-  const auto cls = [&](std::size_t i) { return state_->pods.cls[placed_[i].pod]; };
+  // Those of shorter slices, which are the last ones, swap among themselves.
+  const bool sliced = !what.parts.empty();
+  std::map<row_t, std::vector<std::size_t>> slices;
+  const std::function<void(const part&, std::vector<std::size_t>)> note_slices = [&](const part& of, std::vector<std::size_t> sizes) {
+    std::vector<row_t> members;
+    if (of.is_slice()) collect_members(of, members), sizes.push_back(members.size());
+    for (const row_t pod : members) slices[pod] = sizes;
+    for (const part& one : of.parts) note_slices(one, sizes);
+  };
+  note_slices(what, {});
+  const auto alike = [&](std::size_t i) {
+    return std::pair{state_->pods.cls[placed_[i].pod], sliced ? slices[placed_[i].pod] : std::vector<std::size_t>{}};
+  };
   struct move {
     std::size_t which;
     row_t node;
@@ -295,11 +309,11 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
   };
   std::vector<move> moves;
   std::sort(ranked.begin(), ranked.end(), [&](std::size_t a, std::size_t b) {
-    return std::tuple{cls(a), *rank(placed_[a].pod), a} < std::tuple{cls(b), *rank(placed_[b].pod), b};
+    return std::tuple{alike(a), *rank(placed_[a].pod), a} < std::tuple{alike(b), *rank(placed_[b].pod), b};
   });
   for (std::size_t first = 0, last = 0; first < ranked.size(); first = last) {
     std::vector<std::pair<row_t, std::int64_t>> nodes;
-    for (; last < ranked.size() && cls(ranked[last]) == cls(ranked[first]); ++last) {
+    for (; last < ranked.size() && alike(ranked[last]) == alike(ranked[first]); ++last) {
       nodes.push_back({placed_[ranked[last]].node, placed_[ranked[last]].score});
     }
     std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& x, const auto& y) { return closer(x.first, y.first); });
@@ -308,6 +322,22 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
       if (placed_[ranked[i]].node != node) moves.push_back({ranked[i], node, score});
     }
   }
+  std::map<row_t, row_t> after;
+  for (std::size_t i = from; sliced && i < placed_.size(); ++i) after[placed_[i].pod] = placed_[i].node;
+  for (const move& one : moves) {
+    if (sliced) after[placed_[one.which].pod] = one.node;
+  }
+  const std::function<bool(const part&)> together = [&](const part& of) {
+    std::vector<row_t> members;
+    if (of.is_slice()) collect_members(of, members);
+    std::erase_if(members, [&](row_t pod) { return !after.contains(pod); });
+    for (const row_t pod : members) {
+      const domain_index& domains = domains_of(state_->groups.record[of.group]->spec.topology.slices[of.layer - 1].key);
+      if (domains.of(after[pod]) != domains.of(after[members.front()])) return false;
+    }
+    return std::all_of(of.parts.begin(), of.parts.end(), together);
+  };
+  if (sliced && !together(what)) return {};
   for (const move& one : moves) {
     const member_place& old = placed_[one.which];
     unreserve(old.pod, old.node);
