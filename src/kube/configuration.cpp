@@ -309,22 +309,33 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
     made.order[static_cast<std::size_t>(at)].push_back(static_cast<std::uint16_t>(index));
   };
 
+  const auto has = [&](const std::string& name) { return index_of(name) < made.plugins.size(); };
+  const auto make = [&](const std::string& name) -> result<void> {
+    const argument none;
+    const argument* args = &none;
+    for (const auto& [of, given] : profile.arguments)
+      if (of == name) args = &given;
+    auto entry = registry.make(name, *args);
+    if (!entry) {
+      error wrong = std::move(entry).error();
+      wrong.object = profile.where + ": " + wrong.object;
+      return wrong;
+    }
+    implemented.push_back(std::exchange(entry->points, {}));
+    made.plugins.push_back(std::move(*entry));
+    return {};
+  };
+
   for (const detail::named_point& named : detail::named_points()) {
     for (const configured_plugin& one : profile.at(named.at)) {
-      if (!known.here(one.name) || index_of(one.name) < made.plugins.size()) continue;
-      const argument none;
-      const argument* args = &none;
-      for (const auto& [of, given] : profile.arguments)
-        if (of == one.name) args = &given;
-      auto entry = registry.make(one.name, *args);
-      if (!entry) {
-        error wrong = std::move(entry).error();
-        wrong.object = profile.where + ": " + wrong.object;
-        return wrong;
-      }
-      implemented.push_back(std::exchange(entry->points, {}));
-      made.plugins.push_back(std::move(*entry));
+      if (!known.here(one.name) || has(one.name)) continue;
+      if (auto fine = make(one.name); !fine) return std::move(fine).error();
     }
+  }
+  // There preemption for groups is a part of DefaultPreemption, once there are gangs.
+  const std::string groups = "GroupPreemption";
+  if (has("DefaultPreemption") && has("GangScheduling") && known.here(groups) && !has(groups)) {
+    if (auto fine = make(groups); !fine) return std::move(fine).error();
   }
   for (const detail::named_point& named : detail::named_points()) {
     for (const configured_plugin& one : profile.at(named.at)) {

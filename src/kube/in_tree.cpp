@@ -36,7 +36,6 @@ std::span<const in_tree_plugin> in_tree() {
       {"GangScheduling", points_of<pre_enqueue, permit>, 0, false},
       {"TopologyPlacementGenerator", points_of<generate_placements>, 0, false},
       {"PodGroupPodsCount", points_of<score_placement>, 1, false},
-      {"GroupPreemption", {}, 0, false},  // there a part of DefaultPreemption
   };
   return all;
 }

@@ -317,14 +317,6 @@ TEST_CASE("reserve, permit and bind") {
 // --- preemption and groups
 
 namespace {
-struct relative : of<point::score_placement> {
-  std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
-  void normalize_placements(const group_view&, std::span<std::int64_t>) const {}
-};
-struct relative_copy : of<point::score_placement> {
-  std::int64_t score_placement(const group_view&, const placement&, std::span<const assignment>) const { return 0; }
-  std::vector<std::int64_t> normalize_placements(const group_view&, std::span<std::int64_t>) const { return {}; }
-};
 struct groups : of<point::post_filter, point::group_pre_filter, point::generate_placements, point::placement_feasible,
                    point::score_placement, point::group_preempt> {
   victim_plan post_filter(trial&, const pod_info&) const { return {}; }
@@ -357,8 +349,6 @@ TEST_CASE("preemption and group points") {
   STATIC_REQUIRE_FALSE(generate_placements_plugin<wrong_groups>);
   STATIC_REQUIRE_FALSE(placement_feasible_plugin<wrong_groups>);
   STATIC_REQUIRE_FALSE(score_placement_plugin<wrong_groups>);
-  STATIC_REQUIRE(score_placement_plugin<relative>);
-  STATIC_REQUIRE_FALSE(score_placement_plugin<relative_copy>);
   STATIC_REQUIRE_FALSE(group_preempt_plugin<wrong_groups>);
 }
 

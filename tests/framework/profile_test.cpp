@@ -46,7 +46,8 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
                      "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
                      "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
                      "GangScheduling", "DefaultPreemption",
-                     "NodeResourcesBalancedAllocation", "ImageLocality", "TopologyPlacementGenerator", "PodGroupPodsCount"});
+                     "NodeResourcesBalancedAllocation", "ImageLocality", "TopologyPlacementGenerator",
+                     "PodGroupPodsCount", "GroupPreemption"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) ==
