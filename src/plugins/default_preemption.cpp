@@ -17,8 +17,9 @@ struct potential_victim {
   pod_id pod;  ///< on the node
   victim_rank rank;
   bool violating = false;
-  group_id group = {};    ///< of a whole group, and where its pods begin in the list of these
+  group_id group = {};    ///< of a whole group, or what a gang needs, and where its pods begin in the list of these
   std::size_t first = 0;
+  group_id goes_with = {};  ///< of a gang's surplus: it cannot stay without what the gang needs
 };
 
 /// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
@@ -73,6 +74,7 @@ struct default_preemption::search {
       if (priority >= pod.priority()) return;
       const std::optional<group_view> whole = groups ? disrupted_with(other) : std::nullopt;
       if (whole) return collect(*whole, other, priority);
+      if (groups && other.group() && other.group()->spec().disruption == disruption_mode::surplus) return collect_partly(other, priority);
       victims.push_back({other.id(), {priority, 0, 1, victim_start(other), other.arrival()}});
     });
     std::sort(victims.begin(), victims.end(), [](const auto& a, const auto& b) { return a.rank.more_important(b.rank); });
@@ -91,6 +93,39 @@ struct default_preemption::search {
     });
     victims.push_back({here.id(), rank, false, whole.id(), first});
   }
+  void collect_partly(const pod_info& here, std::int32_t priority) {
+    const group_view gang = *here.group();
+    const std::vector<pod_info> running = running_members(gang);
+    const std::size_t least = std::min<std::size_t>(gang.min_count(), running.size());
+    const auto needed = running.begin() + static_cast<std::ptrdiff_t>(least);
+    if (std::none_of(running.begin(), needed, [&](const pod_info& one) { return one.id() == here.id(); })) {
+      victims.push_back({here.id(), {priority, 0, 1, victim_start(here), here.arrival()}, false, {}, 0, gang.id()});
+      return;
+    }
+    const auto known = [&](const detail::potential_victim& one) { return one.group == gang.id(); };
+    if (std::any_of(victims.begin(), victims.end(), known)) return;
+    const victim_rank rank{priority, 1, static_cast<std::uint32_t>(least), victim_start(running.front()), running.front().arrival()};
+    victims.push_back({here.id(), rank, false, gang.id(), members.size()});
+    for (auto one = running.begin(); one != needed; ++one) members.push_back(one->id());
+  }
+  /// Whether what its gang needs goes.
+  [[nodiscard]] bool rest_goes(const detail::potential_victim& surplus, const std::vector<bool>& stays) const {
+    for (std::size_t i = 0; i < victims.size(); ++i) {
+      if (surplus.goes_with && victims[i].group == surplus.goes_with && !stays[i]) return true;
+    }
+    return false;
+  }
+  /// Surplus on other nodes goes with what the gang needs.
+  void add_surplus_elsewhere(const detail::potential_victim& gone, node_id node, candidate& out) const {
+    if (!gone.group) return;
+    const group_view gang = *attempt.cluster().pod(gone.pod)->group()->find(gone.group);
+    if (gang.spec().disruption != disruption_mode::surplus) return;
+    gang.each_member([&](const pod_info& member) {
+      const bool elsewhere = member.node() && member.node()->id() != node;
+      const std::span<const pod_id> needed = pods_of(gone);
+      if (elsewhere && std::find(needed.begin(), needed.end(), member.id()) == needed.end()) out.victims.push_back(member.id());
+    });
+  }
   [[nodiscard]] std::span<const pod_id> pods_of(const detail::potential_victim& one) const {
     if (!one.group) return {&one.pod, 1};
     return std::span{members}.subspan(one.first, one.rank.pods);
@@ -104,7 +139,10 @@ struct default_preemption::search {
   /// What goes with it depends on other nodes.
   [[nodiscard]] bool reaches_out(const node_info& node) const {
     bool reaches = false;
-    if (groups) node.each_pod([&](const pod_info& other) { reaches = reaches || disrupted_with(other); });
+    if (!groups) return false;
+    node.each_pod([&](const pod_info& other) {
+      reaches = reaches || disrupted_with(other) || (other.group() && other.group()->spec().disruption == disruption_mode::surplus);
+    });
     return reaches;
   }
 
@@ -119,6 +157,10 @@ struct default_preemption::search {
           if (--one.allowed < 0) victim.violating = true;
         }
       }
+    }
+    for (const detail::potential_victim& surplus : victims) {  // what a gang needs is as protected as its surplus
+      if (!surplus.goes_with || !surplus.violating) continue;
+      for (detail::potential_victim& rest : victims) rest.violating = rest.violating || rest.group == surplus.goes_with;
     }
   }
 
@@ -140,7 +182,7 @@ struct default_preemption::search {
     std::vector<bool> stays(victims.size());
     for (const bool violating : {true, false}) {
       for (std::size_t i = 0; i < victims.size(); ++i) {
-        if (victims[i].violating != violating) continue;
+        if (victims[i].violating != violating || rest_goes(victims[i], stays)) continue;
         give_back(victims[i]);
         stays[i] = attempt.filter(pod.id(), node).ok();
         if (stays[i]) continue;
@@ -155,6 +197,7 @@ struct default_preemption::search {
         for (std::size_t i = first; i < last; ++i) {
           if (stays[i] || victims[i].violating != violating) continue;
           for (const pod_id id : pods_of(victims[i])) out.victims.push_back(id);
+          if (groups) add_surplus_elsewhere(victims[i], node, out);
         }
       }
     }

@@ -4,7 +4,6 @@
 #include <compare>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
@@ -60,8 +59,8 @@ struct group_preemption::search {
   }
 
   void collect() {
-    std::map<group_id, std::size_t> whole;      // its unit
-    std::map<group_id, std::vector<pod_id>> partly;  // the running members of gangs with surplus
+    std::map<group_id, std::size_t> whole;  // its unit
+    std::set<group_id> partly;  // gangs with surplus
     attempt.cluster().each_node([&](const node_info& node) {
       node.each_pod([&](const pod_info& pod) {
         if (victim_priority(pod) >= priority) return;
@@ -70,30 +69,27 @@ struct group_preemption::search {
           if (made) units.push_back({.pods = {}, .rank = {}, .group = all->id()});
           units[found->second].pods.push_back(pod.id());
         } else if (!alpha && pod.group() && pod.group()->spec().disruption == disruption_mode::surplus) {
-          partly[pod.group()->id()].push_back(pod.id());
+          partly.insert(pod.group()->id());
         } else {
           units.push_back({.pods = {pod.id()}, .rank = {}});
         }
       });
     });
-    for (auto& [of, pods] : partly) split(of, pods);
+    for (const group_id of : partly) split(*group.find(of));
     for (unit& one : units) rate(one);
     std::sort(units.begin(), units.end(), [](const unit& a, const unit& b) { return a.rank.more_important(b.rank); });
     mark_violating();
   }
 
   /// The most important members make up the minimum.
-  void split(group_id of, std::vector<pod_id>& pods) {
-    const cluster_view cluster = attempt.cluster();
-    std::sort(pods.begin(), pods.end(), [&](pod_id a, pod_id b) {
-      const pod_info one = *cluster.pod(a), other = *cluster.pod(b);
-      const auto key = [](const pod_info& pod) { return std::tuple{-std::int64_t{pod.priority()}, victim_start(pod), pod.arrival()}; };
-      return key(one) < key(other);
-    });
-    const std::size_t least = std::min<std::size_t>(pods.size(), group.find(of)->min_count());
-    const auto rest = pods.begin() + static_cast<std::ptrdiff_t>(least);
-    units.push_back({.pods = {pods.begin(), rest}, .rank = {}, .group = of});
-    for (auto one = rest; one != pods.end(); ++one) units.push_back({.pods = {*one}, .rank = {}, .goes_with = of});
+  void split(const group_view& of) {
+    const std::vector<pod_info> running = running_members(of);
+    unit rest{.pods = {}, .rank = {}, .group = of.id()};
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      if (i < of.min_count()) rest.pods.push_back(running[i].id());
+      else units.push_back({.pods = {running[i].id()}, .rank = {}, .goes_with = of.id()});
+    }
+    units.push_back(std::move(rest));
   }
 
   void rate(unit& one) const {

@@ -267,6 +267,24 @@ TEST_CASE("surplus: members above the minimum go one by one, then the rest as on
   CHECK(w.evicted() == (wanted == 1 ? words{"v-2"} : words{"v-0", "v-1", "v-2"}));
 }
 
+TEST_CASE("surplus: a pod that preempts takes one member above the minimum, or the whole gang") {
+  fixture w;
+  w.nodes({"n", "m"}, 4);
+  a_gang gang{"v", 2};
+  gang.spec.disruption = disruption_mode::surplus;
+  const group_id v = w.add(gang.priority(0));
+  int number = 0;
+  for (const char* node : {"n", "n", "m"}) {
+    running one{"v-" + std::to_string(number), 2};
+    one.since(++number).in(v);
+    w.run_on(node, one);
+  }
+  w.run_on("m", {"stays", 2, 99});
+  const bool large = GENERATE(false, true);
+  w.add(a_pod{"p"}.cpu(large ? 4 : 2).priority(9));
+  CHECK(w.evicted() == (large ? words{"v-0", "v-1", "v-2"} : words{"v-2"}));
+}
+
 TEST_CASE("in a tree the highest group that goes as a whole takes everything below it along") {
   fixture w;
   w.nodes({"n", "m"});

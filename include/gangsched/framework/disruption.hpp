@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "gangsched/framework/views.hpp"
 
@@ -50,6 +51,20 @@ namespace gangsched {
 
 /// A pod without a start time counts as started now: the youngest.
 [[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
+
+/// The members of a group that are on nodes, most important first: by priority, start and arrival. Of a gang whose disruption is
+/// `surplus` the first min_count are what it needs, the others can go one by one.
+[[nodiscard]] inline std::vector<pod_info> running_members(const group_view& group) {
+  std::vector<pod_info> all;
+  group.each_member([&](const pod_info& member) {
+    if (member.node()) all.push_back(member);
+  });
+  std::sort(all.begin(), all.end(), [](const pod_info& a, const pod_info& b) {
+    if (a.priority() != b.priority()) return a.priority() > b.priority();
+    return victim_start(a) != victim_start(b) ? victim_start(a) < victim_start(b) : a.arrival() < b.arrival();
+  });
+  return all;
+}
 
 /// What victims are compared by. A unit is a pod, or pods that are evicted together.
 struct victim_rank {
