@@ -123,6 +123,34 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
   }
 }
 
+/// A gang that needs every node, each full of ten pods of lower priority: one cycle says who goes.
+void preemption(benchmark::State& state, int nodes) {
+  for (auto _ : state) {
+    cluster cluster = gpu_nodes(nodes);
+    std::vector<std::string> names;
+    for (const node_id node : cluster.nodes()) {
+      for (int i = 0; i < 10; ++i) {
+        pod_spec running = gpu_pod(std::string{cluster.name_of(node)} + bench::numbered("-%d", i), {}, 0);
+        running.containers[0].requests = {{"cpu", 12}};
+        running.node = node;
+        bench::must(cluster.add_pod(running));
+      }
+      names.push_back("m-" + std::string{cluster.name_of(node)});
+    }
+    scheduler scheduler{cluster, profiles::kube_default()};
+    const group_id group = bench::must(cluster.add_group({.name = "gang", .policy = gang{.min_count = nodes}, .priority = 10}));
+    pod_spec member = gpu_pod({}, group, 8);
+    member.priority = 10;
+    member.containers[0].requests["cpu"] = 120;
+    bench::must(cluster.add_pods(member, names));
+    const double begin = bench::cpu_seconds();
+    const auto made = scheduler.schedule_cycle(instant{0});
+    state.counters["cycle_us"] = (bench::cpu_seconds() - begin) * 1e6;
+    const auto evictions = std::count_if(made.begin(), made.end(), [](const decision& one) { return one.kind == decision_kind::evict; });
+    if (evictions != 10 * nodes) state.SkipWithError("not everybody has to go");
+  }
+}
+
 [[maybe_unused]] const bool registered = [] {
   const auto add = [](const char* name, const shape& of) {
     benchmark::RegisterBenchmark(name, gangs, of)->Iterations(1)->Unit(benchmark::kMillisecond);
@@ -134,6 +162,8 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
   add("TopologyAwareScheduling/750x4/5000nodes", {5'000, 750, 4, 1, "rack", false});
   benchmark::RegisterBenchmark("CPGTopologyAware/1500x2x4/5000nodes", trees, 5'000, 1500, 4)->Iterations(1)->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("CPGTopologyAware/3x2x160/5000nodes", trees, 5'000, 3, 160)->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("GangPreemption/1x100/evict:1000", preemption, 100)->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("GangPreemption/1x1000/evict:10000", preemption, 1000)->Iterations(1)->Unit(benchmark::kMillisecond);
   return true;
 }();
 

@@ -85,7 +85,7 @@ TEST_CASE("NetworkCost: of two racks with room the one whose nodes are close win
 }
 
 TEST_CASE("NetworkCost: arguments that make no sense are named") {
-  const auto wrong = [](argument::fields args) { return network_cost::from(argument{std::move(args)}).error().message(); };
+  const auto wrong = [](argument::fields args) { return network_cost::from(std::move(args)).error().message(); };
   CHECK(wrong({{"beyond", 0}}) == "plugin NetworkCost: args.beyond: 0 is not in 1 to 1000000");
   CHECK(wrong({{"objective", "Best"}}) == "plugin NetworkCost: args.objective: is not Total or Maximum");
   CHECK(wrong({{"levels", argument::list{argument::fields{{"key", "leaf"}, {"cost", 200}}}}}) ==
