@@ -154,7 +154,7 @@ TEST_CASE("a group goes where another one is, or where it is not", "[engine][gro
 }
 
 TEST_CASE("the search finds what one after another does not, and says when there is nothing", "[engine][group][search]") {
-  const std::uint64_t budget = GENERATE(0, 1, 10'000);
+  const std::uint64_t budget = GENERATE(as<std::uint64_t>{}, 0, 1, 10'000);
   world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .search_budget = budget}};
   w.add(a_node{"n1"}.cpu(4)), w.add(a_node{"n2"}.cpu(4));
   // The small one comes first and goes where the large ones need all there is.
