@@ -231,6 +231,10 @@ GANGSCHED_INLINE void core::start_over() {
   waits_.resize(state_->pods.rows.count());
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
+  dependents_.clear();
+  for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
+    if (state_->groups.alive(group)) dependents_.push_back(group);  // those that depend on nobody go when they are asked
+  }
   calls_.assign(state_->pods.rows.count(), {});
   if (by_hints()) rejections_.resize(state_->pods.rows.count());
   for (auto it = uses_.begin(); it != uses_.end();) {
@@ -281,8 +285,10 @@ GANGSCHED_INLINE void core::absorb() {
     if (log.begin() > cursor_.position) return start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
-    if (position >= own_from_ && position < own_to_) wake_by(record, position);
+    const bool own = position >= own_from_ && position < own_to_;
+    if (own) wake_by(record, position);
     else absorb(record, position);
+    if (own && record.kind == change_kind::pod_bound) ask_dependents();
   }
   hushed_.clear();
   own_from_ = own_to_ = cursor_.position;
@@ -394,7 +400,9 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         first = false;
         const queue_item* item = queue_.find(entity_of(pod));
         const bool gated = item != nullptr && item->where == place::gated;
-        if (gated || record.after < record.before) enqueue(pod, false);
+        // Of an elastic gang that was full.
+        const bool surplus = cycles_as_group(pods.group[pod]) && (item == nullptr || item->where == place::none);
+        if (gated || surplus || record.after < record.before) enqueue(pod, false);
       });
       if (record.after > record.before) ask_gate_again(row);
       else if (record.after < record.before) ask_again_.push_back(row);

@@ -1,0 +1,202 @@
+// What groups can say beyond Kubernetes: elastic gangs, ranks, slices and spreading, dependencies, affinity between groups, search.
+#include "world.hpp"
+
+#include <map>
+
+using namespace gangsched;
+using namespace gangsched::testing;
+
+namespace {
+
+group_spec a_group(const std::string& name, std::int32_t min_count, group_topology topology = {}) {
+  group_spec made{.name = name, .policy = gang{.min_count = min_count}};
+  made.topology = std::move(topology);
+  return made;
+}
+void add_members(world& w, group_id group, const std::string& name, int count, std::int64_t cores = 1, bool ranked = false) {
+  // Ranked members arrive last first.
+  for (int i = 0; i < count; ++i) {
+    const int rank = ranked ? count - 1 - i : i;
+    a_pod pod{name + std::to_string(rank)};
+    pod.cpu(cores).in(group);
+    if (ranked) pod.spec.rank = rank;
+    w.add(pod);
+  }
+}
+/// The nodes of "p0", "p1", …; "-" for none.
+words nodes_of(const world& w, const std::string& name, int count) {
+  words all;
+  for (int i = 0; i < count; ++i) {
+    const node_id node = w.cluster.node_of(w.pod(name + std::to_string(i)));
+    all.push_back(node ? std::string{w.cluster.name_of(node)} : "-");
+  }
+  return all;
+}
+int placed(const words& nodes) { return static_cast<int>(nodes.size() - static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), "-"))); }
+a_node in_rack(const std::string& name, std::int64_t cores) { return a_node{name}.cpu(cores).label("rack", name.substr(0, 1)); }
+
+}  // namespace
+
+TEST_CASE("an elastic gang grows to its maximum, and further when that is raised", "[engine][group][elastic]") {
+  world w;
+  w.add(a_node{"n"}.cpu(9));
+  group_spec spec = a_group("g", 2);
+  std::get<gang>(spec.policy).max_count = 3;
+  const group_id group = w.add(spec);
+  add_members(w, group, "p", 6);
+  w.run(true);
+  CHECK(placed(nodes_of(w, "p", 6)) == 3);
+  CHECK(w.run_at(1h).empty());  // who waits for the maximum only is not tried
+  std::get<gang>(spec.policy).max_count = 5;
+  w.must(w.cluster.update_group(group, spec));
+  w.run_at(2h);
+  CHECK(placed(nodes_of(w, "p", 6)) == 5);
+  w.remove(w.pod("p0"));
+  w.run_at(3h);
+  CHECK(w.cluster.node_of(w.pod("p5")));
+}
+
+TEST_CASE("members are close to their neighbours in rank, in whatever order they come", "[engine][group][rank]") {
+  world w;
+  // Rack by rack, although the nodes came mixed.
+  for (const char* name : {"b1", "a1", "b2", "a2"}) w.add(in_rack(name, 2).label("zone", "z"));
+  add_members(w, w.add(a_group("g", 8, {.within = {"rack", "zone"}})), "p", 8, 1, true);
+  w.run();
+  CHECK(nodes_of(w, "p", 8) == words{"a1", "a1", "a2", "a2", "b1", "b1", "b2", "b2"});
+}
+
+TEST_CASE("ranks are in order inside the rack of a group of a tree", "[engine][group][rank][tree]") {
+  world w;
+  for (const char* name : {"a1", "a2", "b1", "b2"}) w.add(in_rack(name, 2));
+  group_spec root = a_group("root", 2);
+  root.composite = true;
+  const group_id tree = w.add(root);
+  for (const char* name : {"x", "y"}) {
+    group_spec leaf = a_group(name, 4, {.within = {"rack"}});
+    leaf.parent = tree;
+    add_members(w, w.add(leaf), name, 4, 1, true);
+  }
+  w.run();
+  const words x = nodes_of(w, "x", 4), y = nodes_of(w, "y", 4);
+  const words a{"a1", "a1", "a2", "a2"}, b{"b1", "b1", "b2", "b2"};
+  CHECK(((x == a && y == b) || (x == b && y == a)));
+}
+
+TEST_CASE("a short last slice does not tear the others apart when ranks are put in order", "[engine][group][rank][slices]") {
+  world w;
+  w.add(in_rack("a1", 1)), w.add(in_rack("b1", 2)), w.add(in_rack("c1", 2));
+  add_members(w, w.add(a_group("g", 5, {.slices = {{"rack", 2}}})), "p", 5, 1, true);
+  w.run();
+  CHECK(nodes_of(w, "p", 5) == words{"b1", "b1", "c1", "c1", "a1"});
+}
+
+TEST_CASE("at most so many members are in one rack, also those that run and those that are searched for", "[engine][group][spread]") {
+  const bool mixed = GENERATE(false, true);
+  world w;
+  w.add(in_rack("a1", 9)), w.add(in_rack("b1", 9)), w.add(in_rack("c1", mixed ? 1 : 9)), w.add(a_node{"loose"}.cpu(9));
+  const group_id group = w.add(a_group("g", mixed ? 6 : 5, {.spread_key = "rack", .spread_most = 2}));
+  if (!mixed) {
+    w.add(a_pod{"old"}.cpu(1).in(group).on(w.node("a1")));
+    add_members(w, group, "p", 5);
+    w.run();
+    std::map<std::string, int> count;
+    for (const std::string& node : nodes_of(w, "p", 5)) ++count[node];
+    CHECK(count == std::map<std::string, int>{{"a1", 1}, {"b1", 2}, {"c1", 2}});
+  } else {
+    // Two of each kind; a rack takes two, the third one only a small one: five at most.
+    for (const int size : {1, 2, 3}) add_members(w, group, "p" + std::to_string(size), 2, size);
+    w.run();
+    CHECK(w.cluster.assumed().empty());
+    w.must(w.cluster.update_group(group, a_group("g", 5, {.spread_key = "rack", .spread_most = 2})));
+    w.run_at(1h);
+    CHECK(w.cluster.assumed().size() == 5);
+  }
+}
+
+TEST_CASE("a group starts after another one runs, or is done, or is gone", "[engine][group][dependency]") {
+  const int how = GENERATE(0, 1, 2);
+  world w;
+  w.add(a_node{"n"}.cpu(9));
+  group_spec first = a_group("first", 2);
+  const group_id before = w.add(first);
+  group_spec next = a_group("next", 1);
+  next.start_after = {{.on = before, .until = how == 0 ? dependency_state::running : dependency_state::done}};
+  add_members(w, w.add(next), "n", 1);
+  CHECK(w.run().empty());
+  add_members(w, before, "f", 2);
+  CHECK(w.run().size() == 2);
+  CHECK(placed(nodes_of(w, "n", 1)) == 0);  // decided is not running yet
+  for (const char* name : {"f0", "f1"}) w.confirm(w.pod(name));
+  CHECK(w.run().size() == (how == 0 ? 1 : 0));
+  if (how == 1) first.done = true, w.must(w.cluster.update_group(before, first));
+  if (how == 2) w.remove(w.pod("f0")), w.remove(w.pod("f1")), w.must(w.cluster.remove_group(before));
+  w.run_at(1h);
+  CHECK(placed(nodes_of(w, "n", 1)) == 1);
+}
+
+TEST_CASE("a group goes where another one is, or where it is not", "[engine][group][affinity]") {
+  const bool apart = GENERATE(false, true);
+  world w;
+  for (const char* name : {"a1", "b1", "c1"}) w.add(in_rack(name, 3));
+  const group_id other = w.add(a_group("other", 2, {.within = {"rack"}}));
+  group_spec spec = a_group("g", 2);
+  spec.affinity = {{.to = other, .key = "rack", .apart = apart}};
+  add_members(w, other, "o", 2);
+  add_members(w, w.add(spec), "p", 2);
+  w.run();
+  const std::string theirs = nodes_of(w, "o", 1)[0];
+  // One core is left beside them: not enough for two.
+  CHECK(placed(nodes_of(w, "p", 2)) == (apart ? 2 : 0));
+  for (const std::string& node : nodes_of(w, "p", 2)) CHECK((node == "-" || node != theirs));
+  w.must(w.cluster.update_node(w.node(theirs), in_rack(theirs, 4)));
+  w.run_at(1h);
+  if (!apart) CHECK(nodes_of(w, "p", 2) == words{theirs, theirs});
+}
+
+TEST_CASE("the search finds what one after another does not, and says when there is nothing", "[engine][group][search]") {
+  const std::uint64_t budget = GENERATE(as<std::uint64_t>{}, 0, 1, 10'000);
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .search_budget = budget}};
+  w.add(a_node{"n1"}.cpu(4)), w.add(a_node{"n2"}.cpu(4));
+  // The small one comes first and goes where the large ones need all there is.
+  const group_id group = w.add(a_group("g", 4));
+  add_members(w, group, "s", 2, 2), add_members(w, group, "m", 1, 3), add_members(w, group, "t", 1, 1);
+  const cycle done = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(done.decisions().size() == 4);
+  const decision& one = done.decisions()[0];
+  CHECK((one.kind == decision_kind::bind) == (budget == 10'000));
+  if (budget == 1) CHECK(std::string{one.reason} == "no place was found for the group's minimum within the search budget");
+  if (budget == 0) CHECK(w.scheduler.statistics().search_steps == 0);
+  if (budget != 10'000) return;
+  add_members(w, w.add(a_group("h", 2)), "h", 2, 1);
+  w.add(a_pod{"h2"}.cpu(2).in(*w.cluster.find_group("default", "h")));
+  const cycle none = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(none.decisions().size() == 3);
+  CHECK(std::string{none.decisions()[0].reason} == "there is no place for the group's minimum");
+}
+
+TEST_CASE("a refusal is not called proved when the order of members matters", "[engine][group][search]") {
+  world w;
+  w.add(a_node{"n1"}.cpu(1).label("zone", "a"));
+  const group_id group = w.add(a_group("g", 2));
+  // Never two of them in one zone, and there is one zone.
+  for (const char* name : {"p0", "p1"}) w.add(a_pod{name}.cpu(1).label("app", "g").avoid("app", "g", "zone").in(group));
+  const cycle done = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(done.decisions().size() == 2);
+  CHECK(std::string{done.decisions()[0].reason} == "no place was found for the group's minimum in the order of its members");
+}
+
+TEST_CASE("members spread over zones by their own constraints are placed though the nodes come zone by zone", "[engine][group][search]") {
+  world w;
+  for (const char* name : {"a1", "a2", "b1", "b2"}) w.add(a_node{name}.cpu(2).label("zone", std::string(1, *name)));
+  const group_id group = w.add(a_group("g", 4));
+  for (const char* name : {"p0", "p1", "p2", "p3"}) {
+    a_pod pod{name};
+    pod.cpu(name[1] == '3' ? 1 : 2).label("app", "g").in(group);
+    topology_spread spread{.topology_key = "zone", .max_skew = 1};
+    spread.selector = label_selector{.match_labels = {{"app", "g"}}};
+    pod.spec.topology_spread_constraints = {spread};
+    w.add(pod);
+  }
+  w.run();
+  CHECK(placed(nodes_of(w, "p", 4)) == 4);
+}
