@@ -305,7 +305,6 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
   struct move {
     std::size_t which;
     row_t node;
-    std::int64_t score;
   };
   std::vector<move> moves;
   std::sort(ranked.begin(), ranked.end(), [&](std::size_t a, std::size_t b) {
@@ -319,7 +318,8 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
     std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& x, const auto& y) { return closer(x.first, y.first); });
     for (std::size_t i = first; i < last; ++i) {
       const auto& [node, score] = nodes[i - first];
-      if (placed_[ranked[i]].node != node) moves.push_back({ranked[i], node, score});
+      placed_[ranked[i]].score = score;
+      if (placed_[ranked[i]].node != node) moves.push_back({ranked[i], node});
     }
   }
   std::map<row_t, row_t> after;
@@ -345,7 +345,7 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
     state_->release(old.pod);
   }
   for (const move& one : moves) {
-    placed_[one.which].node = one.node, placed_[one.which].score = one.score;
+    placed_[one.which].node = one.node;
     placed_[one.which].uses.clear();
   }
   for (const move& one : moves) {

@@ -70,7 +70,19 @@ def check_score_sheets(program, sample, report):
         totals = [node["total"] for node in why["nodes"] if "total" in node]
         chosen = [node for node in why["nodes"] if node.get("chosen")]
         assert [node["name"] for node in chosen] == [pod["node"]]
+        if pod.get("group"):
+            continue  # ranked members change nodes among themselves when all have one
         assert chosen[0]["total"] == pod["score"] == max(totals), (pod, totals)
+
+
+def check_explained_group(program):
+    """A group that waits says how many of its members find a node, and what the next one lacks."""
+    text = run(program, "gang", "--explain", "llama")
+    same(text, "gang-group-explained.txt")
+    report = json.loads(run(program, "gang", "--explain", "default/llama", "--output", "json"))["explain"]["groups"]
+    assert len(report) == 1 and report[0]["name"] == "llama", report
+    assert report[0]["placements"] == [{"name": "", "fit": 1, "needed": 4, "missing": report[0]["placements"][0]["missing"]}], report
+    assert "nvidia.com/gpu short on" in report[0]["summary"] and report[0]["change"].startswith("free or add 1 nvidia.com/gpu on ")
 
 
 def keys_of(tree):
@@ -101,6 +113,8 @@ def main(program):
         check_score_sheets(program, sample, report)
         check_explanation(program, sample, report)
         print("ok:", sample)
+    check_explained_group(program)
+    print("ok: a group explained")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ TEST_CASE("NetworkCost: of two racks with room the one whose nodes are close win
   plugin_registry plugins = builtin_plugins();
   runtime_profile made{plugins};
   for (const char* name : {"PrioritySort", "NodeResourcesFit", "GangScheduling", "TopologyPlacementGenerator"}) made.enable(name);
-  made.enable("NetworkCost", argument::fields{{"levels", argument::list{argument::fields{{"key", "leaf"}, {"cost", 1}}}}, {"beyond", 10}});
+  made.enable("NetworkCost", 1, argument::fields{{"levels", argument::list{argument::fields{{"key", "leaf"}, {"cost", 1}}}}, {"beyond", 10}});
   gangsched::scheduler scheduler{cluster, *made.table()};
   const group_id gang = must(cluster.add_group(a_gang{"g", 2}.topology("rack")));
   must(cluster.add_pod(a_pod{"p1"}.cpu(2).in(gang))), must(cluster.add_pod(a_pod{"p2"}.cpu(2).in(gang)));
