@@ -194,11 +194,12 @@ GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
   waits_in_[pod] = root;
 }
 
-/// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now.
+/// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
+/// came later than that is still to be read.)
 GANGSCHED_INLINE void core::find_home(row_t group) {
   std::vector<row_t> members;
   each_member(group, [&](row_t pod) {
-    if (wants_node(pod)) members.push_back(pod);
+    if (wants_node(pod) && waits_in_[pod] != no_row) members.push_back(pod);
   });
   for (const row_t pod : members) {
     queue_.take_out({pod, false});

@@ -117,7 +117,10 @@ GANGSCHED_INLINE bool read_fit_shape(argument_reader& read, const argument& valu
 template <class Visit>
 void each_scored(const node_resources_fit::options& options, const cluster_view& cluster, const Visit& visit) {
   for (const auto& one : options.resources) {
-    const std::optional<resource_kind> kind = cluster.find_kind(one.name);
+    // Asked for every domain of a label: the usual two are not looked up.
+    const std::optional<resource_kind> kind = one.name == "cpu"      ? std::optional{kinds::cpu}
+                                              : one.name == "memory" ? std::optional{kinds::memory}
+                                                                     : cluster.find_kind(one.name);
     if (!kind || (*kind > kinds::ephemeral_storage && *kind < kinds::first_other)) continue;
     visit(one, *kind, *kind == kinds::cpu ? kinds::scored_cpu : *kind == kinds::memory ? kinds::scored_memory : *kind);
   }

@@ -74,7 +74,7 @@ TEST_CASE("a gang makes room for all its members, each of which is nominated, an
   CHECK(sorted(w.run()) == words{"bind g-0 n", "bind g-1 m"});
 }
 
-TEST_CASE("nobody goes if the gang would not fit then") {
+TEST_CASE("B26, B34: nobody goes if the gang would not fit then") {
   fixture w;
   w.nodes({"n", "m"});
   w.run_on("n", {"low", 2});
@@ -85,7 +85,21 @@ TEST_CASE("nobody goes if the gang would not fit then") {
   CHECK(w.cluster.digest() == before);
 }
 
-TEST_CASE("a group whose disruption is all goes as a whole; of others the pod alone") {
+TEST_CASE("B36: nobody of the same or a higher priority goes, and nobody is bound in the cycle that evicts") {
+  fixture w;
+  w.nodes({"n", "m", "o"});
+  w.run_on("n", {"low", 2, 8});
+  w.run_on("m", {"equal", 2, 9});
+  w.run_on("o", {"high", 2, 10});
+  w.gang_of(2, 2, 9, a_gang{"g", 1});
+  const words said = w.cycle();
+  CHECK(std::count(said.begin(), said.end(), "evict low n") == 1);
+  CHECK(std::none_of(said.begin(), said.end(), [](const std::string& one) {
+    return one.starts_with("bind ") || one == "evict equal m" || one == "evict high o";
+  }));
+}
+
+TEST_CASE("B27: a group whose disruption is all goes as a whole; of others the pod alone") {
   const bool whole = GENERATE(true, false);
   fixture w;
   w.nodes({"n", "m"});
@@ -100,7 +114,7 @@ TEST_CASE("a group whose disruption is all goes as a whole; of others the pod al
   else CHECK(gone.size() == 1);
 }
 
-TEST_CASE("of equal priority a pod goes before a group, the smaller group before the larger, the younger pod before the older") {
+TEST_CASE("B28: of equal priority a pod goes before a group, the smaller group before the larger, the younger pod before the older") {
   fixture w;
   w.nodes({"n", "m"});
   SECTION("pod and group") {
@@ -129,7 +143,7 @@ TEST_CASE("of equal priority a pod goes before a group, the smaller group before
   }
 }
 
-TEST_CASE("broken budgets weigh more than priorities, and one protected member protects its whole group") {
+TEST_CASE("B29, B30: broken budgets weigh more than priorities, and one protected member protects its whole group") {
   fixture w;
   w.nodes({"n", "m"});
   w.budget("b", "db");
@@ -160,7 +174,7 @@ TEST_CASE("broken budgets weigh more than priorities, and one protected member p
   }
 }
 
-TEST_CASE("the priority of the tree protects a pod, not its own") {
+TEST_CASE("B31: the priority of the tree protects a pod, not its own") {
   fixture w;
   w.nodes({"n"});
   const disruption_mode mode = GENERATE(disruption_mode::all, disruption_mode::single);
@@ -181,7 +195,7 @@ TEST_CASE("the priority of the tree protects a pod, not its own") {
   }
 }
 
-TEST_CASE("a group that may not preempt does not") {
+TEST_CASE("B32: a group that may not preempt does not") {
   fixture w;
   w.nodes({"n"});
   w.run_on("n", {"low", 2});
@@ -196,7 +210,7 @@ TEST_CASE("a group that may not preempt does not") {
   CHECK(w.run() == words{"reject g-0"});
 }
 
-TEST_CASE("no second round while victims terminate; nominations stay") {
+TEST_CASE("B33: no second round while victims terminate; nominations stay") {
   fixture w;
   w.nodes({"n", "m"});
   const pod_id low = w.run_on("n", {"low", 2});
@@ -214,7 +228,7 @@ TEST_CASE("no second round while victims terminate; nominations stay") {
   CHECK(w.run() == words{"bind g-0 n"});
 }
 
-TEST_CASE("of a running gang's new members one that fits is bound first; only if none fits others go") {
+TEST_CASE("B16, B17: of a running gang's new members one that fits is bound first; only if none fits others go") {
   fixture w;
   w.nodes({"n", "m"});
   const group_id gang = w.add(a_gang{"g", 1}.priority(9));
@@ -229,7 +243,7 @@ TEST_CASE("of a running gang's new members one that fits is bound first; only if
   CHECK(sorted(w.run()) == words{"evict low m", "nominate g-2 m"});
 }
 
-TEST_CASE("as many members as could be placed stay placed, though the minimum is less") {
+TEST_CASE("B35: as many members as could be placed stay placed, though the minimum is less") {
   fixture w;
   w.nodes({"n", "m", "o"});
   for (const char* node : {"n", "m", "o"}) w.run_on(node, {std::string{"low-"} + node, 2});
@@ -285,7 +299,7 @@ TEST_CASE("surplus: a pod that preempts takes one member above the minimum, or t
   CHECK(w.evicted() == (large ? words{"v-0", "v-1", "v-2"} : words{"v-2"}));
 }
 
-TEST_CASE("in a tree the highest group that goes as a whole takes everything below it along") {
+TEST_CASE("B49: in a tree the highest group that goes as a whole takes everything below it along") {
   fixture w;
   w.nodes({"n", "m"});
   group_spec root = a_gang{"root", 1}.priority(0);
@@ -308,7 +322,7 @@ TEST_CASE("in a tree the highest group that goes as a whole takes everything bel
   }
 }
 
-TEST_CASE("a pod that preempts counts the whole group it would disturb when it compares nodes") {
+TEST_CASE("B37: a pod that preempts counts the whole group it would disturb when it compares nodes") {
   const bool old_release = GENERATE(false, true);
   fixture w{profiles::kube_default(), world::lowest_first(),
             cluster_options{.semantics = kube_semantics{old_release ? kube_release::v1_36 : kube_release::v1_37}}};
