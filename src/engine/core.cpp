@@ -336,6 +336,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
       count_out(row);
       const row_t group = record.after;
+      if (group != no_row) ask_dependents();  // a group that was removed before is gone with its last member
       if (group == no_row || !state_->groups.alive(group)) break;
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
       // One of those that are too many for an elastic gang may take its place.
@@ -383,7 +384,8 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       item = {};
       item.ticket = ticket + 1;
       if (state_->groups.alive(row)) find_home(row);
-      if (state_->groups.alive(row) && !state_->groups.record[row]->spec.start_after.empty()) dependents_.push_back(row);
+      if (state_->groups.alive(row)) note_dependent(row);
+      ask_dependents();
       break;
     }
     case change_kind::group_removed:
@@ -407,7 +409,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       });
       if (record.after > record.before) ask_gate_again(row);
       else if (record.after < record.before) ask_again_.push_back(row);
-      if (!state_->groups.record[row]->spec.start_after.empty()) dependents_.push_back(row);
+      note_dependent(row);
       ask_dependents();
       break;
     }
@@ -416,6 +418,11 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
   if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
   if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row)) ask_dependents();
   wake_by(record, position);
+}
+
+GANGSCHED_INLINE void core::note_dependent(row_t group) {
+  if (state_->groups.record[group]->spec.start_after.empty()) return;
+  if (std::find(dependents_.begin(), dependents_.end(), group) == dependents_.end()) dependents_.push_back(group);
 }
 
 /// Groups that start after others may do so now.

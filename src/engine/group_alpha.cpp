@@ -46,16 +46,8 @@ GANGSCHED_INLINE bool core::preempts_by_pod(row_t group) const {
 /// The node that a member would have after its victims; or none. Victims stay where they are until the cycle is over, so that the
 /// next member may need more of them.
 GANGSCHED_INLINE row_t core::make_member_room(row_t pod) {
-  const kernel_table& table = table_of(pod);
-  victim_plan plan;
   bool keep = true;
-  for (const std::uint16_t index : table.at(point::post_filter)) {
-    const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial(index);
-    plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
-    keep = keep && plan.keep_nomination;
-    if (plan.verdict.code != code::unschedulable) break;
-  }
+  const victim_plan plan = ask_for_room(pod, keep);
   if (!plan.verdict.ok() || !gangsched::detail::names_node(*state_, plan.nominated)) {
     if (!keep) by_pod_.helpless.push_back(pod);
     return no_row;

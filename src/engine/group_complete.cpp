@@ -45,7 +45,7 @@ class core::complete_search {
       return a->tier != b->tier ? a->tier < b->tier : a->room < b->room;
     });
     for (const candidate* one : order) {
-      if (left_ == 0) return false;
+      if (!step()) return false;
       if (one->from->all) {
         if (fill(what, within, rest)) return true;
         continue;
@@ -57,6 +57,11 @@ class core::complete_search {
   }
 
  private:
+  /// Whatever branches costs, so that there is an end to it: nodes that are tried, placements, and who goes without.
+  bool step() {
+    if (left_ != 0) --left_;
+    return left_ != 0;
+  }
   /// Members with equal kinds can stand for each other.
   using member_kind = std::pair<class_id, std::string_view>;
   [[nodiscard]] member_kind kind_of(row_t pod) const {
@@ -99,7 +104,7 @@ class core::complete_search {
     };
     const member_progress with = count(progress, at, at + 1, true);
     if (solve(what.parts[at], within, [&] { return fill_slices(what, at + 1, with, within, rest); })) return true;
-    if (all || left_ == 0) return false;
+    if (all || !step()) return false;
     std::size_t next = at + 1;
     while (next < what.parts.size() && kinds_of(what.parts[next]) == kinds_of(what.parts[at])) ++next;
     return fill_slices(what, next, count(progress, at, next, false), within, rest);
@@ -111,7 +116,10 @@ class core::complete_search {
     if (said.code != code::wait || at == what.parts.size()) return false;
     const group_progress with{groups.scheduled + 1, groups.remaining - 1}, without{groups.scheduled, groups.remaining - 1};
     if (solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, with, within, rest); })) return true;
-    return left_ != 0 && fill_parts(what, at + 1, without, within, rest);
+    // A group that has what it needs already is no better left out.
+    std::vector<row_t> waiting;
+    collect_members(what.parts[at], waiting);
+    return !waiting.empty() && step() && fill_parts(what, at + 1, without, within, rest);
   }
 
   bool place(const part& what, std::size_t at, const member_progress& progress, row_t lowest, const std::vector<row_t>* within,
@@ -132,8 +140,7 @@ class core::complete_search {
     with.count(pod, true);
     for (const row_t node : core_->picker_.feasible_rows(pod, limit ? &limit->open(within) : within)) {
       if (node < lowest) continue;
-      if (left_ == 0) return false;
-      --left_;
+      if (!step()) return false;
       const std::size_t mark = core_->placed_.size();
       transaction one{*core_->state_};
       picked found;

@@ -13,6 +13,8 @@ GANGSCHED_INLINE bool core::can_plan(const part& what) {
   if (topology.choice == domain_choice::scored || what.members.empty() || !topology.spread_key.empty()) return false;
   const class_id cls = state_->class_of(what.members.front());
   if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; })) return false;
+  // A last slice that is shorter is cut, not planned.
+  if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0) return false;
   const class_plan& plan = picker_.plan_of(cls);
   return !plan.opaque && plan.keyed_filters.empty() && plan.cycle_hooks.empty() && picker_.capacity_index(cls) != nullptr;
 }
@@ -90,8 +92,6 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
     if (state_->nodes.alive(row)) all.push_back(row);
   }
   if (within != nullptr) all = *within;
-  class_index* const room = picker_.capacity_index(state_->class_of(what.members.front()));
-
   // Members that run keep the others in the narrowest domain that they share.
   const auto beside_running = [&](std::size_t level, std::vector<row_t> rows) {
     domain_id theirs = no_domain;
@@ -127,6 +127,8 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
   const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(needed) + unit - 1) / unit * unit);
   for (const attempt& one : attempts) {
     set_levels(one.labelled);
+    class_index* const room = picker_.capacity_index(state_->class_of(what.members.front()));  // what was tried before is gone again
+    if (room == nullptr) break;
     const detail::planned_forest forest{levels, one.beside ? beside_running(one.level, all) : all, *room};
     wanted.how = one.how, wanted.level = one.level;
     const auto plan = [&](std::int64_t count) {
@@ -146,6 +148,10 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
         if (found.missing.empty()) low = middle, answer = std::move(found);
         else high = middle;
       }
+    }
+    // Where members were meant to go before does not matter to this plan, and must not keep their siblings out.
+    for (const row_t pod : what.members) {
+      if (state_->pods.nominated[pod] != no_row) state_->nominate(pod, no_row);
     }
     const std::size_t from = placed_.size();
     std::size_t next = 0;

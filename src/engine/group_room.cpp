@@ -28,7 +28,12 @@ GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& pl
     std::vector<row_t> rows;
     for (const node_id node : within->nodes) rows.push_back(node.row);
     placed_.clear();
-    outcome = fill(whole, &rows);
+    for (const plugin_entry& plugin : table_of_group(group).hooks(point::group_pre_filter)) {
+      if (outcome.verdict.ok()) outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
+    }
+    std::vector<row_t> beside;
+    const std::vector<row_t>* const inside = beside_others(group, &rows, beside);
+    if (outcome.verdict.ok()) outcome = whole.planned ? place_planned(whole, inside) : fill(whole, inside);
   }
   if (outcome.verdict.ok()) {
     for (const member_place& one : placed_) placed.push_back(as_assignment(one));

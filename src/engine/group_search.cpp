@@ -50,6 +50,7 @@ GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::v
   const std::vector<placement> where = placements(what, outcome.verdict);
   if (!outcome.verdict.ok()) return outcome;
   candidate_list list = candidates(what, where, within);
+  if (list.all.empty()) outcome.rejectors = ~std::uint64_t{0};  // no node has the label: anything may help
   std::vector<std::uint32_t> tiers;
   for (const candidate& one : list.all) tiers.push_back(one.tier);
   std::sort(tiers.begin(), tiers.end());

@@ -130,13 +130,11 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   if (!error) break_up(state_->pods.group[pod]);
 }
 
-/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. The result only
-/// nominates. False if nobody was helped.
-GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
+/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them
+/// want the pod to keep its nomination.
+GANGSCHED_INLINE victim_plan core::ask_for_room(row_t pod, bool& keep) {
   const kernel_table& table = table_of(pod);
-  if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
   victim_plan plan;
-  bool keep = true;
   for (const std::uint16_t index : table.at(point::post_filter)) {
     const plugin_entry& plugin = table.plugins[index];
     const std::unique_ptr<trial> attempt = start_trial(index);
@@ -144,6 +142,15 @@ GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
     keep = keep && plan.keep_nomination;
     if (plan.verdict.code != code::unschedulable) break;
   }
+  return plan;
+}
+
+/// The result only nominates. False if nobody was helped.
+GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
+  const kernel_table& table = table_of(pod);
+  if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
+  bool keep = true;
+  const victim_plan plan = ask_for_room(pod, keep);
   if (plan.verdict.code == code::error) {
     picked failed;
     failed.said = plan.verdict;

@@ -125,22 +125,25 @@ class topology_planner {
     const std::int64_t one = unit(domains_[all.front()].level);
     const std::int64_t units = count / one;
     std::vector<std::int64_t> largest;
-    for (const std::size_t at : all) largest.push_back(domains_[at].room / one);
+    const auto room_for = [&](std::size_t at) { return std::min(domains_[at].room / one, units); };
+    for (const std::size_t at : all) largest.push_back(room_for(at));
     std::sort(largest.rbegin(), largest.rend());
     std::size_t few = 0;
     for (std::int64_t sum = 0; few < largest.size() && sum < units; ++few) sum += largest[few];
     if (few == 0 || std::accumulate(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(few), std::int64_t{0}) < units) return std::nullopt;
     const std::int64_t least = std::min(units / static_cast<std::int64_t>(few), largest[few - 1]);
     if (least <= 0) return std::nullopt;
-    // sets[k] by sum, capped where more does not matter: of k domains with at least t each, as members of `kept`.
+    // sets[k] by sum: of k domains with at least t each. Too large a table is not worth it: then large domains first.
     indices kept;
     for (const std::size_t at : all)
-      if (domains_[at].room / one >= least) kept.push_back(at);
+      if (room_for(at) >= least) kept.push_back(at);
     const std::int64_t most = std::accumulate(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(few), std::int64_t{0});
+    constexpr std::int64_t largest_table = 1 << 16;
+    if (static_cast<std::int64_t>(few) * most * static_cast<std::int64_t>(kept.size()) > 64 * largest_table) return std::nullopt;
     std::vector<std::vector<std::optional<indices>>> sets(few + 1, std::vector<std::optional<indices>>(static_cast<std::size_t>(most) + 1));
     sets[0][0] = indices{};
     for (const std::size_t at : kept) {
-      const std::int64_t room = domains_[at].room / one;
+      const std::int64_t room = room_for(at);
       for (std::size_t k = few; k-- > 0;) {
         for (std::int64_t sum = 0; sum + room <= most; ++sum) {
           const auto& smaller = sets[k][static_cast<std::size_t>(sum)];
@@ -159,7 +162,7 @@ class topology_planner {
       for (const std::size_t at : *found) made.second.push_back({at, least});
       while (left > 0) {
         for (auto& [at, units_here] : made.second) {
-          if (left > 0 && units_here < domains_[at].room / one) ++units_here, --left;
+          if (left > 0 && units_here < room_for(at)) ++units_here, --left;
         }
       }
       for (auto& entry : made.second) entry.second *= one;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <tuple>
 
 #include "gangsched/model/cluster.hpp"
@@ -206,7 +207,10 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
     if (!good) return *check(one);
     return error{errc::duplicate, object(), "name", "exists already"};
   }
-  if (!std::is_sorted(names.begin(), names.end(), std::less_equal<>{})) {
+  if (like.rank && names.size() - 1 > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - std::max(*like.rank, 0))) {
+    return error{errc::overflow, object(), "rank", "the last pod's would not fit into 32 bits"};
+  }
+  if (std::adjacent_find(names.begin(), names.end(), std::greater_equal<>{}) != names.end()) {
     std::vector<std::string_view> sorted{names.begin(), names.end()};
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
@@ -226,7 +230,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
     one.name = name;
     const row_t row = detail::insert_pod(state, one, detail::make_pod_record(state, one), cls, epoch);
     made.push_back({row, pods.rows.generation(row)});
-    if (one.rank) ++*one.rank;
+    if (one.rank && made.size() < names.size()) ++*one.rank;
   }
   return made;
 }

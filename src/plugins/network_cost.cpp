@@ -11,16 +11,19 @@ namespace detail {
 /// Members per role, in all or in one domain.
 using role_counts = std::vector<std::int64_t>;
 
+/// Pairs times weights times costs of a large group do not fit into 64 bits.
+__extension__ using wide = __int128;
+
 /// Demanded pairs among members of these counts.
-GANGSCHED_INLINE std::int64_t demanded_pairs(const std::vector<network_cost::demand>& demands, const std::vector<std::string_view>& roles,
+GANGSCHED_INLINE wide demanded_pairs(const std::vector<network_cost::demand>& demands, const std::vector<std::string_view>& roles,
                                              const role_counts& count) {
-  if (demands.empty()) return count[0] * (count[0] - 1) / 2;
+  if (demands.empty()) return wide{count[0]} * (count[0] - 1) / 2;
   const auto of = [&](const std::string& role) {
     return count[static_cast<std::size_t>(std::find(roles.begin(), roles.end(), role) - roles.begin())];
   };
-  std::int64_t pairs = 0;
+  wide pairs = 0;
   for (const network_cost::demand& one : demands) {
-    const std::int64_t here = one.from == one.to ? of(one.from) * (of(one.from) - 1) / 2 : of(one.from) * of(one.to);
+    const wide here = one.from == one.to ? wide{of(one.from)} * (of(one.from) - 1) / 2 : wide{of(one.from)} * of(one.to);
     pairs += here * one.weight;
   }
   return pairs;
@@ -76,14 +79,15 @@ GANGSCHED_INLINE std::int64_t network_cost::score_placement(const group_view& gr
     }
   });
   const auto pairs_in = [&](const auto& domains) {
-    std::int64_t pairs = 0;
+    detail::wide pairs = 0;
     for (const auto& [domain, counts] : domains) pairs += detail::demanded_pairs(options_.demands, roles, counts);
     return pairs;
   };
-  const std::int64_t all = detail::demanded_pairs(options_.demands, roles, everybody);
+  const detail::wide all = detail::demanded_pairs(options_.demands, roles, everybody);
   if (all == 0) return max_node_score;
-  std::int64_t nearer = pairs_in(by_node), total = 0, dearest = 0;
-  const auto add = [&](std::int64_t pairs, std::int64_t cost) {
+  detail::wide nearer = pairs_in(by_node), total = 0;
+  std::int64_t dearest = 0;
+  const auto add = [&](detail::wide pairs, std::int64_t cost) {
     if (pairs <= nearer) return;  // a level that is none: its domains lie across those before
     total += (pairs - nearer) * cost;
     dearest = cost;
@@ -92,7 +96,7 @@ GANGSCHED_INLINE std::int64_t network_cost::score_placement(const group_view& gr
   for (std::size_t i = 0; i < by_level.size(); ++i) add(pairs_in(by_level[i]), options_.levels[i].cost);
   add(all, options_.beyond);
   const bool by_total = options_.objective == objective::total;
-  return by_total ? max_node_score - max_node_score * total / (options_.beyond * all)
+  return by_total ? max_node_score - static_cast<std::int64_t>(max_node_score * total / (options_.beyond * all))
                   : max_node_score - max_node_score * dearest / options_.beyond;
 }
 

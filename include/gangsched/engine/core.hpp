@@ -185,6 +185,7 @@ class GANGSCHED_API core {
   void count_waiting(row_t pod, row_t group);
   void count_out(row_t pod);
   void ask_gate_again(row_t group);
+  void note_dependent(row_t group);
   void ask_dependents();
   void member_changed(const change& record, row_t group);
   [[nodiscard]] std::int32_t group_priority(row_t group) const;
@@ -259,6 +260,7 @@ class GANGSCHED_API core {
   void place(row_t pod, const picked& where);
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod, std::uint64_t rejectors);
+  victim_plan ask_for_room(row_t pod, bool& keep);
   void evict(pod_id victim);
   void clear_nominations(row_t pod, row_t node);
   std::unique_ptr<trial> start_trial(std::uint16_t plugin, bool for_group = false);

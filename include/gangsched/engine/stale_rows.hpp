@@ -25,6 +25,8 @@ class stale_rows {
     }
     if (log.end() - cursor_.position > state.nodes.rows.count()) return false;
     const std::uint64_t committed = log.committed_end();
+    // What was read in transactions that are over will not be taken back.
+    if (!ahead_.empty() && ahead_.back().position < committed) ahead_.clear();
     for (; cursor_.position < log.end(); ++cursor_.position) {
       const change& record = log[cursor_.position];
       const row_t node = record.node();
