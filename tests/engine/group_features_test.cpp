@@ -200,3 +200,61 @@ TEST_CASE("members spread over zones by their own constraints are placed though 
   w.run();
   CHECK(placed(nodes_of(w, "p", 4)) == 4);
 }
+
+TEST_CASE("a group that starts after a removed one starts when that one is gone with its last member", "[engine][group][dependency]") {
+  world w;
+  w.add(a_node{"n"}.cpu(9));
+  const group_id before = w.add(a_group("before", 1));
+  add_members(w, before, "a", 1);
+  group_spec spec = a_group("after", 1);
+  spec.start_after = {{.on = before, .until = dependency_state::done}};
+  add_members(w, w.add(spec), "b", 1);
+  w.run(true);
+  CHECK(placed(nodes_of(w, "b", 1)) == 0);
+  w.must(w.cluster.remove_group(before));
+  CHECK(w.run().empty());
+  w.remove(w.pod("a0"));
+  w.run();
+  CHECK(placed(nodes_of(w, "b", 1)) == 1);
+}
+
+TEST_CASE("a planned gang in slices gets a replacement for one member", "[engine][group][slices]") {
+  world w;
+  w.add(in_rack("a1", 4)), w.add(in_rack("b1", 4));
+  const group_id gang = w.add(a_group("g", 4, {.slices = {{"rack", 2}}, .choice = domain_choice::best_fit}));
+  add_members(w, gang, "p", 4);
+  w.run(true);
+  REQUIRE(placed(nodes_of(w, "p", 4)) == 4);
+  w.remove(w.pod("p1"));
+  w.add(a_pod{"late"}.cpu(1).in(gang));
+  w.run();
+  CHECK(w.cluster.node_of(w.pod("late")));
+}
+
+TEST_CASE("the search ends, whatever the shape of the tree", "[engine][group][search][tree]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(40));
+  group_spec root = a_group("root", 30);
+  root.composite = true;
+  const group_id tree = w.add(root);
+  for (int i = 0; i < 60; ++i) {
+    group_spec leaf = a_group("leaf" + std::to_string(i), 1);
+    leaf.parent = tree;
+    a_pod member{"p" + std::to_string(i)};
+    member.cpu(i < 29 ? 1 : 30).in(w.add(leaf));
+    w.add(i < 29 ? member.on(n) : member);
+  }
+  CHECK(w.run().size() == 31);  // nobody is placed, everybody is told
+  CHECK(w.scheduler.statistics().search_steps <= scheduler_options{}.search_budget);
+}
+
+TEST_CASE("balanced plans do not depend on how much more room there is than members", "[engine][group][plan]") {
+  world w;
+  for (int i = 0; i < 60; ++i) w.add(in_rack((i % 2 == 0 ? "a" : "b") + std::to_string(i), 4000));
+  const group_id gang = w.add(a_group("g", 3000, {.within = {"rack"}, .or_anywhere = true, .choice = domain_choice::balanced}));
+  std::vector<std::string> names;
+  for (int i = 0; i < 3000; ++i) names.push_back("p" + std::to_string(i));
+  w.must(w.cluster.add_pods(a_pod{"p"}.cpu(1).in(gang), names));
+  w.run();
+  CHECK(placed(nodes_of(w, "p", 3000)) == 3000);
+}

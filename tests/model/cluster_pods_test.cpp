@@ -557,6 +557,10 @@ TEST_CASE("pods that are added together are refused together", "[model][cluster]
   refused(errc::malformed, "pod default/B", "name", a_pod("p"), {"a", "B"});
   refused(errc::malformed, "pod default/a", "node", a_pod("p").on(n), {"a"});
   refused(errc::unknown, "pod default/a", "group", a_pod("p").in({7, 0}), {"a"});
+  pod_spec last = a_pod("p");
+  last.rank = std::numeric_limits<std::int32_t>::max();
+  refused(errc::overflow, "pod default/a", "rank", last, {"a", "b"});
+  CHECK(c.add_pods(last, std::vector<std::string>{"alone"}));
 }
 
 TEST_CASE("running pods are resized together, if all fit where they are", "[model][cluster][pod]") {
