@@ -50,7 +50,8 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group, bool desi
   else if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
-  const std::optional<std::int32_t> limit = policy == nullptr ? std::nullopt : desired && policy->desired_count ? policy->desired_count : policy->max_count;
+  std::optional<std::int32_t> limit;
+  if (policy != nullptr) limit = desired && policy->desired_count ? policy->desired_count : policy->max_count;
   if (limit) {
     const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
     const auto most = static_cast<std::uint64_t>(*limit);

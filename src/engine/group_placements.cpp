@@ -231,8 +231,9 @@ GANGSCHED_INLINE void core::score_candidate(const part& what, candidate_list& li
   }
   if (one.domains != nullptr) one.domains->sync();
   const domain_sums sums{one};
+  const bool summed = one.domains != nullptr && one.whole;
   const placement_view where = rows == nullptr ? placement_view{*state_, sums.name()}
-                                               : placement_view{*state_, sums.name(), *rows, one.domains != nullptr && one.whole ? &sums : nullptr};
+                                               : placement_view{*state_, sums.name(), *rows, summed ? &sums : nullptr};
   std::vector<std::int64_t> raw;
   for (std::size_t s = 0; s < list.scorers.size(); ++s) {
     const plugin_entry& plugin = list.scorers[s];

@@ -35,7 +35,8 @@ struct planned_forest {
       return a < b;
     };
     std::erase_if(rows, [&](row_t row) {
-      return room.capacity(row) == 0 || std::any_of(levels.begin(), levels.end(), [&](const domain_index* one) { return one->of(row) == no_domain; });
+      const auto lacks = [&](const domain_index* one) { return one->of(row) == no_domain; };
+      return room.capacity(row) == 0 || std::any_of(levels.begin(), levels.end(), lacks);
     });
     std::sort(rows.begin(), rows.end(), path_less);
     std::vector<std::size_t> open(levels.size());  // of each level, the domain that the row before was in

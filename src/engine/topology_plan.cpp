@@ -79,7 +79,9 @@ class topology_planner {
     }
     return among(roots_);
   }
-  std::optional<shares> among(const indices& all) { return room_of(all) < wanted_.count ? std::nullopt : std::optional{share(all, wanted_.count)}; }
+  std::optional<shares> among(const indices& all) {
+    return room_of(all) < wanted_.count ? std::nullopt : std::optional{share(all, wanted_.count)};
+  }
 
   /// The smallest domain that suffices; the first of equals.
   [[nodiscard]] std::optional<std::size_t> tightest(const indices& all, std::int64_t count) const {
@@ -130,14 +132,15 @@ class topology_planner {
     std::sort(largest.rbegin(), largest.rend());
     std::size_t few = 0;
     for (std::int64_t sum = 0; few < largest.size() && sum < units; ++few) sum += largest[few];
-    if (few == 0 || std::accumulate(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(few), std::int64_t{0}) < units) return std::nullopt;
+    const auto chosen = largest.begin() + static_cast<std::ptrdiff_t>(few);
+    if (few == 0 || std::accumulate(largest.begin(), chosen, std::int64_t{0}) < units) return std::nullopt;
     const std::int64_t least = std::min(units / static_cast<std::int64_t>(few), largest[few - 1]);
     if (least <= 0) return std::nullopt;
     // sets[k] by sum: of k domains with at least t each. Too large a table is not worth it: then large domains first.
     indices kept;
     for (const std::size_t at : all)
       if (room_for(at) >= least) kept.push_back(at);
-    const std::int64_t most = std::accumulate(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(few), std::int64_t{0});
+    const std::int64_t most = std::accumulate(largest.begin(), chosen, std::int64_t{0});
     constexpr std::int64_t largest_table = 1 << 16;
     if (static_cast<std::int64_t>(few) * most * static_cast<std::int64_t>(kept.size()) > 64 * largest_table) return std::nullopt;
     std::vector<std::vector<std::optional<indices>>> sets(few + 1, std::vector<std::optional<indices>>(static_cast<std::size_t>(most) + 1));
@@ -179,7 +182,9 @@ class topology_planner {
     std::optional<std::pair<std::int64_t, shares>> best;
     for (const indices& one : families) {
       auto made = room_of(one) < wanted_.count ? std::nullopt : balance(one, wanted_.count);
-      if (made && (!best || made->first > best->first || (made->first == best->first && made->second.size() < best->second.size()))) best = std::move(made);
+      if (!made) continue;
+      const bool fewer = best && made->first == best->first && made->second.size() < best->second.size();
+      if (!best || made->first > best->first || fewer) best = std::move(made);
     }
     return best ? std::optional{std::move(best->second)} : std::nullopt;
   }
@@ -203,7 +208,9 @@ class topology_planner {
     if (!wanted_.slices.empty()) return;
     std::int64_t most = 0;
     const bool one = wanted_.how == plan_request::kind::required;
-    for (const std::size_t at : one ? of_level(wanted_.level) : roots_) most = one ? std::max(most, domains_[at].room) : most + domains_[at].room;
+    for (const std::size_t at : one ? of_level(wanted_.level) : roots_) {
+      most = one ? std::max(most, domains_[at].room) : most + domains_[at].room;
+    }
     add(most, wanted_.count, " members on level ", wanted_.level);
   }
 

@@ -197,7 +197,9 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   const auto object = [&] { return detail::object_name("pod", one.ns, one.name); };
   one.name = names.front();
   if (auto wrong = check(one)) return std::move(*wrong);
-  if (like.node || like.nominated_node) return error{errc::malformed, object(), like.node ? "node" : "nominated_node", "pods that are added together wait"};
+  if (like.node || like.nominated_node) {
+    return error{errc::malformed, object(), like.node ? "node" : "nominated_node", "pods that are added together wait"};
+  }
   if (auto wrong = detail::check_references(state, like, object())) return std::move(*wrong);
   const symbol ns = state.names.intern(like.ns);
   for (const std::string& name : names) {
