@@ -27,6 +27,15 @@ const std::string& text_field(const kube::value& of, std::string_view key, const
   return found.text;
 }
 
+void add_budget(cluster& to, const kube::value& budget, const std::string& file) {
+  const auto made = must(kube::read_disruption_budget(budget, file));
+  must(to.add_disruption_budget({.name = made.name,
+                                 .ns = made.ns,
+                                 .selector = made.selector,
+                                 .disruptions_allowed = made.disruptions_allowed.value_or(0),
+                                 .disrupted_pods = made.disrupted_pods}));
+}
+
 node_id find_node(const cluster& on, const std::string& name, const kube::value& at, const std::string& file) {
   const auto found = on.find_node(name);
   if (!found) refuse(file, at, "there is no node " + name);

@@ -60,6 +60,8 @@ void run_selector_row(const kube::value& recorded, const std::string& file, tall
 [[noreturn]] void refuse(const std::string& file, const kube::value& at, const std::string& why);
 const kube::value& field(const kube::value& of, std::string_view key, const std::string& file);
 const std::string& text_field(const kube::value& of, std::string_view key, const std::string& file);
+/// Adds the PodDisruptionBudget with what its status allows.
+void add_budget(cluster& to, const kube::value& budget, const std::string& file);
 /// The node of that name in the case's cluster.
 node_id find_node(const cluster& on, const std::string& name, const kube::value& at, const std::string& file);
 std::vector<std::string> texts(const kube::value* list);

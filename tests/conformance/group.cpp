@@ -130,22 +130,14 @@ class group_runner {
       must(cluster_.add_node(must(kube::read_node(one, *file_, nullptr, {.defaulting = false})).spec));
     });
     each(of, "pdbs", [&](const kube::value& one) {
-      const auto made = must(kube::read_disruption_budget(one, *file_));
-      must(cluster_.add_disruption_budget({.name = made.name,
-                                           .ns = made.ns,
-                                           .selector = made.selector,
-                                           .disruptions_allowed = made.disruptions_allowed.value_or(0),
-                                           .disrupted_pods = made.disrupted_pods}));
+      add_budget(cluster_, one, *file_);
     });
     each(of, "podGroups", [&](const kube::value& one) { create_group(one); });
     each(of, "pods", [&](const kube::value& one) { create_pod(one); });
   }
 
   void create_group(const kube::value& one) {
-    std::vector<kube::warning> unread;
-    group_spec spec = must(kube::read_pod_group(one, *file_, &unread)).spec;
-    const kube::value* mode = field(one, "spec", *file_).find("disruptionMode");
-    if (mode != nullptr && mode->text == "PodGroup") spec.disruption = disruption_mode::all;
+    const group_spec spec = must(kube::read_pod_group(one, *file_)).spec;
     must(cluster_.add_group(spec));
     groups_[spec.ns + "/" + spec.name].key = spec.topology.within.empty() ? "" : spec.topology.within.front();
   }

@@ -103,12 +103,7 @@ class preemption_case {
       add(made.spec);
     });
     each("pdbs", [&](const kube::value& one) {
-      const auto made = must(kube::read_disruption_budget(one, *file_));
-      must(cluster_.add_disruption_budget({.name = made.name,
-                                           .ns = made.ns,
-                                           .selector = made.selector,
-                                           .disruptions_allowed = made.disruptions_allowed.value_or(0),
-                                           .disrupted_pods = made.disrupted_pods}));
+      add_budget(cluster_, one, *file_);
     });
     each("nominated", [&](const kube::value& one) {
       kube::pod_manifest made = read(one);

@@ -1,29 +1,15 @@
-#include "gangsched/kube/manifests.hpp"
 #include "gangsched/model/state.hpp"
-#include "support/catch.hpp"
+#include "kube/group_reading.hpp"
 
 using namespace gangsched;
 using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
 
 namespace {
 
-manifests fine(const std::string& text, const read_options& how = {}) {
-  auto made = read(source{"a.yaml", text}, how);
-  if (!made) FAIL(made.error().message());
-  return *std::move(made);
-}
 std::string refusal(const std::string& text, const read_options& how = {}) {
   const auto made = read(source{"a.yaml", text}, how);
   return made ? "fine" : made.error().message();
-}
-const group_manifest& group(const manifests& of, const std::string& name, bool composite = false) {
-  for (const group_manifest& one : of.groups)
-    if (one.spec.name == name && one.spec.composite == composite) return one;
-  FAIL("no group " + name);
-  return of.groups.front();
-}
-const gang& gang_in(const manifests& of, const std::string& name, bool composite = false) {
-  return std::get<gang>(group(of, name, composite).spec.policy);
 }
 std::vector<std::string> roles(const gang& of) {
   std::vector<std::string> all;
