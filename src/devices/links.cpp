@@ -1,0 +1,173 @@
+#include "gangsched/devices/links.hpp"
+
+#include <bit>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace gangsched {
+
+namespace detail {
+
+/// Tries all sets of GPUs and keeps the best.
+struct gpu_set_search {
+  const link_matrix& links;
+  const std::array<gpu_mask, max_node_gpus>& peers;
+  std::array<int, max_node_gpus> loss{};  ///< what a GPU's pairs with free ones are worth
+
+  gpu_mask best = 0;
+  int best_points = -1;
+  int least_loss = std::numeric_limits<int>::max();
+
+  gpu_set_search(const link_matrix& all, const std::array<gpu_mask, max_node_gpus>& allowed, gpu_mask free) noexcept
+      : links(all), peers(allowed) {
+    for (unsigned rest = free; rest != 0; rest &= rest - 1) {
+      const auto gpu = static_cast<std::size_t>(std::countr_zero(rest));
+      loss[gpu] = gain(gpu, static_cast<gpu_mask>(free & ~(1u << gpu)));
+    }
+  }
+
+  /// @p more of @p candidates, each of which may be with all of @p set.
+  void extend(gpu_mask candidates, unsigned more, gpu_mask set, int points, int lost) noexcept {
+    if (more == 0) {
+      // Of sets with the same points, what stays free has the most where the sum of losses is the least: the pairs within the set
+      // count twice in it, and that is the same for both.
+      const bool better = points != best_points ? points > best_points
+                          : lost != least_loss  ? lost < least_loss
+                                                : set < best;
+      if (better) best = set, best_points = points, least_loss = lost;
+      return;
+    }
+    while (static_cast<unsigned>(std::popcount(candidates)) >= more) {
+      const auto gpu = static_cast<std::size_t>(std::countr_zero(candidates));
+      candidates = static_cast<gpu_mask>(candidates & (candidates - 1));
+      extend(static_cast<gpu_mask>(candidates & peers[gpu]), more - 1, static_cast<gpu_mask>(set | 1u << gpu),
+             points + gain(gpu, set), lost + loss[gpu]);
+    }
+  }
+
+  int gain(std::size_t gpu, gpu_mask set) const noexcept {
+    int points = 0;
+    for (unsigned rest = set; rest != 0; rest &= rest - 1) {
+      points += links(gpu, static_cast<std::size_t>(std::countr_zero(rest))).points();
+    }
+    return points;
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<link_matrix> link_matrix::make(std::size_t gpus, std::span<const gpu_link> links) {
+  const auto refused = [](errc code, std::string field, std::string reason) {
+    return error{code, "link matrix", std::move(field), std::move(reason)};
+  };
+  if (gpus < 1 || gpus > max_node_gpus) return refused(errc::out_of_range, "gpus", "not in 1 ... 16");
+  if (links.size() != gpus * gpus) {
+    return refused(errc::malformed, "links", std::to_string(links.size()) + " for " + std::to_string(gpus) + " GPUs");
+  }
+  link_matrix matrix;
+  matrix.gpus_ = gpus;
+  for (std::size_t a = 0; a < gpus; ++a) {
+    for (std::size_t b = 0; b < gpus; ++b) {
+      const gpu_link link = links[a * gpus + b];
+      const auto wrong = [&](errc code, std::string reason) {
+        return refused(code, "links[" + std::to_string(a) + "][" + std::to_string(b) + "]", std::move(reason));
+      };
+      if (a == b) {
+        if (link.nvlinks != 0) return wrong(errc::malformed, "a GPU linked to itself");
+        continue;
+      }
+      if (link.nvlinks > max_nvlinks) return wrong(errc::out_of_range, "more than 18 NVLinks");
+      if (link.path >= link_level::nvlink) return wrong(errc::malformed, "the path is the one over PCIe");
+      if (link != links[b * gpus + a]) return wrong(errc::malformed, "another link than the one back");
+      matrix.links_[a][b] = link;
+    }
+  }
+  return matrix;
+}
+
+GANGSCHED_INLINE int link_matrix::points(gpu_mask set) const noexcept {
+  int sum = 0;
+  for (std::size_t a = 0; a < gpus_; ++a) {
+    for (std::size_t b = a + 1; b < gpus_; ++b) {
+      if ((set >> a & set >> b & 1) != 0) sum += links_[a][b].points();
+    }
+  }
+  return sum;
+}
+
+GANGSCHED_INLINE link_level link_matrix::level(gpu_mask set) const noexcept {
+  link_level farthest = link_level::nvlink;
+  for (std::size_t a = 0; a < gpus_; ++a) {
+    for (std::size_t b = a + 1; b < gpus_; ++b) {
+      if ((set >> a & set >> b & 1) != 0 && links_[a][b].level() < farthest) farthest = links_[a][b].level();
+    }
+  }
+  return farthest;
+}
+
+GANGSCHED_INLINE gpu_mask link_matrix::peers(std::size_t gpu, link_level at_least) const noexcept {
+  unsigned close = 0;
+  for (std::size_t other = 0; other < gpus_; ++other) {
+    if (other != gpu && links_[gpu][other].level() >= at_least) close |= 1u << other;
+  }
+  return static_cast<gpu_mask>(close);
+}
+
+GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) {
+  for (std::size_t level = 0; level < link_levels; ++level) {
+    for (std::size_t gpu = 0; gpu < links.gpus(); ++gpu)
+      peers_[level][gpu] = links.peers(gpu, static_cast<link_level>(level));
+    if (level > 0) {
+      const bool same = peers_[level] == peers_[level - 1];
+      slot_[level] = static_cast<std::uint8_t>(slot_[level - 1] + (same ? 0 : 1));
+    }
+  }
+  if (links.gpus() <= 8) fill_table();
+}
+
+GANGSCHED_INLINE void best_sets::fill_table() {
+  const unsigned masks = 1u << links_.gpus();
+  for (unsigned set = 0; set < masks; ++set) points_.push_back(links_.points(static_cast<gpu_mask>(set)));
+  table_.resize((std::size_t{slot_.back()} + 1) * masks * (links_.gpus() + 1), 0);
+  for (std::size_t level = 0; level < link_levels; ++level) {
+    if (level > 0 && slot_[level] == slot_[level - 1]) continue;
+    for (unsigned set = 1; set < masks; ++set) {
+      if (links_.level(static_cast<gpu_mask>(set)) < static_cast<link_level>(level)) continue;
+      // Every free mask that has the set. In ascending order of sets the lowest of equals comes first, and stays.
+      const unsigned others = (masks - 1) & ~set;
+      for (unsigned stay = others;; stay = (stay - 1) & others) {
+        const std::size_t here =
+            at(slot_[level], static_cast<gpu_mask>(set | stay), static_cast<unsigned>(std::popcount(set)));
+        const unsigned now = table_[here];
+        const unsigned stay_now = (set | stay) & ~now;
+        if (now == 0 || points_[set] > points_[now] ||
+            (points_[set] == points_[now] && points_[stay] > points_[stay_now])) {
+          table_[here] = static_cast<std::uint8_t>(set);
+        }
+        if (stay == 0) break;
+      }
+    }
+  }
+}
+
+GANGSCHED_INLINE gpu_mask best_sets::best(gpu_mask free, unsigned count,
+                                          const gpu_set_requirement& required) const noexcept {
+  GANGSCHED_ASSERT((free & ~links_.all()) == 0);
+  if (count == 0 || count > static_cast<unsigned>(std::popcount(free))) return 0;
+  const auto level = static_cast<std::size_t>(required.at_least);
+  if (required.groups.empty() && !table_.empty()) return table_[at(slot_[level], free, count)];
+
+  detail::gpu_set_search search(links_, peers_[level], free);
+  if (required.groups.empty()) search.extend(free, count, 0, 0, 0);
+  for (const gpu_mask group : required.groups) search.extend(static_cast<gpu_mask>(free & group), count, 0, 0, 0);
+  return search.best;
+}
+
+GANGSCHED_INLINE bool best_sets::meets(gpu_mask set, const gpu_set_requirement& required) const noexcept {
+  bool grouped = required.groups.empty();
+  for (const gpu_mask group : required.groups) grouped |= (set & ~group) == 0;
+  return grouped && links_.level(set) >= required.at_least;
+}
+
+}  // namespace gangsched
