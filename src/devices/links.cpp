@@ -1,7 +1,6 @@
 #include "gangsched/devices/links.hpp"
 
 #include <bit>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -11,49 +10,59 @@ namespace detail {
 
 /// Tries all sets of GPUs and keeps the best.
 struct gpu_set_search {
-  const link_matrix& links;
+  /// By GPU; 15 pairs of 1860 points are below 2^15.
+  using points_of_gpu = std::array<std::int16_t, max_node_gpus>;
+
+  const std::array<points_of_gpu, max_node_gpus>& pairs;
   const std::array<gpu_mask, max_node_gpus>& peers;
-  std::array<int, max_node_gpus> loss{};  ///< what a GPU's pairs with free ones are worth
+  points_of_gpu loss;  ///< what a GPU's pairs with free ones are worth
 
   gpu_mask best = 0;
   int best_points = -1;
-  int least_loss = std::numeric_limits<int>::max();
+  int least_loss = 0;
 
-  gpu_set_search(const link_matrix& all, const std::array<gpu_mask, max_node_gpus>& allowed, gpu_mask free) noexcept
-      : links(all), peers(allowed) {
-    for (unsigned rest = free; rest != 0; rest &= rest - 1) {
-      const auto gpu = static_cast<std::size_t>(std::countr_zero(rest));
-      loss[gpu] = gain(gpu, static_cast<gpu_mask>(free & ~(1u << gpu)));
-    }
-  }
+  /// @p count of @p candidates, at least one.
+  void search(gpu_mask candidates, unsigned count) noexcept { extend(candidates, count, 0, 0, 0, points_of_gpu{}); }
 
-  /// @p more of @p candidates, each of which may be with all of @p set.
-  void extend(gpu_mask candidates, unsigned more, gpu_mask set, int points, int lost) noexcept {
-    if (more == 0) {
-      // Of sets with the same points, what stays free has the most where the sum of losses is the least: the pairs within the set
-      // count twice in it, and that is the same for both.
-      const bool better = points != best_points ? points > best_points
-                          : lost != least_loss  ? lost < least_loss
-                                                : set < best;
-      if (better) best = set, best_points = points, least_loss = lost;
-      return;
-    }
+  /// @p more of @p candidates, each of which may be with all of @p set. @p gain: what a GPU's pairs with @p set are worth.
+  void extend(gpu_mask candidates, unsigned more, gpu_mask set, int points, int lost,
+              const points_of_gpu& gain) noexcept {
     while (static_cast<unsigned>(std::popcount(candidates)) >= more) {
       const auto gpu = static_cast<std::size_t>(std::countr_zero(candidates));
       candidates = static_cast<gpu_mask>(candidates & (candidates - 1));
-      extend(static_cast<gpu_mask>(candidates & peers[gpu]), more - 1, static_cast<gpu_mask>(set | 1u << gpu),
-             points + gain(gpu, set), lost + loss[gpu]);
+      const auto larger = static_cast<gpu_mask>(set | 1u << gpu);
+      if (more == 1) {
+        keep(larger, points + gain[gpu], lost + loss[gpu]);
+        if (candidates == 0) return;
+        continue;
+      }
+      points_of_gpu next;
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<std::int16_t>(gain[i] + pairs[gpu][i]);
+      extend(static_cast<gpu_mask>(candidates & peers[gpu]), more - 1, larger, points + gain[gpu], lost + loss[gpu],
+             next);
     }
   }
 
-  int gain(std::size_t gpu, gpu_mask set) const noexcept {
-    int points = 0;
-    for (unsigned rest = set; rest != 0; rest &= rest - 1) {
-      points += links(gpu, static_cast<std::size_t>(std::countr_zero(rest))).points();
-    }
-    return points;
+  /// Of sets with the same points, what stays free has the most where the sum of losses is the least: the pairs within the set
+  /// count twice in it, and that is the same for both.
+  void keep(gpu_mask set, int points, int lost) noexcept {
+    const bool better = points != best_points ? points > best_points
+                        : lost != least_loss  ? lost < least_loss
+                                              : set < best;
+    if (better) best = set, best_points = points, least_loss = lost;
   }
 };
+
+/// What a GPU's pairs with @p set are worth, for every GPU.
+inline gpu_set_search::points_of_gpu gpu_losses(const std::array<gpu_set_search::points_of_gpu, max_node_gpus>& pairs,
+                                                gpu_mask set) noexcept {
+  gpu_set_search::points_of_gpu sum{};
+  for (unsigned rest = set; rest != 0; rest &= rest - 1) {
+    const auto& row = pairs[static_cast<std::size_t>(std::countr_zero(rest))];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<std::int16_t>(sum[i] + row[i]);
+  }
+  return sum;
+}
 
 }  // namespace detail
 
@@ -123,6 +132,10 @@ GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) 
       slot_[level] = static_cast<std::uint8_t>(slot_[level - 1] + (same ? 0 : 1));
     }
   }
+  for (std::size_t a = 0; a < links.gpus(); ++a) {
+    for (std::size_t b = 0; b < links.gpus(); ++b)
+      pairs_[a][b] = static_cast<std::int16_t>(a == b ? 0 : links(a, b).points());
+  }
   if (links.gpus() <= 8) fill_table();
 }
 
@@ -158,10 +171,10 @@ GANGSCHED_INLINE gpu_mask best_sets::best(gpu_mask free, unsigned count,
   const auto level = static_cast<std::size_t>(required.at_least);
   if (required.groups.empty() && !table_.empty()) return table_[at(slot_[level], free, count)];
 
-  detail::gpu_set_search search(links_, peers_[level], free);
-  if (required.groups.empty()) search.extend(free, count, 0, 0, 0);
-  for (const gpu_mask group : required.groups) search.extend(static_cast<gpu_mask>(free & group), count, 0, 0, 0);
-  return search.best;
+  detail::gpu_set_search sets{pairs_, peers_[level], detail::gpu_losses(pairs_, free)};
+  if (required.groups.empty()) sets.search(free, count);
+  for (const gpu_mask group : required.groups) sets.search(static_cast<gpu_mask>(free & group), count);
+  return sets.best;
 }
 
 GANGSCHED_INLINE bool best_sets::meets(gpu_mask set, const gpu_set_requirement& required) const noexcept {

@@ -366,11 +366,9 @@ GANGSCHED_INLINE std::optional<std::vector<mig_placement>> mig_table::plan(
   return in_order;
 }
 
-GANGSCHED_INLINE mig_fragmentation::mig_fragmentation(const mig_table& table)
-    : mig_fragmentation(table, default_weights(table), 0) {}
+GANGSCHED_INLINE mig_fragmentation::mig_fragmentation(const mig_table& table) { fill(table, default_weights(table)); }
 
-GANGSCHED_INLINE mig_fragmentation::mig_fragmentation(const mig_table& table, std::span<const std::int64_t> weights,
-                                                      int) {
+GANGSCHED_INLINE void mig_fragmentation::fill(const mig_table& table, std::span<const std::int64_t> weights) noexcept {
   const unsigned whole = (1u << table.memory_slices()) - 1u;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto profile = static_cast<mig_profile_index>(i);
@@ -400,7 +398,9 @@ GANGSCHED_INLINE result<mig_fragmentation> mig_fragmentation::make(const mig_tab
   if (std::all_of(weights.begin(), weights.end(), [](std::int64_t weight) { return weight == 0; })) {
     return refused(errc::malformed, "weights", "all are 0");
   }
-  return mig_fragmentation(table, weights, 0);
+  mig_fragmentation fragmentation;
+  fragmentation.fill(table, weights);
+  return fragmentation;
 }
 
 GANGSCHED_INLINE std::vector<std::int64_t> mig_fragmentation::default_weights(const mig_table& table) {

@@ -176,6 +176,27 @@ TEST_CASE("a DGX-1 is emptied in the sets that NVIDIA fixed for it", "[devices][
   CHECK(emptied(gpu_machine::dgx2, 16) == masks{0xffff});
 }
 
+TEST_CASE("on a DGX-1 V100 the PCIe switches change which pairs are best, and not what all are worth",
+          "[devices][links]") {
+  const gpu_topology box = make_gpu_topology(gpu_machine::dgx1_v100);
+  std::vector<gpu_link> links(64);
+  for (std::size_t a = 0; a < 8; ++a) {
+    for (std::size_t b = 0; b < 8; ++b) {
+      if (a != b) links[a * 8 + b] = box.links(a, b);
+      if (a != b && box.pcie_group[a] == box.pcie_group[b]) links[a * 8 + b].path = link_level::pix;
+    }
+  }
+  const best_sets sets(link_matrix::make(8, links).value());
+  CHECK(sets.best(0xff, 2) == set_of({2, 3}));
+  const auto worth = [&](std::vector<gpu_mask> pairs) {
+    int sum = 0;
+    for (const gpu_mask pair : pairs) sum += sets.points(pair);
+    return sum;
+  };
+  CHECK(worth({set_of({2, 3}), set_of({6, 7}), set_of({0, 4}), set_of({1, 5})}) == 920);
+  CHECK(worth({set_of({0, 3}), set_of({1, 2}), set_of({4, 7}), set_of({5, 6})}) == 920);
+}
+
 TEST_CASE("machines have the links, switches and NUMA cells that are known", "[devices][links]") {
   const std::map<gpu_machine, std::pair<std::size_t, int>> expected = {
       // GPUs, NVLinks of one GPU

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <bit>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -226,7 +228,8 @@ class GANGSCHED_API mig_fragmentation {
                                            mig_profile_index profile) const noexcept;
 
  private:
-  mig_fragmentation(const mig_table& table, std::span<const std::int64_t> weights, int);
+  mig_fragmentation() = default;
+  void fill(const mig_table& table, std::span<const std::int64_t> weights) noexcept;
 
   std::array<std::int64_t, 256> values_{};
   std::int64_t weight_sum_ = 0;
