@@ -175,8 +175,10 @@ bool each_combination(std::span<const std::uint32_t> from, std::size_t k, std::s
 class cpu_distributor {
  public:
   cpu_distributor(const numa_topology& topology, const cpu_accumulator& all, unsigned wanted, unsigned group)
-      : order_(all.cells_by_free()), wanted_(wanted), group_(group), free_(topology.cell_number(), 0) {
-    for (const std::uint32_t cell : order_)
+      : order_(all.cells_by_free()), distinct_(order_), wanted_(wanted), group_(group), free_(topology.cell_number(), 0) {
+    std::sort(distinct_.begin(), distinct_.end());
+    distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+    for (const std::uint32_t cell : distinct_)
       free_[cell] = static_cast<std::int64_t>((topology.cells()[cell].cpus & all.free()).count());
   }
 
@@ -191,12 +193,14 @@ class cpu_distributor {
     });
     return found_;
   }
+  /// How many cells have a free CPU.
+  [[nodiscard]] unsigned cells() const noexcept { return static_cast<unsigned>(distinct_.size()); }
   [[nodiscard]] std::span<const std::uint32_t> combination() const noexcept { return combination_.cells(); }
   /// The cells that take turns giving a group of what does not divide.
   [[nodiscard]] std::span<const std::uint32_t> remainder() const noexcept { return remainder_.cells(); }
-  /// What each of @p cells cells gives, in whole groups.
-  [[nodiscard]] std::int64_t share(std::size_t cells) const noexcept {
-    return wanted_ / static_cast<std::int64_t>(cells) / group_ * group_;
+  /// What each of @p number cells gives, in whole groups.
+  [[nodiscard]] std::int64_t share(std::size_t number) const noexcept {
+    return wanted_ / static_cast<std::int64_t>(number) / group_ * group_;
   }
 
  private:
@@ -207,8 +211,10 @@ class cpu_distributor {
     const auto cells = list.cells();
     std::int64_t cpus = 0, groups = 0;
     const std::int64_t each = share(cells.size());
+    cell_mask counted = 0;
     for (const std::uint32_t cell : cells) {
-      cpus += free_[cell];
+      if ((counted & one_cell(cell)) == 0) cpus += free_[cell];
+      counted |= one_cell(cell);
       groups += free_[cell] / group_;
       if (free_[cell] < each) return;
     }
@@ -253,17 +259,18 @@ class cpu_distributor {
   /// The standard deviation of the free CPUs of all cells that had some, to three digits like its mean.
   [[nodiscard]] double deviation(const counts& left) const {
     double sum = 0, squares = 0;
-    const auto n = static_cast<double>(order_.size());
-    for (const std::uint32_t cell : order_) sum += static_cast<double>(left[cell]);
+    const auto n = static_cast<double>(distinct_.size());
+    for (const std::uint32_t cell : distinct_) sum += static_cast<double>(left[cell]);
     const double mean = std::round(sum / n * 1000) / 1000;
-    for (const std::uint32_t cell : order_) {
+    for (const std::uint32_t cell : distinct_) {
       const double off = static_cast<double>(left[cell]) - mean;
       squares += off * off;
     }
     return std::round(std::sqrt(squares / n) * 1000) / 1000;
   }
 
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> order_;     // a cell that sockets share is there for each of them, as in kubelet
+  std::vector<std::uint32_t> distinct_;  // without repetition
   std::int64_t wanted_, group_;
   counts free_;
   double best_ = never;
@@ -296,8 +303,8 @@ GANGSCHED_INLINE std::optional<cpu_set> take_cpus_distributed(const numa_topolog
   const auto up = [](unsigned a, unsigned b) { return (a - 1) / b + 1; };
   const unsigned per_cell = up(up(topology.cpu_number(), group), cell_count(topology.cells_with_cpus()));
   const unsigned groups = up(wanted, group);
-  const auto most = static_cast<unsigned>(std::min<std::size_t>(groups, all.cells_by_free().size()));
   detail::cpu_distributor distributor(topology, all, wanted, group);
+  const unsigned most = std::min(groups, distributor.cells());
   for (unsigned k = up(groups, per_cell); k <= most; ++k) {
     if (!distributor.find(k)) continue;
     const auto take_from = [&](std::uint32_t cell, std::int64_t cpus) {

@@ -1,0 +1,94 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/devices/cpu_manager.hpp"
+#include "gangsched/devices/device_manager.hpp"
+#include "gangsched/devices/memory_manager.hpp"
+#include "gangsched/devices/numa_hints.hpp"
+
+namespace gangsched {
+
+/// How the kubelet of a node is configured, and what the node has. The topology must outlive it.
+struct numa_node {
+  const numa_topology* topology = nullptr;
+  numa_policy policy = numa_policy::none;
+  numa_scope scope = numa_scope::container;
+  bool prefer_closest = false;  ///< prefer-closest-numa-nodes: the topology must have distances
+  cpu_policy cpu;
+  bool static_memory = false;  ///< memoryManagerPolicy Static
+  std::vector<device_kind> devices;
+};
+
+/// What a node has left. Copying it is how a caller tries something.
+struct numa_state {
+  cpu_pool cpus;
+  memory_state memory;
+  std::vector<device_set> free_devices;  ///< one for each kind of numa_node::devices
+};
+
+enum class container_kind : unsigned char {
+  init,     ///< ends before the next container starts; what it had may be used again
+  sidecar,  ///< an init container that goes on running
+  app
+};
+
+struct numa_container {
+  container_kind kind = container_kind::app;
+  std::int64_t cpu_milli = 0;
+  memory_amounts memory;          ///< by numa_topology::memory_kinds(); kinds left out at the end are 0
+  std::vector<unsigned> devices;  ///< by numa_node::devices; likewise
+};
+
+struct numa_pod {
+  bool guaranteed = false;  ///< its QoS class; other pods have only their devices aligned
+  std::vector<numa_container> containers;  ///< init containers and sidecars first, in the pod's order
+};
+
+/// Why a kubelet would refuse a pod.
+enum class numa_refusal : unsigned char {
+  none,
+  topology_affinity,  ///< the policy does not accept the best hint
+  smt_alignment,      ///< full_pcpus_only: not whole cores, or not enough of them
+  devices,            ///< the hint was fine, but not so many devices are free
+  cpus,
+  memory  ///< likewise; also a group of cells that would overlap another
+};
+/// The reason as a pod's status has it: "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError", "".
+[[nodiscard]] GANGSCHED_API std::string_view to_string(numa_refusal reason) noexcept;
+
+/// What one container gets.
+struct numa_grant {
+  numa_hint hint;        ///< what it was allocated by; cells 0: no preference
+  cpu_set cpus;          ///< its own; empty: it runs on the shared ones
+  memory_grant memory;   ///< what of it is booked on this container once later ones have used an init container's again
+  std::vector<device_set> devices;  ///< by numa_node::devices
+};
+
+struct numa_admission {
+  bool admitted = false;
+  numa_refusal reason = numa_refusal::none;
+  std::size_t container = 0;       ///< the one that was refused
+  std::vector<numa_grant> grants;  ///< one for each container; empty when refused
+  numa_state after;                ///< what is left; the state given, when refused
+};
+
+/// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
+/// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the
+/// lowest), where a device plugin has its own.
+[[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state, const numa_pod& pod);
+
+/// The state of an empty node; the error is make_cpu_pool's.
+[[nodiscard]] GANGSCHED_API result<numa_state> make_numa_state(const numa_node& node, const cpu_set& reserved);
+
+/// Gives back what a pod had, once all its containers are gone.
+GANGSCHED_API void numa_release(const numa_node& node, numa_state& state, std::span<const numa_grant> grants);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/numa_admit.cpp"
+#endif
