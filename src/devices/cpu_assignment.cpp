@@ -42,8 +42,10 @@ class cpu_accumulator {
   void take_whole_cells_and_sockets() {
     for (const bool cells : {cells_first_, !cells_first_}) {
       if (satisfied()) return;
-      if (cells) take_whole(topology_.cells(), cells_by_free());
-      else take_whole(topology_.sockets(), sockets_by_free(), topology_.cpus_per_socket());
+      if (cells)
+        take_whole(topology_.cells(), cells_by_free());
+      else
+        take_whole(topology_.sockets(), sockets_by_free(), topology_.cpus_per_socket());
     }
   }
   void take_uncore_caches() {
@@ -56,8 +58,8 @@ class cpu_accumulator {
   }
   void take_whole_cores() { take_whole(topology_.cores(), cores_by_free(), topology_.cpus_per_core()); }
   void take_threads(bool spread) {
-    const auto [order, groups] = spread ? std::pair{sockets_by_free(), topology_.sockets()}
-                                        : std::pair{cores_by_free(), topology_.cores()};
+    const auto [order, groups] =
+        spread ? std::pair{sockets_by_free(), topology_.sockets()} : std::pair{cores_by_free(), topology_.cores()};
     const cpu_set at_start = free_;
     for (const std::uint32_t index : order) {
       const cpu_set candidates = at_start & groups[index].cpus;
@@ -175,7 +177,11 @@ bool each_combination(std::span<const std::uint32_t> from, std::size_t k, std::s
 class cpu_distributor {
  public:
   cpu_distributor(const numa_topology& topology, const cpu_accumulator& all, unsigned wanted, unsigned group)
-      : order_(all.cells_by_free()), distinct_(order_), wanted_(wanted), group_(group), free_(topology.cell_number(), 0) {
+      : order_(all.cells_by_free()),
+        distinct_(order_),
+        wanted_(wanted),
+        group_(group),
+        free_(topology.cell_number(), 0) {
     std::sort(distinct_.begin(), distinct_.end());
     distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
     for (const std::uint32_t cell : distinct_)

@@ -97,8 +97,8 @@ GANGSCHED_INLINE numa_hint_list cpu_hints(const numa_topology& topology, const c
   const bool by_socket = policy.align_by_socket && cells_per_socket > 0;
   const unsigned fewest_sockets = by_socket ? (fewest + cells_per_socket - 1) / cells_per_socket : 0;
   for (numa_hint& hint : hints)
-    hint.preferred = cell_count(hint.cells) == fewest ||
-                     (by_socket && detail::sockets_of(topology, hint.cells) == fewest_sockets);
+    hint.preferred =
+        cell_count(hint.cells) == fewest || (by_socket && detail::sockets_of(topology, hint.cells) == fewest_sockets);
   return hints;
 }
 

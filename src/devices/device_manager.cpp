@@ -46,8 +46,10 @@ GANGSCHED_INLINE std::optional<device_set> allocate_devices(const device_kind& k
   if ((free - taken).count() < wanted - taken.count()) return std::nullopt;
   device_set aligned, elsewhere;
   free.for_each([&](unsigned device) {
-    if ((kind.cells[device] & affinity) != 0) aligned.insert(device);
-    else if (kind.cells[device] != 0 && affinity != 0) elsewhere.insert(device);
+    if ((kind.cells[device] & affinity) != 0)
+      aligned.insert(device);
+    else if (kind.cells[device] != 0 && affinity != 0)
+      elsewhere.insert(device);
   });
   take(aligned);
   take(elsewhere);

@@ -99,7 +99,8 @@ GANGSCHED_INLINE numa_hint_list memory_hints(const numa_topology& topology, cons
     }
     if (!possible) continue;
     fewest = std::min(fewest, cell_count(cells));
-    const bool grouped = cell_count(cells) == 1 && cell_count(state.cells[std::countr_zero(mask)].group) > 1;
+    const bool grouped =
+        cell_count(cells) == 1 && cell_count(state.cells[static_cast<std::size_t>(std::countr_zero(mask))].group) > 1;
     if (grouped || detail::breaks_groups(state, cells)) continue;
     if (detail::has_free_memory(state, cells, wanted, &reusable)) hints.push_back({cells, false});
   }

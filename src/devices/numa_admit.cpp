@@ -38,8 +38,10 @@ class numa_admitter {
       out_.container = i;
       const numa_ask ask = container_ask(pod_.containers[i]);
       if (!whole_pod && node_.policy != numa_policy::none) verdict = judge(ask);
-      if (!verdict.admitted) out_.reason = numa_refusal::topology_affinity;
-      else out_.reason = give(pod_.containers[i], ask, verdict.best);
+      if (!verdict.admitted)
+        out_.reason = numa_refusal::topology_affinity;
+      else
+        out_.reason = give(pod_.containers[i], ask, verdict.best);
       if (out_.reason != numa_refusal::none) return std::move(out_);
     }
     out_.admitted = true;
@@ -65,9 +67,12 @@ class numa_admitter {
     decltype(value(pod_.containers[0])) sidecars = 0, apps = 0, start = 0;
     for (const numa_container& container : pod_.containers) {
       const auto asked = value(container);
-      if (container.kind == container_kind::app) apps += asked;
-      else if (container.kind == container_kind::sidecar) sidecars += asked, start = std::max(start, sidecars);
-      else start = std::max(start, sidecars + asked);
+      if (container.kind == container_kind::app)
+        apps += asked;
+      else if (container.kind == container_kind::sidecar)
+        sidecars += asked, start = std::max(start, sidecars);
+      else
+        start = std::max(start, sidecars + asked);
     }
     return std::pair{std::max(start, sidecars + apps), apps};
   }
@@ -80,7 +85,8 @@ class numa_admitter {
       ask.memory.push_back(apps == 0 ? 0 : most);
     }
     for (std::size_t kind = 0; kind < node_.devices.size(); ++kind)
-      ask.devices.push_back(most_at_once([&](const numa_container& c) { return container_ask(c).devices[kind]; }).first);
+      ask.devices.push_back(
+          most_at_once([&](const numa_container& c) { return container_ask(c).devices[kind]; }).first);
     return ask;
   }
 
@@ -95,7 +101,8 @@ class numa_admitter {
     }
     if (ask.cpus != 0)
       lists.push_back(cpu_hints(topology_, node_.cpu, out_.after.cpus.available(), reusable_cpus_, ask.cpus));
-    const auto kinds = std::count_if(ask.memory.begin(), ask.memory.end(), [](std::uint64_t bytes) { return bytes != 0; });
+    const auto kinds =
+        std::count_if(ask.memory.begin(), ask.memory.end(), [](std::uint64_t bytes) { return bytes != 0; });
     if (kinds != 0) {
       const numa_hint_list hints = memory_hints(topology_, out_.after.memory, reusable_memory_, ask.memory);
       // One list for each kind. Without hints kubelet's list is missing rather than empty, which reads as "any".
@@ -113,19 +120,24 @@ class numa_admitter {
     if (ask.cpus != 0) {
       if (check_smt_alignment(topology_, node_.cpu, out_.after.cpus, ask.cpus) != smt_alignment::fits)
         return numa_refusal::smt_alignment;
-      const auto cpus = allocate_cpus(topology_, node_.cpu, out_.after.cpus.available() | reusable_cpus_, hint.cells, ask.cpus);
+      const auto cpus =
+          allocate_cpus(topology_, node_.cpu, out_.after.cpus.available() | reusable_cpus_, hint.cells, ask.cpus);
       if (!cpus) return numa_refusal::cpus;
       grant.cpus = *cpus;
       out_.after.cpus.shared -= *cpus;
-      if (ends) reusable_cpus_ |= *cpus;
-      else reusable_cpus_ -= *cpus;
+      if (ends)
+        reusable_cpus_ |= *cpus;
+      else
+        reusable_cpus_ -= *cpus;
     }
     auto memory = allocate_memory(topology_, out_.after.memory, reusable_memory_, ask.memory, hint);
     if (!memory) return numa_refusal::memory;
     grant.memory = *std::move(memory);
     if (grant.memory.cells != 0) {
-      if (ends) reusable_memory_.leave(grant.memory.cells, ask.memory);
-      else reusable_memory_.use(grant.memory.cells, ask.memory);
+      if (ends)
+        reusable_memory_.leave(grant.memory.cells, ask.memory);
+      else
+        reusable_memory_.use(grant.memory.cells, ask.memory);
       rebook(grant.memory);
     }
     out_.grants.push_back(std::move(grant));
@@ -141,8 +153,10 @@ class numa_admitter {
       if (!devices) return false;
       grant.devices[kind] = *devices;
       out_.after.free_devices[kind] -= *devices;
-      if (ends) reusable_devices_[kind] |= *devices;
-      else reusable_devices_[kind] -= *devices;
+      if (ends)
+        reusable_devices_[kind] |= *devices;
+      else
+        reusable_devices_[kind] -= *devices;
     }
     return true;
   }

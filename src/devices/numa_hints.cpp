@@ -53,13 +53,16 @@ inline std::optional<cell_mask> agreed_mask(cell_mask machine, std::span<const n
   std::vector<cell_mask> candidates;
   std::uint32_t picky = 0;
   for (const numa_hint_list& list : lists) {
-    const bool any = std::any_of(list.begin(), list.end(), [](const numa_hint& h) { return h.cells == 0 && h.preferred; });
+    const bool any =
+        std::any_of(list.begin(), list.end(), [](const numa_hint& h) { return h.cells == 0 && h.preferred; });
     if (!any) ++picky;
     for (const numa_hint& hint : list) {
       if (!hint.preferred || hint.cells == 0) continue;
       // A mask may be in a list twice; picky lists raise the count only from the number of picky lists before them.
-      if (any) candidates.push_back(hint.cells);
-      else if (agree[hint.cells] == picky - 1) agree[hint.cells] = picky, candidates.push_back(hint.cells);
+      if (any)
+        candidates.push_back(hint.cells);
+      else if (agree[hint.cells] == picky - 1)
+        agree[hint.cells] = picky, candidates.push_back(hint.cells);
     }
   }
   std::optional<cell_mask> best;

@@ -21,10 +21,12 @@ inline std::optional<std::size_t> lowest_zone(const numa_zone_pod& pod, const st
   for (std::size_t r = 0; r < requests.size(); ++r) {
     if (requests[r] <= 0) continue;
     if (!pod.resources[r].on_node) return std::nullopt;
-    const bool listed = std::any_of(zones.begin(), zones.end(), [r](const numa_zone& z) { return z.available[r] != not_listed; });
+    const bool listed =
+        std::any_of(zones.begin(), zones.end(), [r](const numa_zone& z) { return z.available[r] != not_listed; });
     if (!listed && !pod.resources[r].numa_affine) continue;
     for (std::size_t i = 0; i < zones.size(); ++i)
-      if (zones[i].available[r] == not_listed || !zone_suits(pod, r, requests[r], zones[i].available[r])) fits[i] = false;
+      if (zones[i].available[r] == not_listed || !zone_suits(pod, r, requests[r], zones[i].available[r]))
+        fits[i] = false;
   }
   std::optional<std::size_t> lowest;
   for (std::size_t i = 0; i < zones.size(); ++i)
@@ -40,8 +42,10 @@ inline zone_amounts pod_request(const numa_zone_pod& pod) {
   };
   for (const numa_zone_container& container : pod.containers)
     for (std::size_t r = 0; r < container.requests.size(); ++r) {
-      if (container.init) init[r] = std::max(init[r], container.requests[r]);
-      else add(sum[r], container.requests[r]);
+      if (container.init)
+        init[r] = std::max(init[r], container.requests[r]);
+      else
+        add(sum[r], container.requests[r]);
     }
   for (std::size_t r = 0; r < sum.size(); ++r) sum[r] = std::max(sum[r], init[r]);
   for (std::size_t r = 0; r < pod.overhead.size(); ++r) add(sum[r], pod.overhead[r]);
@@ -52,13 +56,14 @@ inline std::uint64_t zone_distance(const std::vector<numa_zone>& zones, cell_mas
   std::uint64_t sum = 0;
   for (std::size_t a = 0; a < zones.size(); ++a)
     for (std::size_t b = 0; b < zones.size(); ++b)
-      if ((chosen >> a & 1u) != 0 && (chosen >> b & 1u) != 0) sum += b < zones[a].costs.size() ? zones[a].costs[b] : 255u;
+      if ((chosen >> a & 1u) != 0 && (chosen >> b & 1u) != 0)
+        sum += b < zones[a].costs.size() ? zones[a].costs[b] : 255u;
   return sum;
 }
 
 /// Whether the zones of @p chosen have @p requests together. Each has to list everything named, even if nothing of it is asked.
-inline bool zones_fit(const numa_zone_pod& pod, const std::vector<numa_zone>& zones, std::span<const std::int64_t> requests,
-                      cell_mask chosen) {
+inline bool zones_fit(const numa_zone_pod& pod, const std::vector<numa_zone>& zones,
+                      std::span<const std::int64_t> requests, cell_mask chosen) {
   for (std::size_t r = 0; r < requests.size(); ++r) {
     if (requests[r] == not_listed) continue;
     std::int64_t total = 0;
@@ -79,7 +84,7 @@ inline std::vector<cell_mask> zone_combinations(unsigned n, unsigned k) {
     if (cell_count(static_cast<cell_mask>(mask)) == k) out.push_back(static_cast<cell_mask>(mask));
   // Of two sets, the one with the lowest position that only one of them has comes first.
   std::sort(out.begin(), out.end(), [](cell_mask a, cell_mask b) {
-    const unsigned differ = unsigned{a} ^ unsigned{b};
+    const unsigned differ = static_cast<unsigned>(a ^ b);
     return (a & differ & (0u - differ)) != 0;
   });
   return out;
@@ -110,7 +115,8 @@ inline bool names_no_zone_resource(const std::vector<numa_zone>& zones, std::spa
 }
 
 /// Takes @p requests out of the zones of @p chosen, lowest id first, as far as they have it.
-inline void subtract_from_zones(std::vector<numa_zone>& zones, cell_mask chosen, std::span<const std::int64_t> requests) {
+inline void subtract_from_zones(std::vector<numa_zone>& zones, cell_mask chosen,
+                                std::span<const std::int64_t> requests) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < zones.size(); ++i)
     if ((chosen >> i & 1u) != 0) order.push_back(i);
@@ -132,7 +138,8 @@ inline std::int64_t whole_amount(const numa_resource& resource, std::int64_t amo
   return known / resource.whole + (known % resource.whole != 0);
 }
 
-inline std::int64_t balance_score(const numa_zone_pod& pod, std::span<const std::int64_t> requests, const numa_zone& zone) {
+inline std::int64_t balance_score(const numa_zone_pod& pod, std::span<const std::int64_t> requests,
+                                  const numa_zone& zone) {
   std::vector<double> fractions;
   for (std::size_t r = 0; r < requests.size(); ++r) {
     if (requests[r] == not_listed) continue;
@@ -170,7 +177,8 @@ inline std::int64_t zone_score(const numa_zone_pod& pod, numa_strategy strategy,
   return weights == 0 ? 0 : sum / weights;
 }
 
-inline std::int64_t worst_zone_score(const numa_zone_pod& pod, numa_strategy strategy, std::span<const std::int64_t> requests) {
+inline std::int64_t worst_zone_score(const numa_zone_pod& pod, numa_strategy strategy,
+                                     std::span<const std::int64_t> requests) {
   std::int64_t worst = 0;
   for (const numa_zone& zone : pod.zones) {
     const std::int64_t score = zone_score(pod, strategy, requests, zone);
@@ -212,8 +220,10 @@ GANGSCHED_INLINE std::int64_t least_numa_score(const numa_zone_pod& pod, unsigne
   if (!pod.guaranteed) return 100;
   std::vector<numa_zone> zones = pod.zones;
   std::vector<std::vector<std::int64_t>> asked;
-  if (pod.scope == numa_scope::pod) asked.push_back(detail::pod_request(pod));
-  else for (const numa_zone_container& container : pod.containers) asked.push_back(container.requests);
+  if (pod.scope == numa_scope::pod)
+    asked.push_back(detail::pod_request(pod));
+  else
+    for (const numa_zone_container& container : pod.containers) asked.push_back(container.requests);
 
   unsigned most = 0;
   bool closest = true;

@@ -22,8 +22,9 @@ inline std::string cpu_field(std::size_t cell, std::size_t cpu, const char* fiel
 inline std::optional<error> bad_cpus(std::span<const numa_cell> cells) {
   if (cells.empty()) return bad_topology(errc::malformed, "cells", "a node has at least one cell");
   if (cells.size() > max_numa_cells)
-    return bad_topology(errc::out_of_range, "cells",
-                        std::to_string(cells.size()) + " cells, at most " + std::to_string(max_numa_cells) + " are possible");
+    return bad_topology(
+        errc::out_of_range, "cells",
+        std::to_string(cells.size()) + " cells, at most " + std::to_string(max_numa_cells) + " are possible");
   cpu_set seen;
   struct home {
     std::size_t cell;
@@ -33,7 +34,8 @@ inline std::optional<error> bad_cpus(std::span<const numa_cell> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j)
       if (cells[j].id == cells[i].id)
-        return bad_topology(errc::duplicate, cell_field(i, "id"), "cell " + std::to_string(cells[i].id) + " is there twice");
+        return bad_topology(errc::duplicate, cell_field(i, "id"),
+                            "cell " + std::to_string(cells[i].id) + " is there twice");
     for (std::size_t k = 0; k < cells[i].cpus.size(); ++k) {
       const numa_cpu& cpu = cells[i].cpus[k];
       const std::string name = "CPU " + std::to_string(cpu.id);
@@ -91,7 +93,9 @@ inline std::optional<error> bad_pages(std::span<const numa_cell> cells) {
 }
 
 /// The group with number @p id, in the order the map keeps.
-inline void join_group(std::map<std::uint32_t, cpu_set>& groups, std::uint32_t id, unsigned cpu) { groups[id].insert(cpu); }
+inline void join_group(std::map<std::uint32_t, cpu_set>& groups, std::uint32_t id, unsigned cpu) {
+  groups[id].insert(cpu);
+}
 
 /// Moves the groups over, by ascending id.
 inline std::vector<cpu_group> listed(const std::map<std::uint32_t, cpu_set>& groups) {

@@ -17,19 +17,21 @@ constexpr bool yes = true, no = false;
 
 /// The node of kubelet's topology_hints_test.go: CPU n and n + 6 share a core, three cores a socket.
 numa_topology hints_node() {
-  return numa_topology::build(numa_cells(2, 12, [](numa_cpu& cpu, unsigned& cell) {
-           cpu.core = cpu.id % 6;
-           cpu.socket = cell = cpu.core / 3;
-         }))
+  return numa_topology::build(numa_cells(2, 12,
+                                         [](numa_cpu& cpu, unsigned& cell) {
+                                           cpu.core = cpu.id % 6;
+                                           cpu.socket = cell = cpu.core / 3;
+                                         }))
       .value();
 }
 
 /// Two sockets of two cells of four cores.
 numa_topology four_cells() {
-  return numa_topology::build(numa_cells(4, 16, [](numa_cpu& cpu, unsigned& cell) {
-           cell = cpu.id / 4;
-           cpu.socket = cell / 2;
-         }))
+  return numa_topology::build(numa_cells(4, 16,
+                                         [](numa_cpu& cpu, unsigned& cell) {
+                                           cell = cpu.id / 4;
+                                           cpu.socket = cell / 2;
+                                         }))
       .value();
 }
 
@@ -48,7 +50,7 @@ TEST_CASE("CPU hints are those of kubelet's TestGetTopologyHints", "[devices][nu
   CHECK(hints(node, "0-11", 7) == list{{3, yes}});
   CHECK(hints(node, "2-11", 11) == list{});
   CHECK(hints(node, "0,3", 2) == list{{3, no}});  // 2 CPUs, 1 available on NUMA 0, 1 on NUMA 1
-  CHECK(hints(node, "0-3", 5) == list{});          // more CPUs than available
+  CHECK(hints(node, "0-3", 5) == list{});         // more CPUs than available
   CHECK(hints(node, "3-11", 5) == list{{2, yes}, {3, no}});
 }
 
@@ -71,7 +73,8 @@ TEST_CASE("with align-by-socket, cells of as few sockets as possible are preferr
   }
 }
 
-TEST_CASE("with align-by-socket, CPUs come from the socket of the hint before they come from elsewhere", "[devices][numa]") {
+TEST_CASE("with align-by-socket, CPUs come from the socket of the hint before they come from elsewhere",
+          "[devices][numa]") {
   const numa_topology node = four_cells();
   const cpu_policy plain{.is_static = true}, by_socket{.is_static = true, .align_by_socket = true};
   CHECK(allocate_cpus(node, plain, cpus("0-11,14-15"), 4, 6) == cpus("8-11,14-15"));
@@ -90,14 +93,16 @@ TEST_CASE("CPUs come from the cells of the hint first, then from the rest", "[de
 
 TEST_CASE("the options choose how CPUs are taken", "[devices][numa]") {
   const numa_topology node = hints_node();
-  CHECK(allocate_cpus(node, {.is_static = true, .distribute_cpus_across_cores = true}, cpus("0-11"), 1, 3) == cpus("0-2"));
+  CHECK(allocate_cpus(node, {.is_static = true, .distribute_cpus_across_cores = true}, cpus("0-11"), 1, 3) ==
+        cpus("0-2"));
   CHECK(allocate_cpus(node, {.is_static = true, .distribute_cpus_across_numa = true}, cpus("0-11"), 3, 8) ==
         cpus("0,6,1,7,3,9,4,10"));
   // Seven do not divide by the threads of a core, so whole cores cannot be distributed.
-  CHECK(allocate_cpus(node, {.is_static = true, .full_pcpus_only = true, .distribute_cpus_across_numa = true}, cpus("0-11"), 3,
-                      7) == cpus("0-2,6-8,3"));
-  CHECK(allocate_cpus(kubelet_node("UncoreDualSocketNoSMT"), {.is_static = true, .prefer_align_cpus_by_uncorecache = true},
-                      cpus("2-15"), 0, 4) == cpus("4-7"));
+  CHECK(allocate_cpus(node, {.is_static = true, .full_pcpus_only = true, .distribute_cpus_across_numa = true},
+                      cpus("0-11"), 3, 7) == cpus("0-2,6-8,3"));
+  CHECK(allocate_cpus(kubelet_node("UncoreDualSocketNoSMT"),
+                      {.is_static = true, .prefer_align_cpus_by_uncorecache = true}, cpus("2-15"), 0,
+                      4) == cpus("4-7"));
 }
 
 TEST_CASE("full-pcpus-only asks for whole cores that nothing is reserved on", "[devices][numa]") {
@@ -114,7 +119,8 @@ TEST_CASE("full-pcpus-only asks for whole cores that nothing is reserved on", "[
 TEST_CASE("a strict reservation keeps shared containers off the reserved CPUs too", "[devices][numa]") {
   const numa_topology node = hints_node();
   CHECK(make_cpu_pool(node, {.is_static = true}, cpus("0,6")).value().shared == cpus("0-11"));
-  CHECK(make_cpu_pool(node, {.is_static = true, .strict_cpu_reservation = true}, cpus("0,6")).value().shared == cpus("1-5,7-11"));
+  CHECK(make_cpu_pool(node, {.is_static = true, .strict_cpu_reservation = true}, cpus("0,6")).value().shared ==
+        cpus("1-5,7-11"));
   const auto strange = make_cpu_pool(node, {.is_static = true}, cpus("0,12"));
   REQUIRE_FALSE(strange.has_value());
   CHECK(strange.error().message() == "CPU manager policy: reserved: the node has no CPU 12");
@@ -127,7 +133,8 @@ TEST_CASE("options that kubelet does not start with are refused", "[devices][num
     return got ? std::string() : got.error().field + ": " + got.error().reason;
   };
   const numa_policy any = numa_policy::restricted;
-  CHECK(refused({.full_pcpus_only = true, .distribute_cpus_across_numa = true, .align_by_socket = true}, node, any).empty());
+  CHECK(refused({.full_pcpus_only = true, .distribute_cpus_across_numa = true, .align_by_socket = true}, node, any)
+            .empty());
   CHECK(refused({.full_pcpus_only = true, .distribute_cpus_across_cores = true}, node, any) ==
         "distribute-cpus-across-cores: not together with full-pcpus-only");
   CHECK(refused({.distribute_cpus_across_numa = true, .distribute_cpus_across_cores = true}, node, any) ==
@@ -138,5 +145,6 @@ TEST_CASE("options that kubelet does not start with are refused", "[devices][num
         "prefer-align-cpus-by-uncorecache: not together with distribute-cpus-across-numa");
   CHECK(refused({.align_by_socket = true}, node, numa_policy::single_numa_node) ==
         "align-by-socket: not together with the topology policy single-numa-node");
-  CHECK(refused({.align_by_socket = true}, sockets, any) == "align-by-socket: the node has more sockets than NUMA cells");
+  CHECK(refused({.align_by_socket = true}, sockets, any) ==
+        "align-by-socket: the node has more sockets than NUMA cells");
 }

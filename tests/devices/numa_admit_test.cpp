@@ -86,26 +86,33 @@ TEST_CASE("CPUs, memory and devices come from one cell when one can serve them a
 }
 
 TEST_CASE("what fits no single cell is refused by single-numa-node only", "[devices][numa]") {
-  for (const auto& [policy, admitted] : {std::pair{numa_policy::single_numa_node, false}, {numa_policy::restricted, true},
-                                         {numa_policy::best_effort, true}, {numa_policy::none, true}}) {
+  for (const auto& [policy, admitted] : {std::pair{numa_policy::single_numa_node, false},
+                                         {numa_policy::restricted, true},
+                                         {numa_policy::best_effort, true},
+                                         {numa_policy::none, true}}) {
     const node_fixture on(policy);
     CAPTURE(static_cast<int>(policy));
     const numa_admission got = on.admit({ask(10, 120, 5)});
     CHECK(got.admitted == admitted);
     CHECK(to_string(got.reason) == (admitted ? "" : "TopologyAffinityError"));
-    if (admitted) CHECK(got.grants[0].cpus.count() == 10);
-    else CHECK(got.after.cpus.shared == on.state.cpus.shared);
+    if (admitted)
+      CHECK(got.grants[0].cpus.count() == 10);
+    else
+      CHECK(got.after.cpus.shared == on.state.cpus.shared);
   }
 }
 
-TEST_CASE("what one cell would hold on an empty node is refused by restricted when only two have it left", "[devices][numa]") {
+TEST_CASE("what one cell would hold on an empty node is refused by restricted when only two have it left",
+          "[devices][numa]") {
   for (const auto& [policy, admitted] : {std::pair{numa_policy::restricted, false}, {numa_policy::best_effort, true}}) {
     node_fixture on(policy);
     on.state.cpus.shared = cpus("0-1,4-5,8-9,12-13");
     const numa_admission got = on.admit({ask(6, 10)});
     CHECK(got.admitted == admitted);
-    if (admitted) CHECK(got.grants[0].cpus.count() == 6);
-    else CHECK(got.reason == numa_refusal::topology_affinity);
+    if (admitted)
+      CHECK(got.grants[0].cpus.count() == 6);
+    else
+      CHECK(got.reason == numa_refusal::topology_affinity);
   }
 }
 
@@ -132,7 +139,8 @@ TEST_CASE("under the scope pod all containers share the cells of one merge", "[d
   CHECK_FALSE(together.admit({ask(6, 10), ask(4, 10)}).admitted);
 }
 
-TEST_CASE("a pod that fits one cell by container but not as a whole is refused under the scope pod", "[devices][numa]") {
+TEST_CASE("a pod that fits one cell by container but not as a whole is refused under the scope pod",
+          "[devices][numa]") {
   const node_fixture apart(numa_policy::single_numa_node), together(numa_policy::single_numa_node, numa_scope::pod);
   CHECK(apart.admit({ask(6, 10), ask(6, 10)}).admitted);
   CHECK(together.admit({ask(6, 10), ask(6, 10)}).reason == numa_refusal::topology_affinity);
@@ -140,7 +148,8 @@ TEST_CASE("a pod that fits one cell by container but not as a whole is refused u
   CHECK_FALSE(together.admit({ask(6, 10, 0, sidecar), ask(6, 10)}).admitted);
 }
 
-TEST_CASE("an init container leaves its CPUs, memory and devices to the next ones, a sidecar does not", "[devices][numa]") {
+TEST_CASE("an init container leaves its CPUs, memory and devices to the next ones, a sidecar does not",
+          "[devices][numa]") {
   const node_fixture on(numa_policy::single_numa_node);
   const numa_admission got = on.admit({ask(6, 80, 3, init), ask(6, 90, 4)});
   REQUIRE(got.admitted);
@@ -156,7 +165,8 @@ TEST_CASE("an init container leaves its CPUs, memory and devices to the next one
   CHECK(kept.grants[1].hint.cells == 2);
 }
 
-TEST_CASE("pods that are not Guaranteed, and CPUs that are not whole, get devices aligned and nothing else", "[devices][numa]") {
+TEST_CASE("pods that are not Guaranteed, and CPUs that are not whole, get devices aligned and nothing else",
+          "[devices][numa]") {
   const node_fixture on(numa_policy::single_numa_node);
   const numa_admission burstable = numa_admit(on.node, on.state, {false, {ask(4, 60, 2)}});
   REQUIRE(burstable.admitted);
@@ -240,7 +250,8 @@ TEST_CASE("devices come from those to reuse, then near, then far, then from thos
 TEST_CASE("with distances, the nearer pair of cells is chosen", "[devices][numa]") {
   node_fixture on(numa_policy::restricted, numa_scope::container, 4);
   auto spec = numa_cells(4, 32, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
-  const std::vector<std::vector<std::uint32_t>> rows{{10, 30, 20, 30}, {30, 10, 30, 30}, {20, 30, 10, 30}, {30, 30, 30, 10}};
+  const std::vector<std::vector<std::uint32_t>> rows{
+      {10, 30, 20, 30}, {30, 10, 30, 30}, {20, 30, 10, 30}, {30, 30, 30, 10}};
   for (unsigned i = 0; i < 4; ++i) spec[i].memory_bytes = 100, spec[i].distances = rows[i];
   on.topology = numa_topology::build(spec).value();
   CHECK(on.admit({ask(10, 110, 5)}).grants.at(0).hint == numa_hint{3, yes});
@@ -285,7 +296,8 @@ TEST_CASE("what pods take and give back adds up, and refusals change nothing", "
         REQUIRE(grant.cpus.count() == static_cast<unsigned>(containers[i].cpu_milli / 1000));
         REQUIRE(grant.devices[0].count() == containers[i].devices[0]);
         // Only what an init container had is had again.
-        for (std::size_t j = 0; j < i; ++j) REQUIRE((containers[j].kind == init || (got.grants[j].cpus & grant.cpus).empty()));
+        for (std::size_t j = 0; j < i; ++j)
+          REQUIRE((containers[j].kind == init || (got.grants[j].cpus & grant.cpus).empty()));
         taken |= grant.cpus;
         bytes += grant.memory.bytes.at(0);
       }

@@ -18,9 +18,12 @@ inline cpu_set cpus(std::string_view text) {
     number = 0;
   };
   for (const char c : text) {
-    if (c == ',') end();
-    else if (c == '-') from = number, number = 0, range = true;
-    else number = number * 10 + static_cast<unsigned>(c - '0'), digit = true;
+    if (c == ',')
+      end();
+    else if (c == '-')
+      from = number, number = 0, range = true;
+    else
+      number = number * 10 + static_cast<unsigned>(c - '0'), digit = true;
   }
   end();
   return all;
@@ -58,7 +61,9 @@ inline numa_topology kubelet_node(std::string_view name) {
     place = [](numa_cpu& cpu, unsigned& cell) { cpu.core = cpu.id % 40, cell = cpu.core / 10, cpu.socket = cell / 2; };
   } else if (name == "MultiSocketDualSocketPerNumaHT") {
     cells = 2, number = 80;
-    place = [](numa_cpu& cpu, unsigned& cell) { cpu.core = cpu.id % 40, cell = cpu.core / 20, cpu.socket = cpu.core / 10; };
+    place = [](numa_cpu& cpu, unsigned& cell) {
+      cpu.core = cpu.id % 40, cell = cpu.core / 20, cpu.socket = cpu.core / 10;
+    };
   } else if (name == "DualSocketMultiNumaPerSocketHTLarge") {
     cells = 8, number = 256;
     place = [](numa_cpu& cpu, unsigned& cell) { cpu.core = cpu.id % 128, cell = cpu.core / 16, cpu.socket = cell / 4; };

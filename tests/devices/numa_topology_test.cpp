@@ -122,8 +122,10 @@ TEST_CASE("a topology that cannot be is refused with its place", "[devices][numa
       {"cells", "no cell has a CPU", errc::malformed, [](cells& c) { c[0].cpus.clear(), c[1].cpus.clear(); }},
       {"cells[1].id", "cell 0 is there twice", errc::duplicate, [](cells& c) { c[1].id = 0; }},
       {"cells[1].cpus[0].id", "CPU 0 is there twice", errc::duplicate, [](cells& c) { c[1].cpus[0].id = 0; }},
-      {"cells[0].cpus[3].id", "CPU 1024 is not below 1024", errc::out_of_range, [](cells& c) { c[0].cpus[3].id = 1024; }},
-      {"cells[0].cpus[1].socket", "core 0 is in two sockets", errc::malformed, [](cells& c) { c[0].cpus[1].socket = 1; }},
+      {"cells[0].cpus[3].id", "CPU 1024 is not below 1024", errc::out_of_range,
+       [](cells& c) { c[0].cpus[3].id = 1024; }},
+      {"cells[0].cpus[1].socket", "core 0 is in two sockets", errc::malformed,
+       [](cells& c) { c[0].cpus[1].socket = 1; }},
       {"cells[1].cpus[0].core", "core 1 is in two cells", errc::malformed,
        [](cells& c) { c[1].cpus[0].core = 1, c[1].cpus[0].socket = 0; }},
       {"cells[0].cpus[1].uncore_cache", "core 0 is in two caches", errc::malformed,
@@ -135,9 +137,13 @@ TEST_CASE("a topology that cannot be is refused with its place", "[devices][numa
       {"cells[0].distances[0]", "0 is not 10 … 254", errc::out_of_range, [](cells& c) { c[0].distances[0] = 0; }},
       {"cells[0].distances[1]", "255 is not 10 … 254", errc::out_of_range, [](cells& c) { c[0].distances[1] = 255; }},
       {"cells[1].hugepages[0].page_bytes", "a page has at least one byte", errc::out_of_range,
-       [](cells& c) { c[1].hugepages = {{0, 1}}; }},
+       [](cells& c) {
+         c[1].hugepages = {{0, 1}};
+       }},
       {"cells[1].hugepages[1].page_bytes", "pages of 4096 bytes are there twice", errc::duplicate,
-       [](cells& c) { c[1].hugepages = {{4096, 1}, {4096, 2}}; }},
+       [](cells& c) {
+         c[1].hugepages = {{4096, 1}, {4096, 2}};
+       }},
   };
   for (const refusal& row : refusals) {
     cells spoilt = two_sockets();

@@ -12,8 +12,9 @@ namespace gangsched {
 /// @param by_uncore_cache before cores, take whole caches, then a part of one that can hold the rest
 ///   (prefer-align-cpus-by-uncorecache)
 /// @return the CPUs, or nothing when @p available has fewer. O(CPUs² / 64) at worst
-[[nodiscard]] GANGSCHED_API std::optional<cpu_set> take_cpus_packed(const numa_topology& topology, const cpu_set& available,
-                                                                    unsigned wanted, bool spread, bool by_uncore_cache);
+[[nodiscard]] GANGSCHED_API std::optional<cpu_set> take_cpus_packed(const numa_topology& topology,
+                                                                    const cpu_set& available, unsigned wanted,
+                                                                    bool spread, bool by_uncore_cache);
 
 /// The same evenly over as few cells as possible: kubelet's takeByTopologyNUMADistributed (distribute-cpus-across-numa, KEP 2902).
 /// What does not divide goes where the free CPUs of all cells deviate least afterwards. Falls back to packing.

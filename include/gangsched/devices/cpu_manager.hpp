@@ -48,13 +48,14 @@ enum class smt_alignment : unsigned char {
 /// has all of @p reusable. Preferred are those of as many cells as an empty node would need (or as many sockets, with
 /// align_by_socket). O(2ⁿ) for n cells with CPUs
 [[nodiscard]] GANGSCHED_API numa_hint_list cpu_hints(const numa_topology& topology, const cpu_policy& policy,
-                                                     const cpu_set& available, const cpu_set& reusable, unsigned wanted);
+                                                     const cpu_set& available, const cpu_set& reusable,
+                                                     unsigned wanted);
 
 /// The @p wanted CPUs that kubelet's static policy picks out of @p allocatable: first in @p affinity (0: anywhere), with
 /// align_by_socket in its sockets, then in the rest. Nothing when there are not enough.
-[[nodiscard]] GANGSCHED_API std::optional<cpu_set> allocate_cpus(const numa_topology& topology, const cpu_policy& policy,
-                                                                 const cpu_set& allocatable, cell_mask affinity,
-                                                                 unsigned wanted);
+[[nodiscard]] GANGSCHED_API std::optional<cpu_set> allocate_cpus(const numa_topology& topology,
+                                                                 const cpu_policy& policy, const cpu_set& allocatable,
+                                                                 cell_mask affinity, unsigned wanted);
 
 }  // namespace gangsched
 

@@ -17,9 +17,9 @@ struct device_kind {
 /// kind, sets with enough of @p free and @p reusable that touch all of @p reusable. Preferred are those of as many cells as an empty
 /// node would need. O(2ⁿ · devices)
 /// @return nothing when no device names a cell: then the kind does not care
-[[nodiscard]] GANGSCHED_API std::optional<numa_hint_list> device_hints(const numa_topology& topology, const device_kind& kind,
-                                                                       const device_set& free, const device_set& reusable,
-                                                                       unsigned wanted);
+[[nodiscard]] GANGSCHED_API std::optional<numa_hint_list> device_hints(const numa_topology& topology,
+                                                                       const device_kind& kind, const device_set& free,
+                                                                       const device_set& reusable, unsigned wanted);
 
 /// @p wanted devices: of @p reusable first, then of those free in @p affinity (0: anywhere), then of other cells, then of none; lower
 /// indexes first, where kubelet asks the device plugin. Nothing when there are not enough.

@@ -46,7 +46,8 @@ class GANGSCHED_API reusable_memory {
 /// Memory that a container was given in @p cells together.
 struct memory_grant {
   cell_mask cells = 0;      ///< 0: nothing was asked for
-  std::uint32_t kinds = 0;  ///< bit k: kind k was asked for, and counts as an assignment even when no bytes of it are left
+  /// Bit k: kind k was asked for, and counts as an assignment even when no bytes of it are left.
+  std::uint32_t kinds = 0;
   memory_amounts bytes;
   friend bool operator==(const memory_grant&, const memory_grant&) = default;
 };
@@ -61,7 +62,8 @@ struct memory_grant {
 /// Gives @p wanted by @p hint (cells 0: the best hint of its own), widened to the best own hint that contains it when it has too
 /// little, and takes it out of @p state, lowest cell first. Nothing, and no change, where kubelet refuses: no such hint, none as
 /// preferred as the one given, or a group that would overlap another.
-[[nodiscard]] GANGSCHED_API std::optional<memory_grant> allocate_memory(const numa_topology& topology, memory_state& state,
+[[nodiscard]] GANGSCHED_API std::optional<memory_grant> allocate_memory(const numa_topology& topology,
+                                                                        memory_state& state,
                                                                         const reusable_memory& reusable,
                                                                         const memory_amounts& wanted, numa_hint hint);
 

@@ -44,7 +44,7 @@ struct numa_container {
 };
 
 struct numa_pod {
-  bool guaranteed = false;  ///< its QoS class; other pods have only their devices aligned
+  bool guaranteed = false;                 ///< its QoS class; other pods have only their devices aligned
   std::vector<numa_container> containers;  ///< init containers and sidecars first, in the pod's order
 };
 
@@ -62,9 +62,9 @@ enum class numa_refusal : unsigned char {
 
 /// What one container gets.
 struct numa_grant {
-  numa_hint hint;        ///< what it was allocated by; cells 0: no preference
-  cpu_set cpus;          ///< its own; empty: it runs on the shared ones
-  memory_grant memory;   ///< what of it is booked on this container once later ones have used an init container's again
+  numa_hint hint;       ///< what it was allocated by; cells 0: no preference
+  cpu_set cpus;         ///< its own; empty: it runs on the shared ones
+  memory_grant memory;  ///< what of it is booked on this container once later ones have used an init container's again
   std::vector<device_set> devices;  ///< by numa_node::devices
 };
 
@@ -79,7 +79,8 @@ struct numa_admission {
 /// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
 /// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the
 /// lowest), where a device plugin has its own.
-[[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state, const numa_pod& pod);
+[[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state,
+                                                      const numa_pod& pod);
 
 /// The state of an empty node; the error is make_cpu_pool's.
 [[nodiscard]] GANGSCHED_API result<numa_state> make_numa_state(const numa_node& node, const cpu_set& reserved);

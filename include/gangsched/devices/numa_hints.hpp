@@ -13,9 +13,13 @@ using cell_mask = std::uint16_t;
 inline constexpr unsigned max_numa_cells = 16;
 
 /// How many cells @p cells names.
-[[nodiscard]] constexpr unsigned cell_count(cell_mask cells) noexcept { return static_cast<unsigned>(std::popcount(cells)); }
+[[nodiscard]] constexpr unsigned cell_count(cell_mask cells) noexcept {
+  return static_cast<unsigned>(std::popcount(cells));
+}
 /// The mask of cells 0 … @p cells - 1.
-[[nodiscard]] constexpr cell_mask all_cells(unsigned cells) noexcept { return static_cast<cell_mask>((1u << cells) - 1); }
+[[nodiscard]] constexpr cell_mask all_cells(unsigned cells) noexcept {
+  return static_cast<cell_mask>((1u << cells) - 1);
+}
 /// The mask of one cell.
 [[nodiscard]] constexpr cell_mask one_cell(unsigned cell) noexcept { return static_cast<cell_mask>(1u << cell); }
 

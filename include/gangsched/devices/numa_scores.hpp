@@ -11,10 +11,11 @@ namespace gangsched {
 
 /// What a scheduler that lets the kubelet decide knows of a resource: NodeResourceTopologyMatch of scheduler-plugins.
 struct numa_resource {
-  bool numa_affine = false;   ///< CPU, memory, huge pages: every zone has to list it, and only Guaranteed pods have it aligned
-  bool on_node = true;        ///< the node has any of it at all
-  std::int64_t whole = 1;     ///< amounts in a unit that scores count in, rounded up: 1000 for CPU in milli-CPU
-  std::int64_t weight = 1;    ///< in the scores; below 1 counts as 1
+  /// CPU, memory, huge pages: some zone has to list it, and only Guaranteed pods have it aligned.
+  bool numa_affine = false;
+  bool on_node = true;      ///< the node has any of it at all
+  std::int64_t whole = 1;   ///< amounts in a unit that scores count in, rounded up: 1000 for CPU in milli-CPU
+  std::int64_t weight = 1;  ///< in the scores; below 1 counts as 1
 };
 
 /// An amount that a zone does not list, or a container does not name.
@@ -22,14 +23,14 @@ inline constexpr std::int64_t not_listed = -1;
 
 /// A NUMA zone of a NodeResourceTopology object.
 struct numa_zone {
-  std::uint32_t id = 0;                ///< below 64
-  std::vector<std::int64_t> available; ///< by resource, or not_listed
-  std::vector<std::uint32_t> costs;    ///< distances to the zones by position; ones left out at the end are 255, unknown
+  std::uint32_t id = 0;                 ///< below 64
+  std::vector<std::int64_t> available;  ///< by resource, or not_listed
+  std::vector<std::uint32_t> costs;  ///< distances to the zones by position; ones left out at the end are 255, unknown
 };
 
 struct numa_zone_container {
-  bool init = false;                    ///< sidecars as well: upstream does not tell them apart
-  std::vector<std::int64_t> requests;   ///< by resource, or not_listed
+  bool init = false;                   ///< sidecars as well: upstream does not tell them apart
+  std::vector<std::int64_t> requests;  ///< by resource, or not_listed
 };
 
 /// A pod on a node, as the scheduler sees them.
@@ -49,8 +50,8 @@ struct numa_zone_pod {
 
 /// Zones that one request needs.
 struct numa_zone_need {
-  cell_mask zones = 0;           ///< by position; 0: all together have not enough
-  bool least_distance = false;   ///< no other set of as many zones is closer
+  cell_mask zones = 0;          ///< by position; 0: all together have not enough
+  bool least_distance = false;  ///< no other set of as many zones is closer
   friend bool operator==(const numa_zone_need&, const numa_zone_need&) noexcept = default;
 };
 /// The smallest set of zones that together have @p requests, the closest of those, the first by position.

@@ -16,7 +16,8 @@ struct numa_cpu {
   std::uint32_t id = 0;
   std::uint32_t core = 0;
   std::uint32_t socket = 0;
-  std::uint32_t uncore_cache = 0;  ///< the last-level cache it shares; kubelet takes the socket's number where none is reported
+  /// The last-level cache it shares; kubelet takes the socket's number where none is reported.
+  std::uint32_t uncore_cache = 0;
 };
 
 /// Huge pages of one size in one cell.
@@ -78,7 +79,9 @@ class GANGSCHED_API numa_topology {
 
   /// CPUs divided by cores, sockets, caches, rounded down: kubelet assumes that all are of the same size.
   [[nodiscard]] unsigned cpus_per_core() const noexcept { return cpu_number_ / static_cast<unsigned>(cores_.size()); }
-  [[nodiscard]] unsigned cpus_per_socket() const noexcept { return cpu_number_ / static_cast<unsigned>(sockets_.size()); }
+  [[nodiscard]] unsigned cpus_per_socket() const noexcept {
+    return cpu_number_ / static_cast<unsigned>(sockets_.size());
+  }
   [[nodiscard]] unsigned cpus_per_uncore_cache() const noexcept {
     return cpu_number_ / static_cast<unsigned>(caches_.size());
   }
