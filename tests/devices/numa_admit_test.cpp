@@ -165,6 +165,108 @@ TEST_CASE("an init container leaves its CPUs, memory and devices to the next one
   CHECK(kept.grants[1].hint.cells == 2);
 }
 
+TEST_CASE("memory is used again as in kubelet's tests of init and restartable init containers", "[devices][numa]") {
+  struct reuse_case {
+    const char* name;
+    std::uint64_t memory, hugepages;
+    std::vector<std::pair<container_kind, std::uint64_t>> asked;  // Gi
+    std::vector<std::uint64_t> booked;                            // Gi
+    std::uint64_t memory_free, hugepages_free;
+    std::uint32_t assignments;
+  };
+  constexpr std::uint64_t gi = 1024;
+  const std::vector<reuse_case> cases{
+      {"init containers requests 1Gi and 2Gi, apps containers 3Gi and 4Gi",
+       7680,
+       8 * gi,
+       {{init, 1}, {init, 2}, {app, 3}, {app, 4}},
+       {0, 0, 3, 4},
+       512,
+       1 * gi,
+       8},
+      {"init containers requests 4Gi and 3Gi, apps containers 2Gi and 1Gi",
+       7680,
+       8 * gi,
+       {{init, 4}, {init, 3}, {app, 2}, {app, 1}},
+       {0, 1, 2, 1},
+       3584,
+       4 * gi,
+       8},
+      {"init containers requests 7Gi and 4Gi, apps containers 4Gi and 3Gi",
+       7680,
+       8 * gi,
+       {{init, 7}, {init, 4}, {app, 4}, {app, 3}},
+       {0, 0, 4, 3},
+       512,
+       1 * gi,
+       8},
+      {"init containers requests 7Gi and 4Gi, apps containers 5Gi and 2Gi",
+       10240,
+       10 * gi,
+       {{init, 7}, {init, 4}, {app, 5}, {app, 2}},
+       {0, 0, 5, 2},
+       3072,
+       3 * gi,
+       8},
+      {"should not re-use restartable init containers memory",
+       7 * gi,
+       7 * gi,
+       {{init, 1}, {sidecar, 2}, {init, 3}, {sidecar, 4}, {app, 1}},
+       {0, 2, 0, 4, 1},
+       0,
+       0,
+       10},
+  };
+  for (const reuse_case& row : cases) {
+    CAPTURE(row.name);
+    auto spec = numa_cells(1, 4, [](numa_cpu&, unsigned&) {});
+    spec[0].memory_bytes = row.memory;
+    spec[0].hugepages = {{1, row.hugepages}};
+    const numa_topology topology = numa_topology::build(spec).value();
+    numa_node node;
+    node.topology = &topology;
+    node.policy = numa_policy::restricted;
+    node.static_memory = true;
+    numa_pod pod{true, {}};
+    for (const auto& [kind, size] : row.asked) pod.containers.push_back({kind, 1000, {size * gi, size * gi}, {}});
+    const numa_state empty = make_numa_state(node, {}).value();
+    numa_admission got = numa_admit(node, empty, pod);
+    REQUIRE(got.admitted);
+    for (std::size_t i = 0; i < row.booked.size(); ++i)
+      CHECK(got.grants[i].memory == memory_grant{1, 3, {row.booked[i] * gi, row.booked[i] * gi}});
+    CHECK(got.after.memory.cells[0] == memory_state::cell{{row.memory_free, row.hugepages_free}, row.assignments, 1});
+    numa_release(node, got.after, got.grants);
+    CHECK(got.after.memory == empty.memory);
+  }
+}
+
+TEST_CASE("a pod needs the CPUs that kubelet's TestPodGuaranteedCPUs says", "[devices][numa]") {
+  struct pod_case {
+    const char* name;
+    std::vector<std::pair<container_kind, std::int64_t>> asked;
+    unsigned needed;
+  };
+  const std::vector<pod_case> cases{
+      {"TestCase06: by app is bigger than by init", {{init, 2}, {app, 5}}, 5},
+      {"TestCase07: by init is bigger than by app", {{init, 5}, {app, 2}}, 5},
+      {"TestCase08: Sum of CPUs requested by multiple containers", {{init, 2}, {init, 4}, {app, 2}, {app, 4}}, 6},
+      {"TestCase11: multiple restartable and regular init containers",
+       {{init, 5}, {sidecar, 1}, {sidecar, 2}, {init, 5}, {sidecar, 3}, {app, 1}},
+       8},
+      {"TestCase12: restartable init, regular init and regular container", {{sidecar, 1}, {init, 6}, {app, 3}}, 7},
+  };
+  for (const pod_case& row : cases) {
+    CAPTURE(row.name);
+    node_fixture on(numa_policy::single_numa_node, numa_scope::pod);
+    std::vector<numa_container> containers;
+    for (const auto& [kind, cpu] : row.asked) containers.push_back(ask(cpu, 1, 0, kind));
+    on.state.cpus.shared = on.topology.cpus_in(1).lowest(row.needed);
+    CHECK(on.admit(containers).admitted);
+    on.state.cpus.shared = on.topology.cpus_in(1).lowest(row.needed - 1);
+    CHECK(on.admit(containers).reason == numa_refusal::topology_affinity);
+  }
+}
+
 TEST_CASE("pods that are not Guaranteed, and CPUs that are not whole, get devices aligned and nothing else",
           "[devices][numa]") {
   const node_fixture on(numa_policy::single_numa_node);
