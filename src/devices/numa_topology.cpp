@@ -92,12 +92,7 @@ inline std::optional<error> bad_pages(std::span<const numa_cell> cells) {
   return std::nullopt;
 }
 
-/// The group with number @p id, in the order the map keeps.
-inline void join_group(std::map<std::uint32_t, cpu_set>& groups, std::uint32_t id, unsigned cpu) {
-  groups[id].insert(cpu);
-}
-
-/// Moves the groups over, by ascending id.
+/// The groups by ascending id.
 inline std::vector<cpu_group> listed(const std::map<std::uint32_t, cpu_set>& groups) {
   std::vector<cpu_group> out;
   for (const auto& [id, cpus] : groups) out.push_back({id, cpus});
@@ -122,9 +117,9 @@ GANGSCHED_INLINE result<numa_topology> numa_topology::build(std::span<const numa
     cell.id = cells[i].id;
     for (const numa_cpu& cpu : cells[i].cpus) {
       cell.cpus.insert(cpu.id);
-      detail::join_group(sockets, cpu.socket, cpu.id);
-      detail::join_group(caches, cpu.uncore_cache, cpu.id);
-      detail::join_group(cores, cpu.core, cpu.id);
+      sockets[cpu.socket].insert(cpu.id);
+      caches[cpu.uncore_cache].insert(cpu.id);
+      cores[cpu.core].insert(cpu.id);
     }
     out.cpus_ |= cell.cpus;
     if (!cell.cpus.empty()) out.with_cpus_ |= one_cell(static_cast<unsigned>(out.cells_.size() - 1));

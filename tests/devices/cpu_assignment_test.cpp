@@ -12,6 +12,7 @@ using namespace gangsched;
 using gangsched::testing::cpus;
 using gangsched::testing::dice;
 using gangsched::testing::kubelet_node;
+using gangsched::testing::numa_cells;
 
 namespace {
 
@@ -175,4 +176,50 @@ TEST_CASE("CPUs are shared between cells as in kubelet's TestTakeByTopologyNUMAD
   for (const share_case& row : cases)
     check(row.name, take_cpus_distributed(kubelet_node(row.node), cpus(row.available), row.wanted, row.group, false),
           row.expected);
+}
+
+TEST_CASE("the best cells found are overwritten by later ones, as in kubelet", "[devices][numa]") {
+  // Eight cells of one CPU: four of them are balanced at once, and kubelet's list of them then has its last one replaced.
+  const numa_topology node =
+      numa_topology::build(numa_cells(8, 8, [](numa_cpu& cpu, unsigned& cell) { cell = cpu.id; })).value();
+  CHECK(take_cpus_distributed(node, cpus("0-7"), 4, 1, false) == cpus("0-2,7"));
+  CHECK(take_cpus_distributed(node, cpus("0-7"), 3, 1, false) == cpus("0-2"));
+  CHECK(take_cpus_packed(node, cpus("0-7"), 4, false, false) == cpus("0-3"));
+}
+
+TEST_CASE("whatever the node and the options, exactly the CPUs asked for come out of those available", "[devices][numa]") {
+  dice random(17);
+  unsigned taken = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    const auto sockets = static_cast<unsigned>(random.between(1, 4)), cells = sockets * (random.percent(50) ? 2u : 1u);
+    const auto threads = static_cast<unsigned>(random.between(1, 2)), cores = cells * static_cast<unsigned>(random.between(1, 5));
+    const numa_topology node = numa_topology::build(numa_cells(cells, cores * threads, [&](numa_cpu& cpu, unsigned& cell) {
+                                 cpu.core = cpu.id % cores;
+                                 cell = cpu.core * cells / cores;
+                                 cpu.socket = cell * sockets / cells;
+                                 cpu.uncore_cache = cell * 8 + cpu.core % 2;
+                               })).value();
+    for (int step = 0; step < 20; ++step) {
+      cpu_set available;
+      node.cpus().for_each([&](unsigned cpu) {
+        if (random.percent(70)) available.insert(cpu);
+      });
+      const auto wanted = static_cast<unsigned>(random.below(available.count() + 2));
+      const bool spread = random.percent(30);
+      const bool packed = random.percent(50);
+      const auto got = packed
+                           ? take_cpus_packed(node, available, wanted, spread, random.percent(50))
+                           : take_cpus_distributed(node, available, wanted, random.percent(50) ? threads : 1, spread);
+      CAPTURE(round, step, wanted);
+      // Sharing has kubelet's accounting errors, which it makes when the list of the best cells was overwritten.
+      if (packed) REQUIRE(got.has_value() == (wanted <= available.count()));
+      if (wanted > available.count()) REQUIRE_FALSE(got.has_value());
+      got ? ++taken : ++refused;
+      if (!got) continue;
+      REQUIRE(got->count() == wanted);
+      REQUIRE((*got - available).empty());
+    }
+  }
+  CHECK(taken > 3000);
+  CHECK(refused > 100);
 }
