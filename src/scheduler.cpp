@@ -249,6 +249,19 @@ GANGSCHED_INLINE queue_counts scheduler::counts() const {
 
 GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }
 
+GANGSCHED_INLINE result<std::optional<move_plan>> scheduler::plan_moves(group_id group, const move_options& options) {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  if (!detail::names_group(core_->state(), group)) return detail::unknown_id("group");
+  const detail::hook_guard guard{core_->state()};
+  return core_->plan_moves(group.row, options);
+}
+
+GANGSCHED_INLINE result<void> scheduler::forget_cached() {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  core_->forget_cached();
+  return {};
+}
+
 GANGSCHED_INLINE result<void> scheduler::verify() {
   if (core_->state().in_hook) return *detail::refuse_busy(core_->state());
   const detail::hook_guard guard{core_->state()};

@@ -2,8 +2,17 @@
 /// All plugins of the library, for profiles that are written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A header
 /// each is cheaper where few are wanted.
 #include "gangsched/plugins/default_preemption.hpp"
+#include "gangsched/plugins/device_fit.hpp"
 #include "gangsched/plugins/extender.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
+#include "gangsched/plugins/gpu_best_fit.hpp"
+#include "gangsched/plugins/gpu_clustering.hpp"
+#include "gangsched/plugins/gpu_dot_product.hpp"
+#include "gangsched/plugins/gpu_fragmentation.hpp"
+#include "gangsched/plugins/gpu_packing.hpp"
+#include "gangsched/plugins/gpu_pricing.hpp"
+#include "gangsched/plugins/gpu_random.hpp"
+#include "gangsched/plugins/gpu_type_value.hpp"
 #include "gangsched/plugins/group_preemption.hpp"
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"

@@ -10,6 +10,7 @@
 #include "gangsched/core/tie_break.hpp"
 #include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/explanation.hpp"
+#include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/options.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 #include "gangsched/model/cluster.hpp"
@@ -138,6 +139,15 @@ class GANGSCHED_API scheduler {
   /// The same for the waiting members of a group, or of each group of pods in a tree: placement by placement, by trying.
   /// O(placements · members · nodes).
   [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
+
+  /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
+  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: unknown, busy.
+  /// O(nodes tried · the group's cycle).
+  [[nodiscard]] result<std::optional<move_plan>> plan_moves(group_id group, const move_options& options = {});
+
+  /// What plugins go by has changed, and no change of the cluster says so: everything cached of their hooks is asked anew. Nobody is
+  /// woken. Error: busy. O(classes kept).
+  result<void> forget_cached();
 
   /// How many stand where.
   [[nodiscard]] queue_counts counts() const;

@@ -135,6 +135,9 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   for (const std::uint16_t index : table.at(point::score)) {
     if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get());
   }
+  for (const std::uint16_t index : table.at(point::choose_devices)) {
+    plan->device_choosers.push_back({&table.plugins[index], plan->data[index].get(), 0});
+  }
   return plan;
 }
 

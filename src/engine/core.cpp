@@ -547,6 +547,9 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
     made.node = {node, state_->nodes.rows.generation(node)};
     made.node_cookie = state_->nodes.record[node]->cookie;
   }
+  if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr && kind != decision_kind::reject) {
+    made.devices = granted_.emplace_back(claim->grants.begin(), claim->grants.end());
+  }
   if (const row_t group = state_->pods.group[pod]; group != no_row) {
     made.group = {group, state_->groups.rows.generation(group)};
     made.rank = state_->pods.record[pod]->rank.value_or(-1);
@@ -558,6 +561,7 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   now_ = now;
   decisions_.clear();
   failures_.clear();
+  granted_.clear();
   sink_ = &decisions_;
   broken_ = nullptr;
   absorb();

@@ -68,7 +68,7 @@ GANGSCHED_INLINE bool core::still_fits(std::span<const assignment> placed, std::
     fits = fits && picker_.filter_with_nominated(pod, node).ok() && picker_.filter(pod, node).ok() &&
            state_->fits_in_words(node, state_->classes[state_->pods.cls[pod]]);
     if (!fits) break;
-    state_->assume(pod, node);
+    assume(pod, node);
     member_place there{pod, node, 0, {}};
     status said;
     fits = reserve(pod, node, there.uses, said);

@@ -48,11 +48,11 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   }
   std::vector<column_use> uses;
   if (table_of(pod).at(point::reserve).empty()) {
-    state_->assume(pod, where.node);
+    assume(pod, where.node);
   } else {
     const std::uint64_t from = state_->log.end();
     transaction attempt{*state_};
-    state_->assume(pod, where.node);
+    assume(pod, where.node);
     if (!reserve(pod, where.node, uses, refused.said)) {
       attempt.roll_back();
       reject_pod(pod, refused);
@@ -65,6 +65,20 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   count_out(pod);
   ask_permit(pod, where.score);
   pass_on(pod);
+}
+
+/// With the devices that the profile chooses; the model's own choice is for profiles without a word on it.
+GANGSCHED_INLINE void core::assume(row_t pod, row_t node) {
+  const bool asks = any(cluster_state::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
+  if (asks && state_->nodes.record[node]->devices) {
+    const class_plan& plan = picker_.plan_of(state_->class_of(pod));
+    if (!plan.device_choosers.empty()) {
+      const planned& hook = plan.device_choosers.front();
+      const device_rules rules = hook.plugin->choose_devices(hook.plugin->self.get(), plan.context(*state_, hook, pod), node);
+      static_cast<void>(state_->claim_devices(pod, node, rules));
+    }
+  }
+  state_->assume(pod, node);
 }
 
 /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached.

@@ -191,6 +191,7 @@ GANGSCHED_INLINE event core::event_of(const change& record) const {
       touched(reads::labels, events::node_labels);
       touched(reads::taints | reads::schedulable, events::node_taints);
       touched(reads::allocatable, events::node_allocatable | events::node_volume_limits);
+      touched(reads::devices, events::node_allocatable);
       touched(reads::images, events::node_images);
       break;
     case change_kind::pod_added:

@@ -36,7 +36,8 @@ GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witne
     known = nullptr;
     return;
   }
-  constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images;
+  constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images |
+                         reads::devices;
   if (!state_->nodes.alive(record.row) || !any(record.facets & told)) return;
   const std::shared_ptr<const past_node> before = std::exchange(known, look_at_node(record.row));
   if (record.kind == change_kind::node_added || before == nullptr) {
@@ -49,7 +50,7 @@ GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witne
     if (changed) out.push_back({.record = record, .what = what, .old_node = before, .new_node = known});
   };
   tell(a.unschedulable && !b.unschedulable, events::node_taints);
-  tell(a.allocatable != b.allocatable, events::node_allocatable);
+  tell(a.allocatable != b.allocatable || any(record.facets & reads::devices), events::node_allocatable);
   tell(a.labels != b.labels, events::node_labels);
   tell(a.taints != b.taints, events::node_taints);
   tell(a.volume_limits != b.volume_limits, events::node_volume_limits);
@@ -106,7 +107,7 @@ GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>
       if (pod == nullptr || record.before == no_row || now == pod_state::assumed || now == pod_state::bound) return;
       change left = record;
       left.kind = change_kind::pod_released;
-      left.facets = reads::usage | reads::ports | reads::pods;
+      left.facets = reads::usage | reads::ports | reads::pods | reads::devices;
       out.push_back({.record = left,
                      .what = events::pod_removed,
                      .old_pod = pod,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/requests.hpp"
@@ -17,8 +18,62 @@ GANGSCHED_INLINE cluster::~cluster() = default;
 
 namespace detail {
 
+/// Absent if the node has no devices that the host knows of.
+GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_state& state, const node_spec& spec,
+                                                                      const std::string& object) {
+  const node_devices& from = spec.devices;
+  if (from.gpus.empty() && from.others.empty() && from.counters.empty()) return std::optional<device_inventory>{};
+  auto made = make_inventory(from, state.names, object);
+  if (!made) return std::move(made).error();
+  return std::optional{std::move(*made)};
+}
+
+GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
+  device_record made;
+  std::string key = canonical::bytes(inventory);
+  auto& kept = state.inventories[std::move(key)];
+  made.inventory = kept.lock();
+  if (made.inventory == nullptr) {
+    complete_inventory(inventory);
+    kept = made.inventory = std::make_shared<const device_inventory>(std::move(inventory));
+    std::erase_if(state.inventories, [](const auto& one) { return one.second.expired(); });
+  }
+  for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
+    made.ids.push_back(spec.gpus[i].id.empty() ? std::to_string(i) : spec.gpus[i].id);
+    made.unhealthy.push_back(!spec.gpus[i].healthy);
+  }
+  for (const other_device& one : spec.others) made.ids.push_back(one.id), made.unhealthy.push_back(!one.healthy);
+  if (!spec.gpus.empty() && !spec.gpu.resource.empty()) {
+    device_demand counted;
+    if (spec.gpu.replicas > 1) counted.kind = device_demand::form::replica;
+    made.counted.emplace_back(state.kind_of(spec.gpu.resource), counted);
+  }
+  std::vector<symbol> profiles;  // those that a GPU here can have
+  for (const device_inventory::gpu& gpu : made.inventory->gpus) {
+    if (gpu.mig == mig_mode::dynamic) profiles = made.inventory->mig_profiles;
+  }
+  for (const device_inventory::gpu& gpu : made.inventory->gpus) {
+    for (const mig_placement& one : gpu.instances) profiles.push_back(made.inventory->mig_profiles[one.profile]);
+  }
+  std::sort(profiles.begin(), profiles.end());
+  profiles.erase(std::unique(profiles.begin(), profiles.end()), profiles.end());
+  for (const symbol profile : profiles) {
+    device_demand counted;
+    counted.kind = device_demand::form::mig;
+    counted.mig_profile = profile;
+    made.counted.emplace_back(state.kind_of(mig_resource_name(state.names.text(profile))), counted);
+  }
+  return made;
+}
+
+GANGSCHED_INLINE bool same_devices(const std::optional<device_record>& a, const std::optional<device_record>& b) {
+  if (a.has_value() != b.has_value()) return false;
+  return !a || (a->inventory == b->inventory && a->ids == b->ids && a->unhealthy == b->unhealthy);
+}
+
 GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_state& state, const node_spec& spec,
-                                                                     const integer_resources& allocatable) {
+                                                                     const integer_resources& allocatable,
+                                                                     std::optional<device_inventory> devices) {
   auto made = std::make_unique<node_record>();
   made->name_text = spec.name;
   made->name = state.names.intern(spec.name);
@@ -39,6 +94,7 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
   made->allocatable = to_amounts(state, allocatable);
   for (const auto& [driver, most] : spec.volume_limits)
     made->volume_limits.push_back({state.names.intern(driver), most});
+  if (devices) made->devices = detail::make_device_record(state, spec.devices, std::move(*devices));
   made->unschedulable = spec.unschedulable;
   made->cookie = spec.cookie;
   return made;
@@ -60,6 +116,7 @@ GANGSCHED_INLINE reads difference(const node_record& before, const node_record& 
   if (before.allocatable != after.allocatable || before.volume_limits != after.volume_limits)
     changed |= reads::allocatable;
   if (before.images != after.images) changed |= reads::images;
+  if (!same_devices(before.devices, after.devices)) changed |= reads::devices;
   return changed;
 }
 
@@ -73,7 +130,9 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   if (state.nodes.by_name.find({}, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   auto allocatable = to_integers(spec.allocatable, object, "allocatable");
   if (!allocatable) return std::move(allocatable).error();
-  auto record = detail::make_node_record(state, spec, *allocatable);
+  auto devices = detail::read_devices(state, spec, object);
+  if (!devices) return std::move(devices).error();
+  auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
 
   node_table& nodes = state.nodes;
   const row_t row = nodes.rows.take();
@@ -93,6 +152,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.total.set(0, nodes.total[0] + 1);
   state.images.add(record->images);
   nodes.record.set(row, std::move(record));
+  state.mark_devices(row);
   state.node_came(row);
   state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
@@ -110,7 +170,9 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   }
   auto allocatable = to_integers(spec.allocatable, object, "allocatable");
   if (!allocatable) return std::move(allocatable).error();
-  auto record = detail::make_node_record(state, spec, *allocatable);
+  auto devices = detail::read_devices(state, spec, object);
+  if (!devices) return std::move(devices).error();
+  auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
   const reads facets = detail::difference(*state.nodes.record[node.row], *record);
   detail::set_allocatable(state, node.row, record->allocatable);
   if (any(facets & reads::labels)) state.tree.update(node.row, record->labels);
@@ -118,7 +180,10 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
     state.images.remove(state.nodes.record[node.row]->images);
     state.images.add(record->images);
   }
+  const bool moves = any(facets & reads::devices);
+  const std::vector<pod_devices> held = moves ? state.take_claims(node.row) : std::vector<pod_devices>{};
   state.set_node_record(node.row, std::move(record));
+  if (moves) state.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   return {};
 }
@@ -143,6 +208,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   state.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
+  state.clear_devices(node.row);
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <tuple>
 
+#include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
@@ -127,11 +128,20 @@ GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
 
 GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
   pod_table& pods = state.pods;
-  pods.record.grow(rows), pods.state.grow(rows), pods.terminating.grow(rows), pods.cls.grow(rows);
+  pods.record.grow(rows), pods.state.grow(rows), pods.terminating.grow(rows), pods.claim.grow(rows), pods.cls.grow(rows);
   pods.cls_epoch.grow(rows), pods.node.grow(rows), pods.nominated.grow(rows), pods.group.grow(rows);
   pods.next_on_node.grow(rows), pods.prev_on_node.grow(rows), pods.next_in_group.grow(rows);
   pods.prev_in_group.grow(rows), pods.arrival.grow(rows), pods.preempted.grow(rows);
   pods.next_nominated.grow(rows), pods.prev_nominated.grow(rows);
+}
+
+/// Whether pods of both classes ask nodes for the same devices.
+GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b) {
+  const auto counted = [](const pod_class& cls) {
+    return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });
+  };
+  return canonical::bytes(a.devices) == canonical::bytes(b.devices) &&
+         std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
 /// @p epoch: of the class table when the class was made.
@@ -153,7 +163,11 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, st
   pods.arrival.set(row, state.next_arrival());
   if (spec.group) join_group(state, row, spec.group.row);
   else pods.group.set(row, no_row);
-  if (spec.node) state.put_on_node(row, spec.node.row);
+  pods.claim.set(row, nullptr);
+  if (spec.node) {
+    if (!spec.held_devices.empty()) state.claim_held(row, spec.node.row, spec.held_devices);
+    state.put_on_node(row, spec.node.row);
+  }
   state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
   state.changed({.kind = change_kind::pod_added,
                  .facets = spec.node ? cluster_state::facets_of(state.classes[cls]) : reads::nothing,
@@ -273,10 +287,15 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pods.record.set(row, detail::make_pod_record(state, spec));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
+  const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]]);
   state.enter_class(cls);
   state.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
-  if (held != no_row) state.put_on_node(row, held);
+  if (held != no_row) {
+    if (asks_other_devices) state.drop_claim(row);
+    if (!spec.held_devices.empty()) state.claim_held(row, held, spec.held_devices);
+    state.put_on_node(row, held);
+  }
   const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
@@ -288,7 +307,10 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   }
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
-    if (pods.state[row] == pod_state::pending) state.assume(row, spec.node.row);
+    if (pods.state[row] == pod_state::pending) {
+      if (!spec.held_devices.empty()) state.claim_held(row, spec.node.row, spec.held_devices);
+      state.assume(row, spec.node.row);
+    }
     state.bind(row);
   }
   return {};
@@ -334,6 +356,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   const row_t node = pods.node[row];
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
+  state.drop_claim(row);
   state.nominate(row, no_row);
   state.set_pod_state(row, pod_state::none);
   const row_t group = pods.group[row];

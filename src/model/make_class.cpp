@@ -105,6 +105,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.score_requests = to_amounts(state, requests.for_scoring);
   made.scored_cpu = requests.scored_cpu;
   made.scored_memory = requests.scored_memory;
+  made.devices = make_demands(spec.devices, names);
   for (const toleration& from : spec.tolerations) {
     made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});
   }

@@ -23,6 +23,10 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   for (const image_symbols& image : images) canonical::put(bytes, image.name), canonical::put(bytes, image.size_bytes);
   for (const volume_limit& limit : volume_limits)
     canonical::put(bytes, limit.driver), canonical::put(bytes, limit.most);
+  if (devices) {
+    canonical::put(bytes, *devices->inventory), canonical::put(bytes, devices->ids);
+    for (const bool one : devices->unhealthy) canonical::put(bytes, one);
+  }
   canonical::put(bytes, unschedulable);
   canonical::put(bytes, cookie);
   out.add(bytes);
@@ -134,6 +138,7 @@ GANGSCHED_INLINE node_table::node_table(undo_log& undo)
       record(undo),
       allocatable(undo),
       used(undo),
+      devices(undo),
       first_pod(undo, no_row),
       first_nominated(undo, no_row),
       next_wanted(undo, no_row),
@@ -153,6 +158,7 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       state(undo, pod_state::none),
       terminating(undo),
       preempted(undo),
+      claim(undo),
       cls(undo, no_class),
       cls_epoch(undo),
       node(undo, no_row),
@@ -253,13 +259,22 @@ GANGSCHED_INLINE void cluster_state::count_usage(row_t node, const pod_class& cl
 }
 
 GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
-  return cls.ports.empty() ? reads::usage | reads::pods : reads::usage | reads::pods | reads::ports;
+  reads facets = reads::usage | reads::pods;
+  if (!cls.ports.empty()) facets |= reads::ports;
+  // Some node may count devices by a resource that it requests.
+  const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
+  if (!cls.devices.empty() || others) facets |= reads::devices;
+  return facets;
 }
 
 GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal how) {
   static_cast<void>(class_of(pod));  // what it counts for
   count_pod(pod, node, +1, how);
   count_usage(node, classes[pods.cls[pod]], +1);
+  if (nodes.record[node]->devices) {
+    if (pods.claim[pod] == nullptr) static_cast<void>(claim_devices(pod, node));
+    count_devices(pod, node, +1);
+  }
   priorities.add(classes[pods.cls[pod]].priority, +1);
   count_claims(pod, +1);
   const row_t next = nodes.first_pod[node];
@@ -275,6 +290,7 @@ GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   static_cast<void>(class_of(pod));
   count_pod(pod, node, -1, how);
   count_usage(node, classes[pods.cls[pod]], -1);
+  count_devices(pod, node, -1);  // it keeps the claim, and so can be put back as it was
   priorities.add(classes[pods.cls[pod]].priority, -1);
   count_claims(pod, -1);
   const row_t next = pods.next_on_node[pod];
@@ -323,6 +339,7 @@ GANGSCHED_INLINE void cluster_state::bind(row_t pod) {
 GANGSCHED_INLINE void cluster_state::release(row_t pod) {
   const row_t node = pods.node[pod];
   take_off_node(pod);
+  drop_claim(pod);
   set_pod_state(pod, pod_state::pending);
   changed({.kind = change_kind::pod_released, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .before = node});
 }
@@ -335,7 +352,7 @@ GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
 }
 
 GANGSCHED_INLINE void cluster_state::tell_nominated(row_t pod, row_t before, row_t after) {
-  constexpr reads all = reads::usage | reads::pods | reads::ports;
+  constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices;
   changed({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
 }
 
@@ -383,7 +400,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   nodes.rows.digest_into(out);
   const row_t node_rows = nodes.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.first_pod, &nodes.first_nominated,
+           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.devices, &nodes.first_pod, &nodes.first_nominated,
            &nodes.next_wanted, &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
     one->digest_into(out, node_rows);
   }
@@ -395,7 +412,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.cls, &pods.cls_epoch, &pods.node,
+           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls, &pods.cls_epoch, &pods.node,
            &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
            &pods.prev_nominated, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
     one->digest_into(out, pod_rows);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/requests.hpp"
 
@@ -508,8 +509,12 @@ GANGSCHED_INLINE std::optional<error> check(const node_spec& spec) {
 
 GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
   detail::spec_checker checker;
-  if (checker.pod(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("pod {}/{}", spec.ns, spec.name));
+  const std::string object = fmt::format("pod {}/{}", spec.ns, spec.name);
+  if (!checker.pod(spec)) return std::move(checker).failure(object);
+  if (!spec.node && !spec.held_devices.empty()) {
+    return error{errc::malformed, object, "held_devices", "a pod without a node holds none"};
+  }
+  return check(spec.devices, object);
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {

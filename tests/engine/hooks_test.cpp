@@ -101,8 +101,8 @@ kernel_table with(auto... plugins) {
 struct meddler {
   static constexpr std::string_view name = "Meddler";
   using points = implements<point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::post_filter, point::pre_score,
-                            point::score, point::reserve, point::permit, point::pre_bind, point::bind, point::post_bind,
-                            point::group_pre_filter, point::generate_placements, point::placement_feasible,
+                            point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
+                            point::post_bind, point::group_pre_filter, point::generate_placements, point::placement_feasible,
                             point::score_placement, point::group_preempt>;
   struct target {
     gangsched::cluster* cluster = nullptr;
@@ -162,6 +162,7 @@ struct meddler {
   [[nodiscard]] victim_plan post_filter(trial&, const pod_info&) const { return meddle("post_filter"), victim_plan{}; }
   [[nodiscard]] status pre_score(const pod_view&) const { return meddle("pre_score"), status::success(); }
   [[nodiscard]] std::int64_t score(const pod_view&, node_info) const { return meddle("score"), 1; }
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_info) const { return meddle("choose_devices"), device_rules{}; }
   status reserve(const reservation&) { return meddle("reserve"), status::success(); }
   void unreserve(const reservation&) noexcept { meddle("unreserve"); }
   permit_verdict permit(const reservation&, permit_room&) { return meddle("permit"), permit_verdict{}; }
@@ -419,8 +420,8 @@ TEST_CASE("a hook that calls the scheduler or changes the cluster is told that t
   world w{profile{priority_sort{}, plugin}};
   plugin.at->cluster = &w.cluster;
   plugin.at->scheduler = &w.scheduler;
-  plugin.at->node = w.add(a_node{"n"}.cpu(4));
-  plugin.at->pod = w.add(a_pod{"target"}.cpu(1));
+  plugin.at->node = w.add(a_node{"n"}.cpu(4).cards(1));
+  plugin.at->pod = w.add(a_pod{"target"}.cpu(1).milli(100));
   CHECK(w.counts() == places{1, 0, 0, 0, 0});
   CHECK(w.run() == words{"bind target n"});
   w.confirm(plugin.at->pod);
@@ -438,7 +439,7 @@ TEST_CASE("a hook that calls the scheduler or changes the cluster is told that t
   w.run();
   CHECK(plugin.at->allowed == words{});
   CHECK(plugin.at->from == std::set<std::string>{"pre_enqueue", "requeue", "pre_filter", "filter", "post_filter", "pre_score", "score",
-                                                 "reserve", "unreserve", "permit", "pre_bind", "bind", "post_bind",
+                                                 "choose_devices", "reserve", "unreserve", "permit", "pre_bind", "bind", "post_bind",
                                                  "group_pre_filter", "generate_placements", "placement_feasible",
                                                  "score_placement", "group_preempt"});
   // And nobody is busy afterwards.

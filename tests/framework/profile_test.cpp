@@ -45,14 +45,15 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
   CHECK(all == names{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
                      "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
                      "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
-                     "GangScheduling", "DefaultPreemption",
+                     "DynamicResources", "GangScheduling", "DefaultPreemption",
                      "NodeResourcesBalancedAllocation", "ImageLocality", "TopologyPlacementGenerator",
                      "PodGroupPodsCount", "GroupPreemption"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) ==
         names{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
-              "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity"});
+              "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
+              "DynamicResources"});
   CHECK(order_at(table, point::permit) == names{"GangScheduling"});
   CHECK(order_at(table, point::placement_feasible) == names{"GangScheduling"});
   CHECK(order_at(table, point::post_filter) == names{"DefaultPreemption"});
@@ -77,7 +78,7 @@ TEST_CASE("a compile-time profile runs in its order, with default or given weigh
 
 TEST_CASE("the library's plugins are registered by Kubernetes' names, the host's beside them") {
   plugin_registry registry = builtin_plugins();
-  CHECK(registry.names().size() == 24);
+  CHECK(registry.names().size() == 30);
   REQUIRE(registry.add<loves_everybody>());
   CHECK(registry.make("LovesEverybody", {}));
   const auto twice = registry.add<loves_everybody>();

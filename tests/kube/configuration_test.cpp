@@ -172,7 +172,7 @@ TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configu
   const auto made = fine("extenders: [{urlPrefix: 'http://x'}]\nunknownField: 1\n");
   std::string all;
   for (const warning& one : made.warnings) all += one.message() + "\n";
-  CHECK(all.find("the plugin DynamicResources is not modelled; it does nothing") != std::string::npos);
+  CHECK(all.find("the plugin NodeDeclaredFeatures is not modelled; it does nothing") != std::string::npos);
   CHECK(all.find("extenders are the host's") != std::string::npos);
   CHECK(all.find("unknownField: there is no such field") != std::string::npos);
   CHECK(all.find("DefaultBinder") == std::string::npos);

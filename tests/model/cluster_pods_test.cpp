@@ -73,7 +73,7 @@ TEST_CASE("a pod that runs already counts on its node", "[model][cluster][pod]")
   REQUIRE(all.size() == 1);
   CHECK(all[0].kind == change_kind::pod_added);
   CHECK(all[0].node() == n.row);
-  CHECK(all[0].facets == (reads::usage | reads::pods | reads::ports));
+  CHECK(all[0].facets == (reads::usage | reads::pods | reads::ports | reads::devices));
 }
 
 TEST_CASE("only host ports of what runs all the time are held", "[model][cluster][pod]") {
@@ -242,7 +242,7 @@ TEST_CASE("an update of a bound pod moves its usage", "[model][cluster][pod]") {
   REQUIRE(all.size() == 1);
   CHECK(all[0].kind == change_kind::pod_updated);
   CHECK(all[0].node() == n.row);
-  CHECK(all[0].facets == (reads::usage | reads::pods | reads::ports));
+  CHECK(all[0].facets == (reads::usage | reads::pods | reads::ports | reads::devices));
 }
 
 TEST_CASE("a pod may be replaced by one as huge, which would not fit beside it", "[model][cluster][pod]") {
@@ -475,7 +475,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   CHECK(state.groups.assumed[g.row] == 1);
   CHECK(c.requested(n, "cpu") == 1000);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[1].row, n.row, g.row}});
-  CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports));
+  CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports | reads::devices));
 
   REQUIRE(c.remove_pod(members[0]));  // assumed: the others keep waiting
   CHECK(list() == std::vector{members[2].row});

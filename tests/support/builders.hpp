@@ -39,6 +39,13 @@ struct a_node {
   a_node& cpu_milli(std::int64_t milli) { return resource("cpu", quantity::from_milli(milli)); }
   a_node& memory(std::string_view text) { return resource("memory", text); }
   a_node& gpus(std::int64_t count) { return resource("nvidia.com/gpu", count); }
+  /// So many GPUs that the host tells of one by one, without counting them as a resource.
+  a_node& cards(std::size_t count, std::string model = "", std::int64_t memory_mib = 0) {
+    spec.devices.gpus.resize(count);
+    spec.devices.gpu.model = std::move(model);
+    spec.devices.gpu.memory_mib = memory_mib;
+    return *this;
+  }
   a_node& pods(std::int64_t allowed) { return resource("pods", allowed); }
   a_node& label(const std::string& key, std::string value) {
     spec.labels[key] = std::move(value);
@@ -77,6 +84,13 @@ struct a_pod {
   a_pod& cpu_milli(std::int64_t milli) { return resource("cpu", quantity::from_milli(milli)); }
   a_pod& memory(std::string_view text) { return resource("memory", text); }
   a_pod& gpus(std::int64_t count) { return resource("nvidia.com/gpu", count); }
+  a_pod& device(device_request request) {
+    spec.devices.push_back(std::move(request));
+    return *this;
+  }
+  /// A part of one GPU, or several GPUs as a whole.
+  a_pod& milli(std::int32_t thousandths) { return device({.milli = thousandths}); }
+  a_pod& cards(std::int32_t count) { return device({.count = count}); }
   a_pod& image(std::string name) {
     spec.containers.back().image = std::move(name);
     return *this;

@@ -51,6 +51,8 @@ struct class_plan {
   std::vector<planned> cycle_hooks;     ///< pre-filters with cycle_data
   std::vector<planned> incremental;     ///< those of them that follow trials
 
+  std::vector<planned> device_choosers;  ///< the first one decides
+
   // What of a node the cached parts read.
   reads filter_facets = reads::nothing;
   reads score_facets = reads::nothing;

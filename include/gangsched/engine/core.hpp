@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/engine/attempt.hpp"
+#include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/trial_memory.hpp"
@@ -50,6 +51,8 @@ class GANGSCHED_API core {
   [[nodiscard]] bool is_tried(pod_id pod) { return flight_of(pod) != flights_.end(); }
   [[nodiscard]] bool is_tried(group_id group) { return flight_of(group) != flights_.end(); }
   void restore(row_t pod, std::uint32_t failures, instant since);
+  void forget_cached() { picker_.forget_cached(); }
+  [[nodiscard]] std::optional<move_plan> plan_moves(row_t group, const move_options& options);
   [[nodiscard]] std::optional<std::string> difference();
 
   /// Whether the pod waits in the permit room.
@@ -267,6 +270,7 @@ class GANGSCHED_API core {
   bool take_back_holdings(row_t own, entity e);
   [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
+  void assume(row_t pod, row_t node);
   bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
   void unreserve(row_t pod, row_t node);
   void count_uses(std::span<const column_use> uses, std::int64_t sign);
@@ -288,6 +292,11 @@ class GANGSCHED_API core {
   status try_group(row_t group, std::vector<assignment>& placed, const placement* within);
   [[nodiscard]] assignment as_assignment(const member_place& one) const;
   bool still_fits(std::span<const assignment> placed, std::span<const row_t> nodes);
+  struct movable;
+  [[nodiscard]] movable movable_pods(row_t group, const move_options& options) const;
+  void take_away(row_t pod);
+  [[nodiscard]] bool goes_home(row_t pod, row_t home);
+  [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable& all, std::span<const row_t> cleared, const move_options& options);
   void nominate_members(row_t group, std::span<const assignment> places);
 
   // group_alpha.cpp: pod groups as in 1.36
@@ -390,6 +399,7 @@ class GANGSCHED_API core {
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
   std::vector<decision>* sink_ = &decisions_;
+  std::deque<std::vector<device_grant>> granted_;  ///< what decisions point at
 };
 
 }  // namespace gangsched::engine
@@ -397,6 +407,7 @@ class GANGSCHED_API core {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/attempts.cpp"
 #include "gangsched/src/engine/core.cpp"
+#include "gangsched/src/engine/defragment.cpp"
 #include "gangsched/src/engine/explain_group.cpp"
 #include "gangsched/src/engine/group_alpha.cpp"
 #include "gangsched/src/engine/group_complete.cpp"

@@ -59,6 +59,11 @@ class GANGSCHED_API picker {
   std::vector<row_t> feasible_rows(row_t pod, const std::vector<row_t>* within);
   /// The class's index, up to date, for how much room it sees; null if it cannot tell nodes apart by itself.
   [[nodiscard]] class_index* capacity_index(class_id cls);
+  /// Drops every plan and index.
+  void forget_cached() {
+    indexes_.clear();
+    plans_.clear();
+  }
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
   /// Whose pre-filter rejected the pod when a cycle began last, or null.

@@ -42,6 +42,8 @@ consteval bool keeps_contract() {
                        score_plugin<P>,
                        "std::int64_t score(const pod_view&, [const data&,] node_view<reads::...>) const [and void "
                        "normalize_score(const pod_view&, std::span<scored_group>) const], or score_key and finish_score");
+    GANGSCHED_CONTRACT(choose_devices, names_choose_devices<P>, choose_devices_plugin<P>,
+                       "device_rules choose_devices(const pod_view&, [const data&,] node_view<reads::...>) const");
     GANGSCHED_CONTRACT(reserve, names_reserve<P> || names_unreserve<P>, reserve_plugin<P>,
                        "status reserve(const reservation&) and void unreserve(const reservation&) noexcept");
     GANGSCHED_CONTRACT(permit, names_permit<P>, permit_plugin<P>, "permit_verdict permit(const reservation&, permit_room&)");
@@ -74,6 +76,7 @@ inline constexpr bool well_formed = [] {
         !s.has(point::requeue) || requeue_plugin<P>)&&(!s.has(point::pre_filter) || pre_filter_plugin<P>)&&(
         !s.has(point::filter) || filter_plugin<P>)&&(!s.has(point::post_filter) || post_filter_plugin<P>)&&(
         !s.has(point::pre_score) || pre_score_plugin<P>)&&(!s.has(point::score) || score_plugin<P>)&&(
+        !s.has(point::choose_devices) || choose_devices_plugin<P>)&&(
         !s.has(point::reserve) || reserve_plugin<P>)&&(!s.has(point::permit) || permit_plugin<P>)&&(
         !s.has(point::pre_bind) || pre_bind_plugin<P>)&&(!s.has(point::bind) || bind_plugin<P>)&&(
         !s.has(point::post_bind) || post_bind_plugin<P>)&&(!s.has(point::group_pre_filter) || group_pre_filter_plugin<P>)&&(

@@ -81,6 +81,7 @@ struct plugin_entry {
   victim_plan (*post_filter)(const void* self, trial&, const pod_info&) = nullptr;
   status (*pre_score)(const void* self, const hook_context&) = nullptr;
   score_kernel score;
+  device_rules (*choose_devices)(const void* self, const hook_context&, row_t row) = nullptr;
   status (*reserve)(void* self, const reservation&) = nullptr;
   void (*unreserve)(void* self, const reservation&) noexcept = nullptr;
   permit_verdict (*permit)(void* self, const reservation&, permit_room&) = nullptr;

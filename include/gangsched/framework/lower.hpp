@@ -212,6 +212,9 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
     }
     if constexpr (points.has(point::pre_score)) e.pre_score = k::pre_score;
     if constexpr (points.has(point::score)) k::lower_score(e.score);
+    if constexpr (points.has(point::choose_devices)) {
+      e.choose_devices = [](const void* p, const hook_context& c, row_t row) { return detail::call(k::of(p), &P::choose_devices, c, row); };
+    }
     if constexpr (points.has(point::reserve)) {
       e.reserve = [](void* p, const reservation& r) { return k::of(p).reserve(r); };
       e.unreserve = [](void* p, const reservation& r) noexcept { k::of(p).unreserve(r); };

@@ -22,6 +22,7 @@ enum class point : std::uint8_t {
   post_filter,
   pre_score,
   score,
+  choose_devices,
   reserve,
   permit,
   pre_bind,
@@ -33,7 +34,7 @@ enum class point : std::uint8_t {
   score_placement,
   group_preempt,
 };
-inline constexpr std::size_t point_count = 18;
+inline constexpr std::size_t point_count = 19;
 
 struct point_set {
   std::uint32_t bits = 0;
@@ -88,6 +89,7 @@ GANGSCHED_PROBE(score)
 GANGSCHED_PROBE(score_key)
 GANGSCHED_PROBE(finish_score)
 GANGSCHED_PROBE(normalize_score)
+GANGSCHED_PROBE(choose_devices)
 GANGSCHED_PROBE(reserve)
 GANGSCHED_PROBE(unreserve)
 GANGSCHED_PROBE(permit)
@@ -156,6 +158,11 @@ consteval bool keyed_filter_ok() {
   } else {
     return false;
   }
+}
+template <class P>
+consteval bool choose_devices_ok() {
+  if constexpr (requires { &P::choose_devices; }) return node_hook<P, decltype(&P::choose_devices), device_rules>::ok;
+  else return false;
 }
 template <class P>
 consteval bool score_ok() {
@@ -251,6 +258,11 @@ concept pre_score_plugin = lists<P, point::pre_score> && detail::pre_score_ok<P>
 /// skip says that the plugin has no score for the class this time (absent, as with pre_score).
 template <class P>
 concept score_plugin = lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
+
+/// `device_rules choose_devices(pod, [const data&,] node) const`, as a score takes them: once the node is chosen, which of its devices
+/// the pod gets. The first plugin that lists the point decides; without one, and where pods only might go, the default rules do.
+template <class P>
+concept choose_devices_plugin = lists<P, point::choose_devices> && detail::choose_devices_ok<P>();
 
 /// `status reserve(const reservation&)` after the choice, `void unreserve(const reservation&) noexcept` when it is taken back: in
 /// reverse order, idempotent, possibly without reserve. Runs inside the group's trial too. When the host removed the pod or its node,

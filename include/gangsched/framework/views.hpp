@@ -96,6 +96,12 @@ class node_view {
   [[nodiscard]] domain_id domain(topology_id key) const requires(covers(Reads, reads::labels)) {
     return state_->topologies.domain(key, row_);
   }
+  /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
+  [[nodiscard]] device_state devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->devices_of(row_); }
+  /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
+  [[nodiscard]] device_wants wants_of(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
+    return state_->wants_of(cls, row_);
+  }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
   [[nodiscard]] std::int32_t count(counter_id counter) const
@@ -195,6 +201,8 @@ class pod_info : public pod_view {
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
+  /// What it has of its node's devices; null if nothing.
+  [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
   /// What it is in its group; "" if nothing special. And its index there, if it has one.
   [[nodiscard]] std::string_view role() const { return record().role; }
   [[nodiscard]] std::optional<std::int32_t> rank() const { return record().rank; }

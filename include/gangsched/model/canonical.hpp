@@ -22,6 +22,7 @@ inline void put(std::string& out, const std::string& text) {
   put(out, static_cast<std::uint32_t>(text.size()));
   out += text;
 }
+inline void put(std::string& out, const device_attribute& v);
 template <class A, class B>
 void put(std::string& out, const std::pair<A, B>& value) {
   put(out, value.first);
@@ -50,6 +51,12 @@ inline void put(std::string& out, const node_requirement& v);
 inline void put(std::string& out, const zone_choice& v);
 inline void put(std::string& out, const node_term& v);
 inline void put(std::string& out, const weighted_node_term& v);
+inline void put(std::string& out, const device_demand& v);
+inline void put(std::string& out, const device_demand::selector& v);
+inline void put(std::string& out, const mig_placement& v);
+inline void put(std::string& out, const device_inventory::gpu& v);
+inline void put(std::string& out, const device_inventory::other& v);
+inline void put(std::string& out, const shared_counter& v) { put(out, v.name), put(out, v.value); }
 inline void put(std::string& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
 
 template <class T>
@@ -89,10 +96,45 @@ inline void put(std::string& out, const volume_needs& v) {
   put(out, v.unbound_claims), put(out, v.disks), put(out, v.attachments), put(out, v.nodes), put(out, v.zones);
 }
 
+inline void put(std::string& out, const device_attribute& v) {
+  put(out, static_cast<std::uint8_t>(v.index()));
+  std::visit([&](const auto& value) { put(out, value); }, v);
+}
+inline void put(std::string& out, const device_demand::selector& v) { put(out, v.attribute), put(out, v.op), put(out, v.values); }
+inline void put(std::string& out, const device_demand& v) {
+  put(out, v.kind), put(out, v.device_class), put(out, v.count), put(out, v.milli), put(out, v.memory_percent);
+  put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
+  put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
+  put(out, v.selectors), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
+}
+inline void put(std::string& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
+inline void put(std::string& out, const device_inventory::gpu& v) {
+  put(out, v.numa), put(out, v.pcie), put(out, v.mig), put(out, v.instances);
+}
+inline void put(std::string& out, const device_inventory::other& v) {
+  put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes), put(out, v.consumes);
+}
+inline void put(std::string& out, const device_inventory& v) {
+  put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
+  put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
+  for (std::size_t a = 0; a < v.gpus.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) put(out, (*v.links)(a, b).nvlinks), put(out, (*v.links)(a, b).path);
+  }
+  if (v.partitions) {
+    for (const gpu_partition& one : v.partitions->partitions()) put(out, one.gpus), put(out, one.score);
+  }
+  put(out, v.mig_profiles);
+  if (v.mig) {
+    for (const mig_profile& one : v.mig->profiles()) {
+      put(out, one.compute_slices), put(out, one.memory_slices), put(out, one.starts), put(out, one.media);
+    }
+  }
+}
+
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 inline void put(std::string& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
-  put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory);
+  put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory), put(out, v.devices);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);

@@ -20,7 +20,8 @@ enum class reads : std::uint16_t {
   ports = 1u << 7,  ///< host ports in use
   pods = 1u << 8,   ///< the pods on it, with all of theirs
   own = 1u << 9,    ///< columns that plugins made
-  everything = (1u << 10) - 1,
+  devices = 1u << 10,  ///< its devices, and what of them is in use
+  everything = (1u << 11) - 1,
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
   return static_cast<reads>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));

@@ -33,6 +33,9 @@ class GANGSCHED_API cluster {
   result<node_id> add_node(const node_spec& spec);
   /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit.
   result<void> update_node(node_id node, const node_spec& spec);
+  /// One device, by id, is healthy or not: an unhealthy one is hidden at once. Returns the pods that have some of it, by row, which
+  /// keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
+  result<std::vector<pod_id>> set_device_health(node_id node, std::string_view device, bool healthy);
   /// Removes the node and every pod bound to it, whose ids are returned; what was assumed on it is pending again.
   result<std::vector<pod_id>> remove_node(node_id node);
 
@@ -111,6 +114,13 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::string_view name_of(node_id node) const;
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
   [[nodiscard]] std::string_view name_of(group_id group) const;
+  /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
+  [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
+  [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
+  /// What the pod has of its node's devices. Valid until it leaves the node or the node changes.
+  [[nodiscard]] std::span<const device_grant> devices_of(pod_id pod) const noexcept;
+  /// The node's devices as they are now; false in a boolean context if the host told of none.
+  [[nodiscard]] device_state devices_of(node_id node) const noexcept;
   [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
   [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;
   /// What is free, allocatable or requested of a resource on a node, in the units of `integer_resources`; 0 if it has none of it.
@@ -137,6 +147,7 @@ class GANGSCHED_API cluster {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/cluster.cpp"
 #include "gangsched/src/model/cluster_budgets.cpp"
+#include "gangsched/src/model/cluster_devices.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"

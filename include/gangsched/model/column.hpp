@@ -78,9 +78,9 @@ class matrix_column final : public column_base {
   void restore(row_t row, std::uint32_t kind, std::uint64_t old) noexcept override {
     data_[std::size_t{row} * stride_ + kind] = static_cast<std::int64_t>(old);
   }
-  /// Zeros count for nothing, so that a wider stride digests the same.
+  /// Zeros count for nothing, so that a wider stride, or a row that nobody needed yet, digests the same.
   void digest_into(digest& out, row_t rows) const override {
-    for (row_t row = 0; row < rows; ++row) {
+    for (row_t row = 0; row < rows && (std::size_t{row} + 1) * stride_ <= data_.size(); ++row) {
       for (std::uint32_t kind = 0; kind < stride_; ++kind) {
         if (const std::int64_t word = at(row, kind); word != 0) {
           out.add((std::uint64_t{row} << 32) | kind);

@@ -8,6 +8,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/spec.hpp"
 
 namespace gangsched {
@@ -141,6 +142,8 @@ struct pod_class {
   std::vector<amount> score_requests;  ///< the same without pod-level requests, with the defaults for cpu and memory (3.4)
   std::int64_t scored_cpu = 0;         ///< what a placed pod adds to kinds::scored_cpu / scored_memory
   std::int64_t scored_memory = 0;
+
+  std::vector<device_demand> devices;  ///< beside the requests of resources that nodes' devices are counted by
 
   std::vector<toleration_symbols> tolerations;
   std::vector<label_symbols> node_selector;

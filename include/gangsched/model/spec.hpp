@@ -9,6 +9,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/instant.hpp"
 #include "gangsched/core/quantity.hpp"
+#include "gangsched/devices/device_spec.hpp"
 #include "gangsched/model/group_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
@@ -158,6 +159,8 @@ struct pod_spec {
   pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
+  std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
+  std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};
   node_affinity affinity = {};
   pod_affinity affinity_to_pods = {};
@@ -196,6 +199,7 @@ struct node_spec {
   resource_list capacity = {};  ///< for information; scheduling reads allocatable
   boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
+  node_devices devices = {};  ///< empty: not known; then counted resources are all that is looked at
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 };

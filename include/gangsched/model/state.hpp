@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/core/interner.hpp"
+#include "gangsched/devices/device_fit.hpp"
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/claim_table.hpp"
@@ -33,6 +35,24 @@ struct volume_limit {
   friend bool operator==(const volume_limit&, const volume_limit&) = default;
 };
 
+/// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
+struct pod_devices {
+  row_t pod;
+  std::optional<std::vector<held_device>> held;
+};
+
+/// A node's devices, as far as they change only when the host says so.
+struct device_record {
+  std::shared_ptr<const device_inventory> inventory;
+  std::vector<std::string> ids;  ///< of the GPUs, then of the others
+  std::vector<bool> unhealthy;   ///< the same
+  /// Resources that count devices, and what a pod that requests one of them asks for.
+  std::vector<std::pair<resource_kind, device_demand>> counted;
+
+  /// Its place in `ids`, if the node has the device. O(devices).
+  [[nodiscard]] GANGSCHED_API std::optional<std::uint32_t> find(std::string_view id) const noexcept;
+};
+
 /// What of a node changes only when the host says so.
 struct node_record {
   std::string name_text;
@@ -42,6 +62,7 @@ struct node_record {
   std::vector<image_symbols> images;  ///< by name symbol, each name once
   std::vector<amount> allocatable;
   std::vector<volume_limit> volume_limits;
+  std::optional<device_record> devices;
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 
@@ -57,6 +78,7 @@ struct node_table {
   object_column<node_record> record;  ///< null: no node in this row
   matrix_column allocatable;
   matrix_column used;
+  matrix_column devices;  ///< in use of them (device_inventory.hpp)
   column<row_t> first_pod;
   column<row_t> first_nominated;  ///< of the pods that are nominated to it
   column<row_t> next_wanted, prev_wanted;  ///< among the nodes that pods are nominated to
@@ -115,6 +137,7 @@ struct pod_table {
   column<pod_state> state;
   column<bool> terminating;
   column<bool> preempted;  ///< it terminates because a scheduler evicted it
+  object_column<device_claim> claim;  ///< what it holds of its node's devices; null: nothing
   column<class_id> cls;
   column<std::uint32_t> cls_epoch;  ///< the selector epoch `cls` was computed in
   column<row_t> node;
@@ -251,6 +274,7 @@ struct GANGSCHED_API cluster_state {
   label_map no_labels;
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
   std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
+  std::map<std::string, std::weak_ptr<const device_inventory>> inventories;  ///< by canonical bytes: nodes with equal devices share
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
 
   /// The kind of resource @p name, made on first sight (kind_of) or only if it is known.
@@ -280,6 +304,27 @@ struct GANGSCHED_API cluster_state {
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
+  /// What a pod of @p cls asks of the node's devices; nothing if the node has none that it asks for. O(requests).
+  [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
+  [[nodiscard]] device_state devices_of(row_t node) const noexcept {
+    const std::optional<device_record>& devices = nodes.record[node]->devices;
+    return devices ? device_state{devices->inventory.get(), nodes.devices.row(node)} : device_state{};
+  }
+  /// Chooses the devices that the pod is to have on @p node, before it is put there. False if there are none for it.
+  bool claim_devices(row_t pod, row_t node, const device_rules& rules = {});
+  /// Makes the claim of what the host says that a pod on @p node holds already.
+  void claim_held(row_t pod, row_t node, std::span<const held_device> held);
+  void drop_claim(row_t pod) {
+    if (pods.claim[pod] != nullptr) pods.claim.set(pod, nullptr);
+  }
+  /// Adds (sign +1) or takes back (−1) what the pod holds of the node's devices.
+  void count_devices(row_t pod, row_t node, std::int64_t sign);
+  /// Zeros the words of the node's devices; marks the unhealthy ones.
+  void clear_devices(row_t node);
+  void mark_devices(row_t node);
+  /// Around a change of a node's devices: what each pod there has, by id; and as much of that as there is now.
+  [[nodiscard]] std::vector<pod_devices> take_claims(row_t node);
+  void give_claims(row_t node, std::span<const pod_devices> all);
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
 
@@ -353,5 +398,6 @@ GANGSCHED_API void match_counters(const cluster_state& state, pod_class& made, s
 #include "gangsched/src/model/counters.cpp"
 #include "gangsched/src/model/state.cpp"
 #include "gangsched/src/model/state_counters.cpp"
+#include "gangsched/src/model/state_devices.cpp"
 #include "gangsched/src/model/topology.cpp"
 #endif

@@ -1,0 +1,92 @@
+#pragma once
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/hash.hpp"
+#include "gangsched/core/interner.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/devices/device_inventory.hpp"
+
+namespace gangsched {
+
+/// A `device_request`, checked, its names interned: part of a pod's class.
+struct device_demand {
+  enum class form : std::uint8_t { whole, share, replica, mig, other };
+
+  form kind = form::whole;
+  bool within_preferred = false, beside_preferred = false, all = false, admin = false;
+  device_scope within = device_scope::node;
+  device_scope beside_gpus = device_scope::node;
+  std::int32_t count = 1;
+  std::int32_t milli = whole_gpu;
+  std::int32_t memory_percent = 0;
+  std::int64_t memory_mib = 0;
+  std::int64_t least_memory_mib = 0;
+  std::int32_t least_compute_capability = 0;
+  symbol mig_profile;
+  symbol device_class;
+  std::int64_t units = 1;
+  std::vector<symbol> models;  ///< ascending
+  struct selector {
+    symbol attribute;
+    attribute_operator op;
+    std::vector<device_attribute> values;
+  };
+  std::vector<selector> selectors;
+  std::vector<device_demand> first_of;
+
+  [[nodiscard]] bool wants_gpu() const noexcept { return kind != form::other; }
+  /// MiB it takes of a GPU that has @p total.
+  [[nodiscard]] std::int64_t memory_of(std::int64_t total) const noexcept {
+    return memory_percent == 0 ? memory_mib : (total * memory_percent + 99) / 100;
+  }
+};
+
+/// Checks the requests of one pod. Errors name the field: milli outside 0 to 1000 or below 1000 with more than one GPU and no memory,
+/// a share and a MIG profile at once, a count below 1, … O(size).
+[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests, const std::string& object);
+/// The demands of @p requests, which `check` found good; new names are interned.
+[[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names);
+
+/// A MIG profile as its table calls it: "1g.5gb+me" of "nvidia.com/mig-1g.5gb.me"; other text as it is. And as a resource.
+[[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
+[[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
+
+/// A device, or a part of one, that a pod has.
+struct device_grant {
+  enum class form : std::uint8_t { gpu, share, replica, mig, other };
+
+  form kind = form::gpu;
+  std::uint8_t request = 0;       ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255
+  std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices
+  std::int32_t milli = 0;         ///< of a share
+  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice
+  symbol mig_profile = {};        ///< and its profile
+  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units
+  friend bool operator==(const device_grant&, const device_grant&) = default;
+};
+inline constexpr std::uint8_t counted_request = 255;
+
+/// What a pod holds of its node's devices, and what that adds to the node's words.
+struct device_claim {
+  struct change {
+    std::uint32_t word;
+    std::uint64_t more;
+  };
+  boost::container::small_vector<device_grant, 2> grants;
+  boost::container::small_vector<change, 4> changes;
+  std::int32_t link_points = 0;  ///< how well the GPUs of it are connected (links.hpp)
+
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/device_demand.cpp"
+#endif

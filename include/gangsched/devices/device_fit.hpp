@@ -1,0 +1,80 @@
+#pragma once
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+
+#include "gangsched/core/status.hpp"
+#include "gangsched/devices/device_demand.hpp"
+
+/// Which devices of a node a pod gets: pure functions of the node's words and the pod's demands. What they choose is always free.
+namespace gangsched {
+
+/// A demand and how many: the count of demands that stand for a counted resource is the pod's.
+struct device_want {
+  const device_demand* what;
+  std::int32_t count;
+  std::uint8_t request;  ///< as in `device_grant`
+};
+using device_wants = boost::container::small_vector<device_want, 4>;
+
+/// Which GPU a share goes to, among those with room.
+enum class share_rule : std::uint8_t {
+  tightest,  ///< the least that is left after it, then the lowest index: whole GPUs stay whole
+  widest,    ///< the most
+  first,     ///< the lowest index
+};
+
+/// Which GPU and start a MIG instance gets (devices-topology 1.7).
+enum class mig_rule : std::uint8_t {
+  fragmentation,  ///< what leaves the most for instances to come, then the GPU with the least free slices, then the lowest index
+  best_fit,       ///< the GPU with the least free slices, HAMi's rule for the start
+  first_fit,      ///< the first GPU, the lowest start
+};
+
+struct device_rules {
+  share_rule share = share_rule::tightest;
+  mig_rule mig = mig_rule::fragmentation;
+  std::int8_t gpu = -1;  ///< a plugin's choice for a share: this GPU, if it has room
+};
+
+/// What one GPU of @p state has room for: a bit for each GPU that can take @p demand. O(GPUs).
+[[nodiscard]] GANGSCHED_API std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept;
+
+/// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
+[[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
+/// Adds @p grant to @p claim, with what it means for the node's words.
+GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
+
+/// Whether all of @p claim can be had as things stand, of the node that it was made on. O(its grants + words of the node).
+[[nodiscard]] GANGSCHED_API bool still_free(const device_state& state, const device_claim& claim);
+
+/// The grant of a device for @p want, which may offer alternatives.
+[[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
+                                                  std::int32_t mig_start);
+
+/// Chooses devices for all of @p wants, or says why there are none; @p out is what it was then. Deterministic. O(GPUs) for a whole GPU or
+/// a share; several requests are met one after another, other devices by backtracking of at most 4,096 steps.
+[[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
+                                                  device_claim& out);
+
+/// Whether `choose_devices` would find something: mostly without choosing.
+[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules);
+
+/// A place for one more MIG instance, and what it adds to the fragmentation there.
+struct mig_choice {
+  std::uint32_t gpu;
+  mig_placement at;
+  std::int64_t delta;
+};
+/// By @p rule the best place for an instance of @p profile, if there is one. O(GPUs · starts).
+[[nodiscard]] GANGSCHED_API std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule);
+
+/// How many more pods with these wants the devices have room for, if each chooses like the one before; at most @p most.
+[[nodiscard]] GANGSCHED_API std::int64_t device_capacity(const device_state& state, const device_wants& wants,
+                                                         const device_rules& rules, std::int64_t most);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/device_fit.cpp"
+#endif

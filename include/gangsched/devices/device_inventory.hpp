@@ -1,0 +1,126 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/interner.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/devices/device_spec.hpp"
+
+namespace gangsched {
+
+inline constexpr std::size_t max_other_devices = 1024;
+inline constexpr std::int32_t whole_gpu = 1000;  ///< milli
+
+/// What is used of one GPU, packed: a claim adds to it and takes the same away again, so fields must never overflow.
+///   bits 0–15 milli · 16–23 memory slices of MIG instances · 24–31 media engines of MIG instances · 32–47 replicas · 48–62 pods
+///   · 63 the GPU is unhealthy
+struct gpu_word {
+  std::uint64_t bits = 0;
+  [[nodiscard]] constexpr std::int32_t milli() const noexcept { return static_cast<std::int32_t>(bits & 0xffff); }
+  [[nodiscard]] constexpr std::uint8_t slices() const noexcept { return static_cast<std::uint8_t>(bits >> 16); }
+  [[nodiscard]] constexpr std::uint8_t media() const noexcept { return static_cast<std::uint8_t>(bits >> 24); }
+  [[nodiscard]] constexpr std::int32_t replicas() const noexcept { return static_cast<std::int32_t>((bits >> 32) & 0xffff); }
+  [[nodiscard]] constexpr std::int32_t pods() const noexcept { return static_cast<std::int32_t>((bits >> 48) & 0x7fff); }
+  [[nodiscard]] constexpr bool unhealthy() const noexcept { return (bits >> 63) != 0; }
+  [[nodiscard]] constexpr mig_state instances() const noexcept { return {slices(), media()}; }
+  /// Nobody has any of it.
+  [[nodiscard]] constexpr bool idle() const noexcept { return (bits << 1) == 0; }
+
+  static constexpr std::uint64_t milli_of(std::int32_t milli) noexcept { return static_cast<std::uint64_t>(milli); }
+  static constexpr std::uint64_t instance(mig_state one) noexcept {
+    return std::uint64_t{one.mask} << 16 | std::uint64_t{one.media} << 24;
+  }
+  static constexpr std::uint64_t one_replica = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t one_pod = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t unhealthy_bit = std::uint64_t{1} << 63;
+  /// All of it, to one pod.
+  static constexpr std::uint64_t whole = std::uint64_t{whole_gpu} | (std::uint64_t{0xff} << 16) | one_pod;
+};
+
+/// A counter that devices share, and how much there is.
+struct shared_counter {
+  symbol name;
+  std::int64_t value = 0;
+};
+
+/// What the words of nodes with the same devices mean. Nodes with equal hardware share one; ids and health are the node's own.
+///
+/// Words of a node: two a GPU (`gpu_word`; MiB of memory in use), then one for each other device (units in use; `unhealthy_bit`), then
+/// one for each shared counter (amount in use).
+struct device_inventory {
+  struct gpu {
+    std::int16_t numa = -1, pcie = -1;
+    mig_mode mig = mig_mode::off;
+    std::vector<mig_placement> instances;  ///< of a fixed one
+  };
+  struct other {
+    symbol device_class;
+    std::int64_t units = 1;
+    std::int16_t numa = -1, pcie = -1;
+    std::vector<std::pair<symbol, device_attribute>> attributes;       ///< by name
+    std::vector<std::pair<std::uint32_t, std::int64_t>> consumes;      ///< index of a counter, amount per unit
+  };
+
+  symbol model;
+  symbol resource;  ///< that counts the GPUs
+  std::int64_t gpu_memory_mib = 0;
+  std::int32_t compute_capability = 0;
+  std::int32_t replicas = 1;
+  std::vector<gpu> gpus;
+  std::vector<gpu_mask> numa_groups, pcie_groups;  ///< GPUs that are known to be at one
+  std::optional<link_matrix> links;                ///< if there are GPUs
+  std::optional<best_sets> sets;                   ///< the same; by complete_inventory
+  std::optional<gpu_partition_table> partitions;
+  gpu_partition_policy partition_policy = gpu_partition_policy::prefer;
+  std::optional<mig_table> mig;                    ///< if some GPU is divided
+  std::optional<mig_fragmentation> fragmentation;  ///< the same; by complete_inventory
+  std::vector<symbol> mig_profiles;                ///< names of the table's profiles
+  std::vector<other> others;
+  std::vector<shared_counter> counters;
+
+  /// The place of a profile in the MIG table, if GPUs here have it. O(profiles).
+  [[nodiscard]] std::optional<mig_profile_index> find_profile(symbol name) const noexcept {
+    for (std::size_t i = 0; i < mig_profiles.size(); ++i)
+      if (mig_profiles[i] == name) return static_cast<mig_profile_index>(i);
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint32_t gpu_count() const noexcept { return static_cast<std::uint32_t>(gpus.size()); }
+  [[nodiscard]] std::uint32_t first_other() const noexcept { return 2 * gpu_count(); }
+  [[nodiscard]] std::uint32_t first_counter() const noexcept {
+    return first_other() + static_cast<std::uint32_t>(others.size());
+  }
+  [[nodiscard]] std::uint32_t words() const noexcept { return first_counter() + static_cast<std::uint32_t>(counters.size()); }
+};
+
+/// The devices of one node as they are now. Cheap to copy; valid until the node or what runs there changes.
+struct device_state {
+  const device_inventory* inventory = nullptr;  ///< null: the host told of none
+  const std::int64_t* used = nullptr;
+
+  explicit operator bool() const noexcept { return inventory != nullptr; }
+  [[nodiscard]] std::uint32_t gpu_count() const noexcept { return inventory == nullptr ? 0 : inventory->gpu_count(); }
+  [[nodiscard]] gpu_word gpu(std::size_t index) const noexcept { return {static_cast<std::uint64_t>(used[2 * index])}; }
+  /// Thousandths of a GPU that nobody has; 0 if it is unhealthy.
+  [[nodiscard]] std::int32_t free_milli(std::size_t index) const noexcept {
+    const gpu_word word = gpu(index);
+    return word.unhealthy() ? 0 : whole_gpu - word.milli();
+  }
+  [[nodiscard]] std::int64_t used_memory_mib(std::size_t index) const noexcept { return used[2 * index + 1]; }
+};
+
+/// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.
+GANGSCHED_API void complete_inventory(device_inventory& inventory);
+
+/// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named twice, more than
+/// 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts
+/// below zero, … O(size · log size).
+[[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names, const std::string& object);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/device_inventory.cpp"
+#endif

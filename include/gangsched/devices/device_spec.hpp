@@ -1,0 +1,128 @@
+#pragma once
+#include <boost/container/flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gangsched/devices/gpu_machines.hpp"
+#include "gangsched/devices/gpu_partitions.hpp"
+#include "gangsched/devices/mig.hpp"
+
+/// What is inside a node and what a pod asks of it, as a host says it: plain structs, checked when they are handed over.
+namespace gangsched {
+
+/// How close devices have to be: anywhere in the node, at one NUMA cell, behind one PCIe switch, in one NVLink clique.
+enum class device_scope : std::uint8_t { node, numa, pcie, nvlink };
+
+enum class mig_mode : std::uint8_t {
+  off,      ///< the GPU is used as a whole, or shared
+  fixed,    ///< it is divided into the listed instances
+  dynamic,  ///< instances are made where a pod needs one: the library chooses profile and start
+};
+
+/// A GPU instance that exists, by profile name ("1g.5gb") and first memory slice.
+struct mig_instance {
+  std::string profile;
+  std::int32_t start = 0;
+};
+
+struct gpu_spec {
+  std::string id = {};  ///< what decisions call it ("GPU-8a…"); empty: its index
+  bool healthy = true;
+  std::int32_t numa = -1;  ///< NUMA cell; −1: not known
+  std::int32_t pcie = -1;  ///< PCIe switch; −1: not known
+  mig_mode mig = mig_mode::off;
+  std::vector<mig_instance> instances = {};  ///< of a fixed one
+};
+
+/// What all GPUs of a node are.
+struct gpu_class {
+  std::string model = {};               ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
+  std::int64_t memory_mib = 0;          ///< of each; 0: not known, and nobody can ask for memory
+  std::int32_t compute_capability = 0;  ///< 80: 8.0
+  std::int32_t replicas = 1;            ///< pods that one GPU is handed to by time-slicing or MPS
+  std::string resource = "nvidia.com/gpu";  ///< the extended resource that counts them
+  std::vector<gpu_link> links = {};     ///< row by row, GPUs × GPUs; empty: what PCIe switches and NUMA cells say
+  std::vector<gpu_partition> partitions = {};  ///< that the fabric manager allows; empty: it does not mind
+  gpu_partition_policy partition_policy = gpu_partition_policy::prefer;
+  std::optional<mig_table> mig = {};    ///< of a product that the library does not know by `model`
+};
+
+using device_attribute = std::variant<bool, std::int64_t, std::string>;
+
+/// What a device takes of a counter that devices of a node share, per unit (KEP-4815).
+struct counter_use {
+  std::string counter;  ///< "set/counter"
+  std::int64_t amount = 0;
+};
+
+/// A NIC, an FPGA, a device of a DRA driver: anything that is no GPU of `gpu_class`.
+struct other_device {
+  std::string id;
+  std::string device_class;    ///< "rdma", "fpga", "gpu.example.com"
+  std::int64_t units = 1;      ///< how much of it can be handed out: virtual functions, replicas; 1: to one pod
+  bool healthy = true;
+  std::int32_t numa = -1;
+  std::int32_t pcie = -1;
+  boost::container::flat_map<std::string, device_attribute> attributes = {};
+  std::vector<counter_use> consumes = {};
+};
+
+/// All devices of a node. At most 16 GPUs, and 1,024 others.
+struct node_devices {
+  gpu_class gpu = {};
+  std::vector<gpu_spec> gpus = {};
+  std::vector<other_device> others = {};
+  boost::container::flat_map<std::string, std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
+};
+
+/// The GPUs of a machine whose inside is known: links, PCIe switches and NUMA cells are filled in, the rest is the host's to say.
+[[nodiscard]] GANGSCHED_API node_devices make_node_devices(gpu_machine machine, std::string model = {}, std::int64_t memory_mib = 0);
+
+enum class attribute_operator : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, in, exists, absent };
+
+/// What a device must have: attributes are compared as what they are; different types never match.
+struct attribute_selector {
+  std::string attribute;
+  attribute_operator op = attribute_operator::exists;
+  std::vector<device_attribute> values = {};  ///< one, or for `in` any number
+};
+
+/// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
+struct device_request {
+  std::string name = {};            ///< the request's, or the container's; decisions say which one a device is for by its number
+  std::string device_class = "gpu"; ///< "gpu", or the class of other devices
+  std::int32_t count = 1;           ///< how many different devices (of MIG: instances)
+
+  // GPUs
+  std::int32_t milli = 1000;        ///< thousandths of each; 1000: it is the pod's own
+  std::int64_t memory_mib = 0;      ///< of each, for a share
+  std::int32_t memory_percent = 0;  ///< or in hundredths of its memory
+  std::string mig_profile = {};     ///< "1g.5gb"; then milli and memory do not count
+  std::vector<std::string> models = {};  ///< any of these; empty: every model
+  std::int64_t least_memory_mib = 0;     ///< how much memory the GPU must have in all
+  std::int32_t least_compute_capability = 0;
+  device_scope within = device_scope::node;  ///< all of them inside one
+  bool within_preferred = false;             ///< if there is one, else anywhere
+
+  // other devices
+  std::int64_t units = 1;           ///< of each
+  bool all = false;                 ///< every device that the selectors admit, however many (DRA allocationMode All)
+  bool admin = false;               ///< looks at them without using anything up (DRA adminAccess)
+  std::vector<attribute_selector> selectors = {};
+  device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
+  bool beside_preferred = false;
+
+  std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of all the above
+};
+
+/// A device that a pod which others bound holds already. How much of it is what the request says.
+struct held_device {
+  std::string id;
+  std::int32_t request = -1;    ///< number among the pod's `devices`; −1: the first that is about such devices and has not got all
+  std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
+};
+
+}  // namespace gangsched

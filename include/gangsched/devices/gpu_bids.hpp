@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "gangsched/devices/gpu_outlook.hpp"
+
+namespace gangsched {
+
+/// What a GPU with so many thousandths left (the index, 0 to 1000) is worth to the pods that are expected.
+using bid_values = std::vector<std::int32_t>;
+
+/// By a linear program (devices-topology 6.7): patterns of shares, and of whole GPUs, are cut from @p gpus GPUs so that as much as
+/// possible is in use when the expected demand fills all of them; the duals say what the room that a size takes is worth, and a
+/// knapsack over them what room is worth. Column generation on a grid of 10 thousandths. O(iterations · sizes²), milliseconds.
+[[nodiscard]] GANGSCHED_API bid_values bid_for_shares(std::span<const expected_pods> expected, std::int64_t gpus);
+
+/// What is learnt about the pods that come: a prior, worth @p prior_pods of them, and everyone who came.
+class GANGSCHED_API demand_learner {
+ public:
+  explicit demand_learner(std::span<const expected_pods> prior, std::int64_t prior_pods = 300);
+
+  /// One more arrived. True if it is time to learn: after 256 of them, and whenever they have doubled. O(log lines).
+  bool see(const expected_pods& arrival);
+  /// What is expected now. O(lines).
+  [[nodiscard]] std::vector<expected_pods> expected() const;
+
+ private:
+  std::int64_t prior_pods_, arrived_ = 0, next_ = 256;
+  std::map<expected_pods, std::int64_t> prior_, seen_;  // by line, whose count is 0
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/gpu_bids.cpp"
+#endif

@@ -1,0 +1,109 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/devices/device_fit.hpp"
+
+/// What is left of a node, measured by what is expected to come: the measure of FGD (USENIX ATC 2023; devices-topology 6.1), and
+/// prices by which placements are compared beyond it (docs/packing.md).
+namespace gangsched {
+
+/// Pods that are alike, as far as packing goes, and how many of them are expected: a line of a target distribution.
+struct expected_pods {
+  std::int64_t cpu_milli = 0;
+  std::int32_t gpus = 0;
+  std::int32_t milli = whole_gpu;        ///< of each GPU
+  std::vector<std::string> models = {};  ///< any of these; empty: every model
+  std::int64_t count = 1;
+  friend auto operator<=>(const expected_pods&, const expected_pods&) = default;
+};
+
+/// Equal lines added up, by how many there are, most first (then the larger line); the rest is left out once @p percent of all pods are
+/// there. What FGD learns from a list of pods with 95 %. O(lines · log lines).
+[[nodiscard]] GANGSCHED_API std::vector<expected_pods> most_frequent(std::vector<expected_pods> all, std::int32_t percent);
+
+/// What a pod asks of GPUs, in one number each.
+struct gpu_ask {
+  std::int32_t gpus = 0;
+  std::int32_t milli = 0;  ///< of each
+  [[nodiscard]] bool share() const noexcept { return gpus == 1 && milli < whole_gpu; }
+  [[nodiscard]] std::int32_t total() const noexcept { return gpus * milli; }
+};
+/// Of the first want that is about GPUs as a whole, or about shares; none if there is no such.
+[[nodiscard]] GANGSCHED_API gpu_ask gpu_ask_of(const device_wants& wants) noexcept;
+
+/// What is left of a node's GPUs and CPUs.
+struct gpu_rest {
+  std::int64_t cpu_milli = 0;
+  std::int32_t sum = 0;  ///< thousandths of all GPUs
+  std::uint32_t gpus = 0;
+  std::array<std::int32_t, max_node_gpus> left{};  ///< thousandths of each
+
+  gpu_rest() = default;
+  gpu_rest(const device_state& state, std::int64_t cpu) noexcept;
+  /// With @p ask taken: a share from GPU @p gpu, whole ones in order of index.
+  [[nodiscard]] GANGSCHED_API gpu_rest without(const gpu_ask& ask, std::int64_t cpu, std::uint32_t gpu) const noexcept;
+};
+
+/// Calls visit(gpu) for each way to place @p ask that makes a difference: a share once for each amount that is left of some GPU with
+/// room, on the first such GPU; anything else once, with 0.
+template <class Visit>
+void each_option(const gpu_rest& rest, const gpu_ask& ask, const Visit& visit) {
+  if (!ask.share()) return visit(std::int8_t{0});
+  for (std::uint32_t gpu = 0; gpu < rest.gpus; ++gpu) {
+    bool seen = rest.left[gpu] < ask.milli;
+    for (std::uint32_t other = 0; other < gpu && !seen; ++other) seen = rest.left[other] == rest.left[gpu];
+    if (!seen) visit(static_cast<std::int8_t>(gpu));
+  }
+}
+
+/// A target distribution, ready to measure nodes with. Immutable; integers only.
+class GANGSCHED_API gpu_outlook {
+ public:
+  /// The sum of all weights: measures are thousandths of a GPU times this.
+  static constexpr std::int64_t unit = 65536;
+
+  gpu_outlook() = default;
+  /// @p stranding: in 256ths, how much it counts that what CPU is left feeds fewer of the GPUs that are left (0: FGD).
+  /// @pre lines with counts above 0, at most 64 different sizes of shares.
+  explicit gpu_outlook(std::span<const expected_pods> target, std::int32_t stranding = 0);
+
+  /// A model's number; models that no line names share one.
+  [[nodiscard]] std::size_t model(std::string_view name) const noexcept;
+  /// F_n of devices-topology 6.1: what of the idle GPUs pods of the target could not use, on average.
+  /// O(sizes · GPUs + lines).
+  [[nodiscard]] std::int64_t fragment(std::size_t model, const gpu_rest& rest) const noexcept;
+
+ private:
+  struct line {
+    std::int64_t cpu_milli;
+    std::int64_t feeds;  ///< milli of GPU per milli of CPU, times 65536
+    std::int32_t gpus;
+    std::uint32_t size;  ///< its place in `sizes_`
+    std::int32_t weight;
+  };
+  std::int32_t stranding_ = 0;
+  std::vector<std::int32_t> sizes_;
+  std::vector<std::string> models_;
+  std::vector<std::vector<line>> lines_;  ///< that can run on a model; the last: on models that nobody names
+  std::vector<std::int32_t> never_;       ///< the weight of those that cannot
+};
+
+/// How scarce each model is: the demand of lines that name models, scaled so that all of @p expected fills @p supply, spread over the
+/// models they allow so that the fullest is as empty as can be; in thousandths of what there is of the model (devices-topology 6.7).
+struct gpu_supply {
+  std::string model;
+  std::int64_t gpus = 0;
+  std::int64_t price = 0;  ///< out
+};
+GANGSCHED_API void price_by_scarcity(std::span<const expected_pods> expected, std::vector<gpu_supply>& supply);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/gpu_outlook.cpp"
+#endif

@@ -1,0 +1,64 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// The node's devices have what the pod asks of them: GPUs as a whole, shares, replicas and MIG instances, and other devices.
+///
+/// Kubernetes' plugin of that name knows claims of devices; this one all that the model knows of them (docs/devices.md).
+/// Filter: `choose_devices` of devices/device_fit.hpp finds something for all requests at once. A pod that only requests resources by
+/// number ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not tell of; one with requests for devices does not.
+/// Choice: the closest GPUs for several, and a share goes where the least is left (or the most, or to the first with room).
+class device_fit {
+ public:
+  static constexpr std::string_view name = "DynamicResources";
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::choose_devices>;
+  static constexpr events wakes_on = events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
+  using room = node_view<reads::devices>;
+
+  explicit device_fit(share_rule share = share_rule::tightest) : rules_{.share = share} {}
+  /// Argument "share": Tightest (the default), Widest or First.
+  [[nodiscard]] static result<device_fit> from(const argument& args) {
+    share_rule share = share_rule::tightest;
+    argument_reader read{name};
+    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      if (key != "share") return read.unknown(path);
+      std::string text;
+      if (!read.text(value, path, text)) return false;
+      if (text != "Tightest" && text != "Widest" && text != "First") {
+        return read.fail(errc::unknown, path, "\"" + text + "\" is not Tightest, Widest or First");
+      }
+      share = text == "First" ? share_rule::first : text == "Widest" ? share_rule::widest : share_rule::tightest;
+      return true;
+    });
+    if (!fine) return std::move(read).failure();
+    return device_fit{share};
+  }
+
+  [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
+  [[nodiscard]] status pre_filter(const pod_view& pod) const {
+    const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
+    return counted || !pod.spec().devices.empty() ? status::success() : status::skip();
+  }
+  [[nodiscard]] status filter(const pod_view& pod, room node) const {
+    const device_wants wants = node.wants_of(pod.spec());
+    return wants.empty() ? status::success() : devices_fit(node.devices(), wants, rules_);
+  }
+  [[nodiscard]] std::int64_t capacity(const pod_view& pod, room node) const {
+    const device_wants wants = node.wants_of(pod.spec());
+    constexpr std::int64_t most = 1024;
+    return wants.empty() ? std::numeric_limits<std::int64_t>::max() : device_capacity(node.devices(), wants, rules_, most);
+  }
+  [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return rules_; }
+
+ private:
+  device_rules rules_;
+};
+
+static_assert(requeue_plugin<device_fit> && pre_filter_plugin<device_fit> && filter_plugin<device_fit> &&
+              choose_devices_plugin<device_fit>);
+
+}  // namespace gangsched

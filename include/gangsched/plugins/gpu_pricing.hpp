@@ -1,0 +1,66 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gangsched/devices/gpu_bids.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched {
+
+/// What `gpu_pricing` goes by. The host may change it between calls, and then says `scheduler::forget_cached`.
+struct gpu_price_book {
+  gpu_outlook outlook;             ///< of the pods that are expected, with stranding
+  std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
+  bid_values bids;                 ///< what is left of a GPU is worth to shares: `bid_for_shares`
+
+  /// From a list of pods that are like those to come, and the GPUs there are.
+  [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected, std::vector<gpu_supply> supply);
+};
+
+/// Fragmentation with prices (docs/packing.md): what the pod takes from the expected ones, in thousandths of a GPU,
+///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]),
+/// F as in GpuFragmentation with stranded CPU counted at 77/256, v the bids. Candidates whose worth is within a window of the best
+/// (10 thousandths for a share, 40 else) score 100, those in the next window 99, …: near-equals go to the first node, wherever the best
+/// one lies, so untouched nodes stay whole.
+class gpu_pricing {
+ public:
+  static constexpr std::string_view name = "GpuPricing";
+  using points = implements<point::score, point::choose_devices>;
+  using room = node_view<reads::allocatable | reads::usage | reads::devices>;
+  static constexpr std::int32_t stranding = 77;  ///< in 256ths
+
+  explicit gpu_pricing(std::shared_ptr<const gpu_price_book> book) : book_(std::move(book)) {}
+
+  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return best(pod, node).worth; }
+  void normalize_score(const pod_view& pod, std::span<scored_group> groups) const {
+    std::int64_t high = groups.front().score;
+    for (const scored_group& one : groups) high = std::max(high, one.score);
+    const std::int64_t window = fine * (is_share(pod) ? 10 : 40) + 1;
+    for (scored_group& one : groups) one.score = max_node_score - std::min(max_node_score, (high - one.score) / window);
+  }
+  [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const { return {.gpu = best(pod, node).gpu}; }
+
+ private:
+  static constexpr std::int64_t fine = 8;  ///< worths are in 8ths of a thousandth
+  struct option {
+    std::int64_t worth;
+    std::int8_t gpu;  ///< of a share
+  };
+  [[nodiscard]] static bool is_share(const pod_view& pod) noexcept {
+    for (const device_demand& one : pod.spec().devices)
+      if (one.kind == device_demand::form::share) return one.count == 1;
+    return false;
+  }
+  [[nodiscard]] GANGSCHED_API option best(const pod_view& pod, room node) const;
+
+  std::shared_ptr<const gpu_price_book> book_;
+};
+
+static_assert(score_plugin<gpu_pricing> && choose_devices_plugin<gpu_pricing>);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/gpu_pricing.cpp"
+#endif

@@ -1,0 +1,133 @@
+#include "gangsched/devices/device_demand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gangsched {
+namespace detail {
+
+/// One request; @p at is where it stands ("devices[2]").
+GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, const std::string& object, const std::string& at,
+                                                    bool nested) {
+  const auto fail = [&](errc code, const char* field, std::string reason) {
+    return error{code, object, fmt::format("{}.{}", at, field), std::move(reason)};
+  };
+  const auto outside = [](auto value, auto least, auto most) { return value < least || value > most; };
+  if (!one.first_of.empty()) {
+    if (nested) return fail(errc::malformed, "first_of", "cannot be inside another one");
+    for (std::size_t i = 0; i < one.first_of.size(); ++i) {
+      if (auto wrong = check_request(one.first_of[i], object, fmt::format("{}.first_of[{}]", at, i), true)) return wrong;
+    }
+    return std::nullopt;
+  }
+  if (one.device_class.empty()) return fail(errc::malformed, "device_class", "is empty");
+  if (outside(one.count, 1, 1024)) return fail(errc::out_of_range, "count", "is not in 1 to 1024");
+  const bool gpu = one.device_class == "gpu";
+  if (outside(one.milli, 0, whole_gpu)) {
+    return fail(errc::out_of_range, "milli", fmt::format("{} is not in 0 to 1000: several GPUs are asked for by count", one.milli));
+  }
+  if (one.memory_mib < 0) return fail(errc::out_of_range, "memory_mib", "is negative");
+  if (outside(one.memory_percent, 0, 100)) return fail(errc::out_of_range, "memory_percent", "is not in 0 to 100");
+  if (one.memory_mib != 0 && one.memory_percent != 0) {
+    return fail(errc::malformed, "memory_percent", "is there beside memory_mib");
+  }
+  if (one.least_memory_mib < 0) return fail(errc::out_of_range, "least_memory_mib", "is negative");
+  const bool memory = one.memory_mib != 0 || one.memory_percent != 0;
+  if (one.milli == 0 && !memory) return fail(errc::malformed, "milli", "is 0, and no memory is asked for");
+  if (!one.mig_profile.empty() && (one.milli != whole_gpu || memory)) {
+    return fail(errc::malformed, "mig_profile", "a MIG instance has its share already: no milli, no memory");
+  }
+  if (outside(one.units, std::int64_t{1}, std::int64_t{1} << 32)) return fail(errc::out_of_range, "units", "is not in 1 to 2^32");
+  if (!gpu && (one.milli != whole_gpu || memory || !one.mig_profile.empty() || !one.models.empty() || one.least_memory_mib != 0 ||
+               one.least_compute_capability != 0)) {
+    return fail(errc::malformed, "device_class", fmt::format("\"{}\" has no milli, memory, MIG profile or model", one.device_class));
+  }
+  if (gpu && (one.all || one.admin || !one.selectors.empty() || one.units != 1 || one.beside_gpus != device_scope::node)) {
+    return fail(errc::malformed, "device_class", "GPUs have no units, selectors, admin access, and are not beside GPUs");
+  }
+  for (std::size_t i = 0; i < one.selectors.size(); ++i) {
+    const attribute_selector& selector = one.selectors[i];
+    const std::string field = fmt::format("selectors[{}].values", i);
+    const bool none = selector.op == attribute_operator::exists || selector.op == attribute_operator::absent;
+    if (none != selector.values.empty() || (selector.op != attribute_operator::in && selector.values.size() > 1)) {
+      return fail(errc::malformed, field.c_str(), none ? "the operator takes none" : "the operator takes one, `in` any number");
+    }
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner& names) {
+  device_demand made;
+  for (const device_request& one : from.first_of) made.first_of.push_back(make_demand(one, names));
+  made.device_class = names.intern(from.device_class);
+  using form = device_demand::form;
+  if (from.device_class != "gpu") made.kind = form::other;
+  else if (!from.mig_profile.empty()) made.kind = form::mig;
+  else if (from.milli != whole_gpu || from.memory_mib != 0 || from.memory_percent != 0) made.kind = form::share;
+  made.count = from.count;
+  made.milli = from.milli;
+  made.memory_mib = from.memory_mib;
+  made.memory_percent = from.memory_percent;
+  made.least_memory_mib = from.least_memory_mib;
+  made.least_compute_capability = from.least_compute_capability;
+  made.mig_profile = names.intern(mig_profile_name(from.mig_profile));
+  for (const std::string& model : from.models) made.models.push_back(names.intern(model));
+  std::sort(made.models.begin(), made.models.end());
+  made.within = from.within;
+  made.within_preferred = from.within_preferred;
+  made.units = from.units;
+  made.all = from.all;
+  made.admin = from.admin;
+  for (const attribute_selector& one : from.selectors) made.selectors.push_back({names.intern(one.attribute), one.op, one.values});
+  made.beside_gpus = from.beside_gpus;
+  made.beside_preferred = from.beside_preferred;
+  if (!made.first_of.empty()) made.kind = made.first_of.front().kind;
+  return made;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, const std::string& object) {
+  if (requests.size() >= counted_request) return error{errc::out_of_range, object, "devices", "are more than 254 requests"};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (auto wrong = detail::check_request(requests[i], object, fmt::format("devices[{}]", i), false)) return wrong;
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names) {
+  std::vector<device_demand> made;
+  made.reserve(requests.size());
+  for (const device_request& one : requests) made.push_back(detail::make_demand(one, names));
+  return made;
+}
+
+GANGSCHED_INLINE std::string mig_profile_name(std::string_view text) {
+  for (const std::string_view prefix : {std::string_view{"nvidia.com/"}, std::string_view{"mig-"}}) {
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  }
+  std::string made{text};
+  // What follows "gb" begins with a '+', which names of resources cannot have.
+  if (const std::size_t gb = made.find("gb."); gb != std::string::npos) made[gb + 2] = '+';
+  return made;
+}
+
+GANGSCHED_INLINE std::string mig_resource_name(std::string_view profile) {
+  std::string made = "nvidia.com/mig-" + std::string{profile};
+  std::replace(made.begin(), made.end(), '+', '.');
+  return made;
+}
+
+GANGSCHED_INLINE void device_claim::digest_into(digest& out) const {
+  for (const device_grant& one : grants) {
+    out.add(static_cast<std::uint64_t>(one.kind) | std::uint64_t{one.request} << 8 | std::uint64_t{one.device} << 16 |
+            static_cast<std::uint64_t>(static_cast<std::uint32_t>(one.milli)) << 32);
+    out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(one.mig_start)) | std::uint64_t{one.mig_profile.value} << 32);
+    out.add(static_cast<std::uint64_t>(one.amount));
+  }
+  for (const change& one : changes) out.add(one.word), out.add(one.more);
+  out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(link_points)));
+}
+
+}  // namespace gangsched

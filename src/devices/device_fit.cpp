@@ -1,0 +1,512 @@
+#include "gangsched/devices/device_fit.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace gangsched {
+namespace detail {
+
+/// How much of the GPU: what the demand says, of a GPU of this node.
+GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant) {
+  if (demand.kind == device_demand::form::whole) {
+    grant.milli = whole_gpu;
+    grant.amount = inventory.gpu_memory_mib;
+  } else if (demand.kind == device_demand::form::share) {
+    grant.kind = device_grant::form::share;
+    grant.milli = demand.milli;
+    grant.amount = demand.memory_of(inventory.gpu_memory_mib);
+  } else if (demand.kind == device_demand::form::replica) {
+    grant.kind = device_grant::form::replica;
+  } else if (demand.kind == device_demand::form::mig) {
+    grant.kind = device_grant::form::mig;
+    grant.mig_profile = demand.mig_profile;
+  } else if (demand.kind == device_demand::form::other) {
+    grant.kind = device_grant::form::other;
+    grant.amount = demand.admin ? 0 : demand.units;
+  }
+}
+
+/// What a set of GPUs must be for @p demand. A scope that the host told nothing of has no sets.
+GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inventory, const device_demand& demand) {
+  static constexpr gpu_mask none[] = {0};
+  const auto among = [](const std::vector<gpu_mask>& groups) {
+    return gpu_set_requirement{link_level::sys, groups.empty() ? std::span<const gpu_mask>{none} : std::span<const gpu_mask>{groups}};
+  };
+  switch (demand.within) {
+    case device_scope::numa: return among(inventory.numa_groups);
+    case device_scope::pcie: return among(inventory.pcie_groups);
+    case device_scope::nvlink: return {link_level::nvlink, {}};
+    case device_scope::node: break;
+  }
+  return {};
+}
+
+/// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
+GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+  const device_inventory::gpu& one = state.inventory->gpus[gpu];
+  const gpu_word word = state.gpu(gpu);
+  if (one.mig == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
+  if (one.mig == mig_mode::dynamic) return state.inventory->mig->fits(word.instances(), profile);
+  std::uint8_t starts = 0;
+  for (const mig_placement& instance : one.instances) {
+    const bool there = instance.profile == profile && (state.inventory->mig->slices(instance) & word.slices()) == 0;
+    if (there) starts = static_cast<std::uint8_t>(starts | 1u << instance.start);
+  }
+  return starts;
+}
+
+using device_words = boost::container::small_vector<std::int64_t, 64>;
+
+/// What a search has chosen so far, with the words as they are then.
+class device_search {
+ public:
+  device_search(const device_inventory& inventory, const std::int64_t* used, const device_rules& rules, device_claim& claim)
+      : inventory_(&inventory), words_(used, used + inventory.words()), rules_(rules), claim_(&claim) {}
+
+  [[nodiscard]] status run(const device_wants& wants) {
+    for (const device_want& one : wants) {
+      if (!one.what->wants_gpu()) continue;
+      const status said = take_gpus(one);
+      if (!said.ok()) return said;
+    }
+    for (const device_want& one : wants) {
+      if (!one.what->wants_gpu()) others_.push_back(&one);
+    }
+    if (others_.empty()) return status::success();
+    if (take_others(0)) return status::success();
+    return status::unschedulable(steps_ > max_steps ? "node(s) had too many ways to allocate devices" : "node(s) didn't have enough free ",
+                                 steps_ > max_steps ? symbol{} : others_[deepest_]->what->device_class);
+  }
+
+ private:
+  static constexpr std::int32_t max_steps = 4096;
+
+  [[nodiscard]] device_state now() const { return {inventory_, words_.data()}; }
+
+  void take(const device_grant& grant) {
+    std::size_t next = claim_->changes.size();
+    add_grant(*inventory_, grant, *claim_);
+    for (; next < claim_->changes.size(); ++next) {
+      const device_claim::change& one = claim_->changes[next];
+      words_[one.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words_[one.word]) + one.more);
+    }
+  }
+  void give_back(std::size_t changes, std::size_t grants) {
+    while (claim_->changes.size() > changes) {
+      const device_claim::change last = claim_->changes.back();
+      words_[last.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words_[last.word]) - last.more);
+      claim_->changes.pop_back();
+    }
+    while (claim_->grants.size() > grants) claim_->grants.pop_back();
+  }
+
+  // --- GPUs
+
+  [[nodiscard]] status take_gpus(const device_want& want) {
+    const device_demand& demand = *want.what;
+    if (demand.first_of.empty()) return take_gpus(want, demand);
+    status first;
+    for (const device_demand& one : demand.first_of) {
+      const status said = take_gpus({&one, one.count, want.request}, one);
+      if (said.ok()) return said;
+      if (first.ok()) first = said;
+    }
+    return first;
+  }
+
+  [[nodiscard]] status take_gpus(const device_want& want, const device_demand& demand) {
+    if (status said = suits(demand); !said.ok()) return said;
+    if (demand.kind == device_demand::form::replica) return take_replicas(want);
+    if (demand.kind == device_demand::form::mig) return take_instances(want);
+    const auto count = static_cast<std::uint32_t>(want.count);
+    if (count > inventory_->gpu_count()) return status::unresolvable("node(s) didn't have enough GPUs");
+    const std::uint32_t free = gpus_for(now(), demand);
+    if (static_cast<std::uint32_t>(std::popcount(free)) < count) return status::unschedulable("node(s) didn't have enough free GPUs");
+    const std::uint32_t chosen = demand.kind == device_demand::form::whole ? whole_set(free, count, demand) : shares(free, count);
+    if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
+    if (demand.kind == device_demand::form::whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
+    for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
+    return status::success();
+  }
+
+  /// What no pod that leaves can change.
+  [[nodiscard]] status suits(const device_demand& demand) const {
+    if (inventory_->gpus.empty()) return status::unresolvable("node(s) didn't have GPUs");
+    if (!demand.models.empty() && !std::binary_search(demand.models.begin(), demand.models.end(), inventory_->model)) {
+      return status::unresolvable("node(s) didn't have GPUs of the models asked for");
+    }
+    if (demand.least_memory_mib > inventory_->gpu_memory_mib) return status::unresolvable("node(s) had GPUs with too little memory");
+    if (demand.kind == device_demand::form::mig && !inventory_->find_profile(demand.mig_profile)) {
+      return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
+    }
+    if (demand.least_compute_capability > inventory_->compute_capability) {
+      return status::unresolvable("node(s) had GPUs with too low a compute capability");
+    }
+    return status::success();
+  }
+
+  void take_gpu(std::uint32_t gpu, const device_want& want) {
+    const device_demand& demand = *want.what;
+    device_grant grant{.request = want.request, .device = static_cast<std::uint16_t>(gpu)};
+    fill_grant(*inventory_, demand, grant);
+    take(grant);
+  }
+
+  /// Whole GPUs: those that the fabric, or the links, make the best set.
+  [[nodiscard]] std::uint32_t whole_set(std::uint32_t free, std::uint32_t count, const device_demand& demand) const {
+    const auto best = [&](const gpu_set_requirement& required) -> std::uint32_t {
+      const auto mask = static_cast<gpu_mask>(free);
+      if (inventory_->partitions) return inventory_->partitions->best(mask, count, inventory_->partition_policy, *inventory_->sets, required);
+      return inventory_->sets->best(mask, count, required);
+    };
+    const std::uint32_t close = count > 1 && demand.within != device_scope::node ? best(requirement_of(*inventory_, demand)) : 0;
+    if (close != 0) return close;
+    const bool anywhere = count == 1 || demand.within == device_scope::node || demand.within_preferred;
+    return anywhere ? best({}) : 0;
+  }
+
+  [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count) const {
+    if (rules_.gpu >= 0 && count == 1 && (free >> rules_.gpu & 1u) != 0) return std::uint32_t{1} << rules_.gpu;
+    std::uint32_t chosen = 0;
+    for (; count != 0; --count) {
+      std::uint32_t best = 0;
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      for (std::uint32_t rest = free & ~chosen; rest != 0; rest &= rest - 1) {
+        const auto gpu = static_cast<std::size_t>(std::countr_zero(rest));
+        // By compute, then by memory: whichever is asked for.
+        const std::int64_t left = (std::int64_t{now().free_milli(gpu)} << 32) + inventory_->gpu_memory_mib - now().used_memory_mib(gpu);
+        const std::int64_t rank = rules_.share == share_rule::first ? 0 : rules_.share == share_rule::widest ? -left : left;
+        if (best == 0 || rank < least) best = std::uint32_t{1} << gpu, least = rank;
+      }
+      chosen |= best;
+    }
+    return chosen;
+  }
+
+  /// Replicas may be of one and the same GPU: of the fullest that still has some, as many as it has.
+  [[nodiscard]] status take_replicas(const device_want& want) {
+    for (std::int32_t left = want.count; left != 0; --left) {
+      std::uint32_t best = max_node_gpus;
+      for (std::uint32_t gpu = 0; gpu < inventory_->gpu_count(); ++gpu) {
+        const gpu_word word = now().gpu(gpu);
+        if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.replicas() >= inventory_->replicas) continue;
+        if (best == max_node_gpus || word.replicas() > now().gpu(best).replicas()) best = gpu;
+      }
+      if (best == max_node_gpus) return status::unschedulable("node(s) didn't have enough free replicas of GPUs");
+      take({.kind = device_grant::form::replica, .request = want.request, .device = static_cast<std::uint16_t>(best)});
+    }
+    return status::success();
+  }
+
+  [[nodiscard]] status take_instances(const device_want& want) {
+    const mig_profile_index profile = *inventory_->find_profile(want.what->mig_profile);
+    for (std::int32_t left = want.count; left != 0; --left) {
+      const std::optional<mig_choice> found = choose_instance(now(), profile, rules_.mig);
+      if (!found) return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", want.what->mig_profile);
+      take({.kind = device_grant::form::mig,
+            .request = want.request,
+            .device = static_cast<std::uint16_t>(found->gpu),
+            .mig_start = found->at.start,
+            .mig_profile = want.what->mig_profile});
+    }
+    return status::success();
+  }
+
+  // --- other devices
+
+  [[nodiscard]] bool take_others(std::size_t index) {
+    if (index == others_.size()) return true;
+    deepest_ = std::max(deepest_, index);
+    const device_want& want = *others_[index];
+    if (want.what->first_of.empty()) return take_devices(index, *want.what, want.count, 0, {});
+    for (const device_demand& one : want.what->first_of) {
+      if (take_devices(index, one, one.count, 0, {})) return true;
+    }
+    return false;
+  }
+
+  using taken_devices = boost::container::small_vector<std::uint16_t, 8>;
+
+  /// The @p left last devices of a request, from device @p from on: in the order of the inventory, as Kubernetes' allocator goes.
+  [[nodiscard]] bool take_devices(std::size_t index, const device_demand& demand, std::int32_t left, std::size_t from,
+                                  const taken_devices& taken) {
+    if (++steps_ > max_steps) return false;
+    if (demand.all) return take_all(index, demand);
+    if (left == 0) return take_others(index + 1);
+    const bool near = demand.beside_gpus != device_scope::node;
+    for (const bool beside : {true, false}) {
+      if (!beside && (!near || !demand.beside_preferred)) break;
+      for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
+        if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(demand, i)) continue;
+        if (near && is_beside(demand, i, taken.size()) != beside) continue;
+        const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
+        take_device(index, demand, i);
+        taken_devices more = taken;
+        more.push_back(static_cast<std::uint16_t>(i));
+        if (take_devices(index, demand, left - 1, i + 1, more)) return true;
+        give_back(changes, grants);
+        if (steps_ > max_steps) return false;
+      }
+    }
+    return false;
+  }
+
+  /// Every device that the selectors admit must be free, and there must be one.
+  [[nodiscard]] bool take_all(std::size_t index, const device_demand& demand) {
+    const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
+    bool fine = true, any = false;
+    for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
+      if (!is_kind(demand, i)) continue;
+      fine = has_room(demand, i);
+      if (fine) take_device(index, demand, i), any = true;
+    }
+    if (fine && any && take_others(index + 1)) return true;
+    give_back(changes, grants);
+    return false;
+  }
+
+  void take_device(std::size_t index, const device_demand& demand, std::size_t device) {
+    take({.kind = device_grant::form::other,
+          .request = others_[index]->request,
+          .device = static_cast<std::uint16_t>(device),
+          .amount = demand.admin ? 0 : demand.units});
+  }
+  [[nodiscard]] bool admits(const device_demand& demand, std::size_t device) const {
+    return is_kind(demand, device) && has_room(demand, device);
+  }
+  [[nodiscard]] bool is_kind(const device_demand& demand, std::size_t device) const {
+    const device_inventory::other& one = inventory_->others[device];
+    if (one.device_class != demand.device_class) return false;
+    return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
+      const auto found = std::lower_bound(one.attributes.begin(), one.attributes.end(), selector.attribute,
+                                          [](const auto& attribute, symbol name) { return attribute.first < name; });
+      const bool there = found != one.attributes.end() && found->first == selector.attribute;
+      return holds(selector, there ? &found->second : nullptr);
+    });
+  }
+  [[nodiscard]] static bool holds(const device_demand::selector& selector, const device_attribute* value) {
+    using op = attribute_operator;
+    if (selector.op == op::exists || selector.op == op::absent) return (value != nullptr) == (selector.op == op::exists);
+    if (value == nullptr) return false;
+    return std::any_of(selector.values.begin(), selector.values.end(), [&](const device_attribute& wanted) {
+      if (wanted.index() != value->index()) return false;
+      switch (selector.op) {
+        case op::equal:
+        case op::in: return *value == wanted;
+        case op::not_equal: return *value != wanted;
+        case op::less: return *value < wanted;
+        case op::less_equal: return *value <= wanted;
+        case op::greater: return *value > wanted;
+        case op::greater_equal: return *value >= wanted;
+        case op::exists:
+        case op::absent: break;
+      }
+      return false;
+    });
+  }
+  [[nodiscard]] bool has_room(const device_demand& demand, std::size_t device) const {
+    return is_free(now(), {.kind = device_grant::form::other,
+                           .device = static_cast<std::uint16_t>(device),
+                           .amount = demand.admin ? 0 : demand.units});
+  }
+  /// Whether the device is where the pod's GPU number @p nth is; GPUs are gone round again if there are fewer of them.
+  [[nodiscard]] bool is_beside(const device_demand& demand, std::size_t device, std::size_t nth) const {
+    boost::container::small_vector<std::uint16_t, 8> gpus;
+    for (const device_grant& grant : claim_->grants) {
+      if (grant.kind != device_grant::form::other) gpus.push_back(grant.device);
+    }
+    if (gpus.empty()) return false;
+    const device_inventory::gpu& gpu = inventory_->gpus[gpus[nth % gpus.size()]];
+    const device_inventory::other& one = inventory_->others[device];
+    if (demand.beside_gpus == device_scope::numa) return one.numa >= 0 && one.numa == gpu.numa;
+    return one.pcie >= 0 && one.pcie == gpu.pcie;
+  }
+
+  const device_inventory* inventory_;
+  device_words words_;
+  device_rules rules_;
+  device_claim* claim_;
+  boost::container::small_vector<const device_want*, 4> others_;
+  std::size_t deepest_ = 0;
+  std::int32_t steps_ = 0;
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& grant) noexcept {
+  const device_inventory& inventory = *state.inventory;
+  using form = device_grant::form;
+  if (grant.kind == form::other) {
+    const device_inventory::other& one = inventory.others[grant.device];
+    const std::int64_t used = state.used[inventory.first_other() + grant.device];
+    if (used < 0) return false;  // unhealthy
+    if (grant.amount > one.units - used) return false;
+    return std::all_of(one.consumes.begin(), one.consumes.end(), [&](const auto& use) {
+      const std::int64_t left = inventory.counters[use.first].value - state.used[inventory.first_counter() + use.first];
+      return use.second * grant.amount <= left;
+    });
+  }
+  const gpu_word word = state.gpu(grant.device);
+  const mig_mode mig = inventory.gpus[grant.device].mig;
+  if (word.unhealthy()) return false;
+  switch (grant.kind) {
+    case form::gpu: return word.idle() && mig != mig_mode::fixed;
+    case form::share:
+      // Slices are full where somebody has the whole GPU, and used where MIG is.
+      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 && word.milli() + grant.milli <= whole_gpu &&
+             grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
+    case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
+    case form::mig: {
+      const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
+      return profile && grant.mig_start >= 0 && (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
+    }
+    case form::other: break;
+  }
+  return false;
+}
+
+GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim) {
+  const auto add = [&](std::uint32_t word, std::uint64_t more) {
+    if (more != 0) claim.changes.push_back({word, more});
+  };
+  const std::uint32_t gpu = 2 * std::uint32_t{grant.device};
+  switch (grant.kind) {
+    case device_grant::form::gpu: add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount)); break;
+    case device_grant::form::share:
+      add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
+      break;
+    case device_grant::form::replica: add(gpu, gpu_word::one_replica); break;
+    case device_grant::form::mig: {
+      const mig_placement at{*inventory.find_profile(grant.mig_profile), static_cast<std::uint8_t>(grant.mig_start)};
+      add(gpu, gpu_word::instance(inventory.mig->place({}, at)) + gpu_word::one_pod);
+      break;
+    }
+    case device_grant::form::other:
+      add(inventory.first_other() + grant.device, static_cast<std::uint64_t>(grant.amount));
+      for (const auto& [counter, amount] : inventory.others[grant.device].consumes) {
+        add(inventory.first_counter() + counter, static_cast<std::uint64_t>(amount * grant.amount));
+      }
+      break;
+  }
+  claim.grants.push_back(grant);
+}
+
+GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
+                                       std::int32_t mig_start) {
+  const device_demand* demand = want.what;
+  for (const device_demand& one : want.what->first_of) {
+    if (demand == want.what) demand = &one;
+    if (one.kind == device_demand::form::other && one.device_class == inventory.others[device].device_class) demand = &one;
+  }
+  device_grant grant{.request = want.request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
+  detail::fill_grant(inventory, *demand, grant);
+  return grant;
+}
+
+GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept {
+  std::uint32_t fits = 0;
+  const device_inventory& inventory = *state.inventory;
+  if (!inventory.mig && (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
+                                                                       demand.memory_mib == 0 && demand.memory_percent == 0))) {
+    // is_free() for the usual two, without a branch: idle; or nothing in use but thousandths, of which enough are left.
+    const bool whole = demand.kind == device_demand::form::whole;
+    constexpr std::uint64_t shared = gpu_word::milli_of(0xffff) | (std::uint64_t{0x7fff} << 48);
+    const std::uint64_t allowed = whole ? 0 : shared;
+    for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
+      const gpu_word word = state.gpu(gpu);
+      const bool room = (word.bits & ~allowed) == 0 && word.milli() + demand.milli <= whole_gpu;
+      fits |= std::uint32_t{room} << gpu;
+    }
+    return fits;
+  }
+  device_grant grant;
+  detail::fill_grant(*state.inventory, demand, grant);
+  for (grant.device = 0; grant.device < state.gpu_count(); ++grant.device) {
+    if (is_free(state, grant)) fits |= std::uint32_t{1} << grant.device;
+  }
+  return fits;
+}
+
+GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule) {
+  const device_inventory& inventory = *state.inventory;
+  std::optional<mig_choice> best;
+  std::int32_t least_free = 0;
+  for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
+    const std::uint8_t starts = detail::mig_starts(state, gpu, profile);
+    if (starts == 0) continue;
+    const mig_state there = state.gpu(gpu).instances();
+    const std::int32_t free = inventory.mig->free_slices(there);
+    const auto consider = [&](std::uint8_t start) {
+      const mig_placement at{profile, start};
+      const std::int64_t delta = inventory.fragmentation->delta(*inventory.mig, there, at);
+      const bool better = !best || (rule == mig_rule::fragmentation && delta < best->delta) ||
+                          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && free < least_free);
+      if (better) best = mig_choice{gpu, at, delta}, least_free = free;
+    };
+    if (rule != mig_rule::fragmentation) {
+      consider(inventory.mig->pick(starts, profile, rule == mig_rule::best_fit ? mig_start::hami : mig_start::low));
+      continue;
+    }
+    // HAMi's start first: it stays if no other is better.
+    const std::uint8_t first = inventory.mig->pick(starts, profile, mig_start::hami);
+    consider(first);
+    for (std::uint8_t start = 0; start < 8; ++start) {
+      if (start != first && (starts >> start & 1) != 0) consider(start);
+    }
+  }
+  return best;
+}
+
+GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
+  if (state && wants.size() == 1 && wants.front().what->first_of.empty() && !state.inventory->gpus.empty()) {
+    // Whether there are enough of them; which, nobody wants to know yet.
+    const device_demand& demand = *wants.front().what;
+    const bool counts = demand.kind == device_demand::form::share ||
+                        (demand.kind == device_demand::form::whole && !state.inventory->partitions &&
+                         (demand.within == device_scope::node || demand.within_preferred));
+    const bool plain = demand.models.empty() && demand.least_memory_mib == 0 && demand.least_compute_capability == 0;
+    if (counts && plain && std::popcount(gpus_for(state, demand)) >= wants.front().count) return status::success();
+  }
+  device_claim unused;
+  return choose_devices(state, wants, rules, unused);
+}
+
+GANGSCHED_INLINE status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
+                                       device_claim& out) {
+  if (!state) return status::unresolvable("node(s) didn't have devices");
+  device_claim made;
+  const status said = detail::device_search{*state.inventory, state.used, rules, made}.run(wants);
+  if (said.ok()) out = std::move(made);
+  return said;
+}
+
+GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& claim) {
+  if (!state) return false;
+  detail::device_words words(state.used, state.used + state.inventory->words());
+  device_claim again;
+  for (const device_grant& one : claim.grants) {
+    if (!is_free({state.inventory, words.data()}, one)) return false;
+    std::size_t next = again.changes.size();
+    for (add_grant(*state.inventory, one, again); next < again.changes.size(); ++next) {
+      words[again.changes[next].word] += static_cast<std::int64_t>(again.changes[next].more);
+    }
+  }
+  return true;
+}
+
+GANGSCHED_INLINE std::int64_t device_capacity(const device_state& state, const device_wants& wants, const device_rules& rules,
+                                              std::int64_t most) {
+  if (!state) return 0;
+  detail::device_words words(state.used, state.used + state.inventory->words());
+  for (std::int64_t count = 0; count < most; ++count) {
+    device_claim claim;
+    if (!choose_devices({state.inventory, words.data()}, wants, rules, claim).ok()) return count;
+    for (const device_claim::change& one : claim.changes) {
+      words[one.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words[one.word]) + one.more);
+    }
+  }
+  return most;
+}
+
+}  // namespace gangsched

@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "gangsched/engine/core.hpp"
+
+// Which running pods would have to move so that a group fits. Nodes are cleared in a transaction, the group is placed, and everybody goes
+// home again who can; the rest has to find another place by the same filters and scores as a new pod.
+namespace gangsched::engine {
+
+/// What can be moved, node by node.
+struct core::movable {
+  struct guest {
+    row_t pod, home;
+    std::int64_t cost;
+  };
+  std::vector<std::pair<std::int64_t, row_t>> nodes;  ///< by what clearing them costs
+  std::vector<guest> guests;                          ///< by home
+};
+
+GANGSCHED_INLINE core::movable core::movable_pods(row_t group, const move_options& options) const {
+  movable made;
+  for (row_t node = 0; node < state_->nodes.rows.count(); ++node) {
+    if (!state_->nodes.alive(node)) continue;
+    std::int64_t sum = 0;
+    bool any = false;
+    for (row_t pod = state_->nodes.first_pod[node]; pod != no_row; pod = state_->pods.next_on_node[pod]) {
+      const bool runs = state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod] && state_->pods.group[pod] != group;
+      const std::int64_t cost = !runs ? -1 : options.cost ? options.cost(pod_info{*state_, pod}) : 1;
+      if (cost < 0) continue;
+      made.guests.push_back({pod, node, cost});
+      sum += cost, any = true;
+    }
+    if (any) made.nodes.emplace_back(sum, node);
+  }
+  std::sort(made.nodes.begin(), made.nodes.end());
+  return made;
+}
+
+GANGSCHED_INLINE void core::take_away(row_t pod) {
+  const row_t node = state_->pods.node[pod];
+  state_->take_off_node(pod);
+  count_uses(uses_of(pod), -1);
+  state_->changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .before = node});
+}
+
+/// Back where it was, with the devices that it had, if that is still possible.
+GANGSCHED_INLINE bool core::goes_home(row_t pod, row_t home) {
+  if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr) {
+    if (!still_free(state_->devices_of(home), *claim)) return false;
+  }
+  const class_plan& plan = picker_.plan_of(state_->class_of(pod));
+  if (!picker_.begin_cycle(plan, pod).ok()) return false;
+  picker_.skip_idle(plan, pod);
+  if (!picker_.filter(pod, home).ok()) return false;
+  state_->put_on_node(pod, home);
+  count_uses(uses_of(pod), +1);
+  state_->changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .after = home});
+  return true;
+}
+
+/// With everybody away who can be moved from @p cleared, ascending.
+GANGSCHED_INLINE std::optional<move_plan> core::try_moves(row_t group, const movable& all, std::span<const row_t> cleared,
+                                                          const move_options& options) {
+  transaction trial{*state_};
+  std::vector<movable::guest> away;
+  for (const movable::guest& one : all.guests) {
+    if (!std::binary_search(cleared.begin(), cleared.end(), one.home)) continue;
+    take_away(one.pod);
+    away.push_back(one);
+  }
+  const group_outcome outcome = place_group(make_part(group, true), false);
+  std::optional<move_plan> made;
+  if (outcome.verdict.ok()) {
+    made.emplace();
+    for (const member_place& one : placed_) made->placed.push_back(as_assignment(one));
+    // The dear ones stay first.
+    std::stable_sort(away.begin(), away.end(), [](const movable::guest& a, const movable::guest& b) { return a.cost > b.cost; });
+    std::erase_if(away, [&](const movable::guest& one) { return goes_home(one.pod, one.home); });
+    if (away.size() > options.most_moves) made.reset();
+    for (const movable::guest& one : away) {
+      if (!made) break;
+      state_->drop_claim(one.pod);
+      const picked found = picker_.pick(one.pod);
+      if (found.node == no_row || !state_->fits_in_words(found.node, state_->classes[state_->pods.cls[one.pod]])) {
+        made.reset();
+        break;
+      }
+      assume(one.pod, found.node);
+      pod_move& move = made->moves.emplace_back();
+      move.pod = {one.pod, state_->pods.rows.generation(one.pod)};
+      move.from = {one.home, state_->nodes.rows.generation(one.home)};
+      move.to = {found.node, state_->nodes.rows.generation(found.node)};
+      if (const device_claim* claim = state_->pods.claim[one.pod]; claim != nullptr) {
+        move.devices.assign(claim->grants.begin(), claim->grants.end());
+      }
+      made->cost += one.cost;
+    }
+  }
+  discard_members();
+  trial.roll_back();
+  if (made) std::sort(made->moves.begin(), made->moves.end(), [](const pod_move& a, const pod_move& b) { return a.pod < b.pod; });
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<move_plan> core::plan_moves(row_t group, const move_options& options) {
+  const picker::position stood = picker_.where();
+  const movable all = movable_pods(group, options);
+  const auto attempt = [&](std::span<const std::pair<std::int64_t, row_t>> nodes) {
+    std::vector<row_t> cleared;
+    for (const auto& [cost, node] : nodes) cleared.push_back(node);
+    std::sort(cleared.begin(), cleared.end());
+    std::optional<move_plan> made = try_moves(group, all, cleared, options);
+    picker_.go_back(stood);
+    return made;
+  };
+  const std::span<const std::pair<std::int64_t, row_t>> nodes{all.nodes};
+  std::optional<move_plan> best = attempt({});
+  for (std::size_t i = 0; !best && i < std::min(nodes.size(), options.nodes_tried); ++i) best = attempt(nodes.subspan(i, 1));
+  if (best) return best;
+  // The cheapest ones together: twice as many until it fits, then as few of them as will do.
+  std::size_t few = 1, enough = 1;
+  while (!best && enough < nodes.size()) {
+    few = enough;
+    enough = std::min(2 * enough, nodes.size());
+    best = attempt(nodes.first(enough));
+  }
+  while (best && enough - few > 1) {
+    const std::size_t middle = few + (enough - few) / 2;
+    std::optional<move_plan> smaller = attempt(nodes.first(middle));
+    if (!smaller) {
+      few = middle;
+      continue;
+    }
+    enough = middle;
+    if (smaller->cost <= best->cost) best = std::move(smaller);
+  }
+  return best;
+}
+
+}  // namespace gangsched::engine

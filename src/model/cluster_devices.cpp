@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device, bool healthy) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  if (!contains(node)) return detail::unknown_id("node");
+  const node_record& record = *state.nodes.record[node.row];
+  const std::optional<std::uint32_t> index = record.devices ? record.devices->find(device) : std::nullopt;
+  if (!index) {
+    return error{errc::unknown, detail::object_name("node", "", record.name_text), "devices",
+                 "no device \"" + std::string{device} + "\""};
+  }
+  const device_inventory& inventory = *record.devices->inventory;
+  const bool gpu = *index < inventory.gpu_count();
+  const std::uint32_t place = gpu ? *index : *index - inventory.gpu_count();
+  if (record.devices->unhealthy[*index] == healthy) {
+    auto changed = std::make_unique<node_record>(record);
+    changed->devices->unhealthy[*index] = !healthy;
+    const std::uint32_t word = gpu ? 2 * place : inventory.first_other() + place;
+    const auto now = static_cast<std::uint64_t>(state.nodes.devices.at(node.row, word));
+    state.nodes.devices.set(node.row, word, static_cast<std::int64_t>(now ^ gpu_word::unhealthy_bit));
+    state.nodes.record.set(node.row, std::move(changed));
+    state.changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node.row});
+  }
+  std::vector<pod_id> there;
+  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+    const device_claim* claim = state.pods.claim[pod];
+    if (claim == nullptr) continue;
+    const bool has = std::any_of(claim->grants.begin(), claim->grants.end(), [&](const device_grant& one) {
+      return (one.kind != device_grant::form::other) == gpu && one.device == place;
+    });
+    if (has) there.push_back({pod, state.pods.rows.generation(pod)});
+  }
+  std::sort(there.begin(), there.end());
+  return there;
+}
+
+GANGSCHED_INLINE std::string_view cluster::name_of(node_id node, const device_grant& grant) const {
+  if (!contains(node) || !state_->nodes.record[node.row]->devices) return {};
+  const device_record& devices = *state_->nodes.record[node.row]->devices;
+  const std::size_t index = (grant.kind == device_grant::form::other ? devices.inventory->gpu_count() : 0) + grant.device;
+  return index < devices.ids.size() ? std::string_view{devices.ids[index]} : std::string_view{};
+}
+
+GANGSCHED_INLINE std::string_view cluster::profile_of(const device_grant& grant) const {
+  return state_->names.text(grant.mig_profile);
+}
+
+GANGSCHED_INLINE std::span<const device_grant> cluster::devices_of(pod_id pod) const noexcept {
+  const device_claim* claim = contains(pod) ? state_->pods.claim[pod.row] : nullptr;
+  if (claim == nullptr) return {};
+  return {claim->grants.data(), claim->grants.size()};
+}
+
+GANGSCHED_INLINE device_state cluster::devices_of(node_id node) const noexcept {
+  return contains(node) ? state_->devices_of(node.row) : device_state{};
+}
+
+}  // namespace gangsched

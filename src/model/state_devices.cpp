@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/state.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_view id) const noexcept {
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - ids.begin());
+}
+
+GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_t node) const {
+  device_wants wants;
+  bool gpus = false;
+  for (std::size_t i = 0; i < cls.devices.size(); ++i) {
+    const device_demand& one = cls.devices[i];
+    wants.push_back({&one, one.count, static_cast<std::uint8_t>(i)});
+    gpus = gpus || one.wants_gpu();
+  }
+  const std::optional<device_record>& devices = nodes.record[node]->devices;
+  if (!devices || gpus) return wants;  // requests for GPUs say how the counted ones are to be chosen
+  for (const auto& [kind, demand] : devices->counted) {
+    const std::int64_t count = cls.request(kind);
+    if (count > 0) wants.push_back({&demand, static_cast<std::int32_t>(std::min<std::int64_t>(count, 1 << 20)), counted_request});
+  }
+  return wants;
+}
+
+GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const device_rules& rules) {
+  const device_wants wants = wants_of(classes[pods.cls[pod]], node);
+  if (wants.empty()) return true;
+  auto made = std::make_unique<device_claim>();
+  if (!choose_devices(devices_of(node), wants, rules, *made).ok()) return false;
+  pods.claim.set(pod, std::move(made));
+  return true;
+}
+
+GANGSCHED_INLINE void cluster_state::count_devices(row_t pod, row_t node, std::int64_t sign) {
+  const device_claim* claim = pods.claim[pod];
+  if (claim == nullptr) return;
+  for (const device_claim::change& one : claim->changes) {
+    const auto used = static_cast<std::uint64_t>(nodes.devices.at(node, one.word));
+    nodes.devices.set(node, one.word, static_cast<std::int64_t>(sign > 0 ? used + one.more : used - one.more));
+  }
+}
+
+GANGSCHED_INLINE void cluster_state::clear_devices(row_t node) {
+  const std::optional<device_record>& devices = nodes.record[node]->devices;
+  for (std::uint32_t word = 0; devices && word < devices->inventory->words(); ++word) {
+    if (nodes.devices.at(node, word) != 0) nodes.devices.set(node, word, 0);
+  }
+}
+
+GANGSCHED_INLINE void cluster_state::mark_devices(row_t node) {
+  const std::optional<device_record>& devices = nodes.record[node]->devices;
+  if (!devices) return;
+  const device_inventory& inventory = *devices->inventory;
+  nodes.devices.grow(nodes.rows.count(), inventory.words());
+  for (std::uint32_t i = 0; i < devices->unhealthy.size(); ++i) {
+    const std::uint32_t word = i < inventory.gpu_count() ? 2 * i : inventory.first_other() + i - inventory.gpu_count();
+    if (devices->unhealthy[i]) nodes.devices.set(node, word, static_cast<std::int64_t>(gpu_word::unhealthy_bit));
+  }
+}
+
+/// What cannot be had is left out: the host is right that the pod runs there, and nobody else may lose what he has.
+GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
+  const std::optional<device_record>& devices = nodes.record[node]->devices;
+  if (!devices) return;
+  device_wants wants = wants_of(classes[pods.cls[pod]], node);
+  device_state now = devices_of(node);
+  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
+  now.used = words.data();
+  auto made = std::make_unique<device_claim>();
+  for (const held_device& one : held) {
+    const std::optional<std::uint32_t> index = devices->find(one.id);
+    if (!index) continue;
+    const bool gpu = *index < now.gpu_count();
+    const auto want = std::find_if(wants.begin(), wants.end(), [&](const device_want& w) {
+      return w.what->wants_gpu() == gpu && w.count > 0 && (one.request < 0 || w.request == one.request);
+    });
+    if (want == wants.end()) continue;
+    const device_grant grant = grant_of(*now.inventory, *want, gpu ? *index : *index - now.gpu_count(), one.mig_start);
+    if (!is_free(now, grant)) continue;
+    --want->count;
+    std::size_t next = made->changes.size();
+    for (add_grant(*now.inventory, grant, *made); next < made->changes.size(); ++next) {
+      words[made->changes[next].word] += static_cast<std::int64_t>(made->changes[next].more);
+    }
+  }
+  pods.claim.set(pod, std::move(made));
+}
+
+GANGSCHED_INLINE std::vector<pod_devices> cluster_state::take_claims(row_t node) {
+  std::vector<pod_devices> all;
+  for (row_t pod = nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod]) {
+    pod_devices& one = all.emplace_back(pod_devices{pod, std::nullopt});
+    if (pods.claim[pod] == nullptr) continue;
+    one.held.emplace();
+    const device_record& devices = *nodes.record[node]->devices;
+    for (const device_grant& grant : pods.claim[pod]->grants) {
+      const bool other = grant.kind == device_grant::form::other;
+      one.held->push_back({.id = devices.ids[other ? devices.inventory->gpu_count() + grant.device : grant.device],
+                           .request = grant.request == counted_request ? -1 : grant.request,
+                           .mig_start = grant.mig_start});
+    }
+    drop_claim(pod);
+  }
+  std::sort(all.begin(), all.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
+  clear_devices(node);
+  return all;
+}
+
+/// First those that say what they had, so that the others choose among the rest.
+GANGSCHED_INLINE void cluster_state::give_claims(row_t node, std::span<const pod_devices> all) {
+  mark_devices(node);
+  if (!nodes.record[node]->devices) return;
+  for (const pod_devices& one : all) {
+    if (!one.held) continue;
+    claim_held(one.pod, node, *one.held);
+    count_devices(one.pod, node, +1);
+  }
+  for (const pod_devices& one : all) {
+    if (!one.held && claim_devices(one.pod, node)) count_devices(one.pod, node, +1);
+  }
+}
+
+}  // namespace gangsched

@@ -1,0 +1,293 @@
+#include "gangsched/devices/device_fit.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <random>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace gangsched;
+using form = device_grant::form;
+
+/// The devices of one node with their words, and requests by hand.
+struct bench_node {
+  interner names;
+  device_inventory inventory;
+  std::vector<std::int64_t> words;
+  std::vector<device_demand> demands;
+
+  explicit bench_node(const node_devices& spec) {
+    auto made = make_inventory(spec, names, "node n");
+    INFO((made ? std::string{} : made.error().message()));
+    REQUIRE(made);
+    inventory = std::move(*made);
+    complete_inventory(inventory);
+    words.assign(inventory.words(), 0);
+  }
+  [[nodiscard]] device_state now() const { return {&inventory, words.data()}; }
+  device_wants wants(std::vector<device_request> requests) {
+    REQUIRE_FALSE(check(requests, "pod p"));
+    demands = make_demands(requests, names);
+    device_wants all;
+    for (std::size_t i = 0; i < demands.size(); ++i) all.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
+    return all;
+  }
+  status choose(std::vector<device_request> requests, device_claim& out, const device_rules& rules = {}) {
+    const device_wants all = wants(std::move(requests));
+    const status said = choose_devices(now(), all, rules, out);
+    CHECK(devices_fit(now(), all, rules).ok() == said.ok());
+    return said;
+  }
+  /// Takes what is chosen; the GPUs, or the places of other devices, in order. Empty if there are none.
+  std::vector<std::uint16_t> take(std::vector<device_request> requests, const device_rules& rules = {}) {
+    device_claim claim;
+    if (!choose(std::move(requests), claim, rules).ok()) return {};
+    for (const device_claim::change& one : claim.changes) words[one.word] += static_cast<std::int64_t>(one.more);
+    std::vector<std::uint16_t> chosen;
+    for (const device_grant& one : claim.grants) chosen.push_back(one.device);
+    return chosen;
+  }
+};
+using chosen = std::vector<std::uint16_t>;
+
+node_devices cards(std::size_t count, std::int64_t memory_mib = 0) {
+  node_devices made;
+  made.gpus.resize(count);
+  made.gpu.memory_mib = memory_mib;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("several GPUs come from the closest place that has enough", "[devices][fit]") {
+  node_devices spec = cards(8);
+  for (int i = 0; i < 8; ++i) {
+    spec.gpus[static_cast<std::size_t>(i)].numa = i / 4;
+    spec.gpus[static_cast<std::size_t>(i)].pcie = i / 2;
+  }
+  bench_node n{spec};
+  CHECK(n.take({{.count = 1}}) == chosen{0});
+  CHECK(n.take({{.count = 2}}) == chosen{2, 3});
+  CHECK(n.take({{.count = 3}}) == chosen{4, 5, 6});
+  CHECK(n.take({{.count = 2, .within = device_scope::pcie}}).empty());
+  CHECK(n.take({{.count = 2, .within = device_scope::pcie, .within_preferred = true}}) == chosen{1, 7});
+}
+
+TEST_CASE("a scope that nobody told of has no sets, unless it is only preferred", "[devices][fit]") {
+  bench_node n{cards(4)};
+  CHECK(n.take({{.count = 2, .within = device_scope::numa}}).empty());
+  CHECK(n.take({{.count = 2, .within = device_scope::nvlink}}).empty());
+  CHECK(n.take({{.count = 2, .within = device_scope::nvlink, .within_preferred = true}}) == chosen{0, 1});
+  CHECK(n.take({{.count = 1, .within = device_scope::nvlink}}) == chosen{2});
+}
+
+TEST_CASE("with two quads four GPUs are one quad, whatever is taken before", "[devices][fit]") {
+  bench_node n{make_node_devices(gpu_machine::two_quads)};
+  CHECK(n.take({{.count = 1}}) == chosen{0});
+  CHECK(n.take({{.count = 4}}) == chosen{4, 5, 6, 7});
+  CHECK(n.take({{.count = 2}}).size() == 2);
+}
+
+TEST_CASE("on a DGX-1 pairs and quads are NVIDIA's", "[devices][fit]") {
+  bench_node n{make_node_devices(gpu_machine::dgx1_v100)};
+  device_claim claim;
+  REQUIRE(n.choose({{.count = 4}}, claim).ok());
+  CHECK(claim.link_points > 900);
+  CHECK(n.take({{.count = 4}}) == chosen{0, 1, 2, 3});
+  CHECK(n.take({{.count = 4}}) == chosen{4, 5, 6, 7});
+  CHECK(n.take({{.count = 1}}).empty());
+}
+
+TEST_CASE("nothing but a partition is handed out where the fabric honors them", "[devices][fit]") {
+  node_devices spec = make_node_devices(gpu_machine::hgx_h100_8);
+  const gpu_partition_table table = gpu_partition_table::nvswitch_8();
+  spec.gpu.partitions.assign(table.partitions().begin(), table.partitions().end());
+  spec.gpu.partition_policy = gpu_partition_policy::honor;
+  bench_node n{spec};
+  CHECK(n.take({{.count = 3}}).empty());
+  CHECK(n.take({{.count = 2}}) == chosen{0, 1});
+  CHECK(n.take({{.count = 4}}) == chosen{4, 5, 6, 7});
+  CHECK(n.take({{.count = 1}}).size() == 1);
+  CHECK(n.take({{.count = 2}}).empty());
+}
+
+TEST_CASE("shares go where the rule says", "[devices][fit]") {
+  for (const auto& [rule, expected] : {std::pair{share_rule::tightest, chosen{1}}, {share_rule::widest, chosen{2}}, {share_rule::first, chosen{0}}}) {
+    bench_node n{cards(3)};
+    n.take({{.milli = 300}}, {.gpu = 0});
+    n.take({{.milli = 500}}, {.gpu = 1});
+    CHECK(n.take({{.milli = 400}}, {.share = rule}) == expected);
+  }
+  bench_node n{cards(3, 1000)};
+  CHECK(n.take({{.count = 2, .milli = 400, .memory_mib = 600}}) == chosen{0, 1});
+  CHECK(n.take({{.milli = 100, .memory_percent = 50}}) == chosen{2});
+  CHECK(n.take({{.milli = 0, .memory_mib = 400}}) == chosen{0});
+  CHECK(n.take({{.milli = 601}}, {.gpu = 0}) == chosen{2});  // it has no room: the rule decides
+  CHECK(n.take({{.count = 1}}).empty());
+  CHECK(n.take({{.count = 3, .milli = 601}}).empty());
+}
+
+TEST_CASE("replicas are counted, and several may be of one GPU", "[devices][fit]") {
+  node_devices spec = cards(2);
+  spec.gpu.replicas = 3;
+  bench_node n{spec};
+  device_demand replica;
+  replica.kind = device_demand::form::replica;
+  const auto take = [&](std::int32_t count) {
+    device_wants wants;
+    wants.push_back({&replica, count, counted_request});
+    device_claim claim;
+    if (!choose_devices(n.now(), wants, {}, claim).ok()) return chosen{};
+    chosen all;
+    for (const device_grant& one : claim.grants) all.push_back(one.device);
+    for (const device_claim::change& one : claim.changes) n.words[one.word] += static_cast<std::int64_t>(one.more);
+    return all;
+  };
+  CHECK(take(4) == chosen{0, 0, 0, 1});
+  CHECK(n.take({{.count = 1}}).empty());
+  CHECK(take(3).empty());
+  CHECK(take(2) == chosen{1, 1});
+}
+
+TEST_CASE("models, memory and compute capability", "[devices][fit]") {
+  node_devices spec = cards(1, 40960);
+  spec.gpu.model = "A100";
+  spec.gpu.compute_capability = 80;
+  bench_node n{spec};
+  device_claim claim;
+  const auto code_of = [&](device_request request) { return n.choose({std::move(request)}, claim).code; };
+  CHECK(code_of({.models = {"H100", "A100"}}) == code::success);
+  CHECK(code_of({.models = {"H100"}}) == code::unresolvable);
+  CHECK(code_of({.least_memory_mib = 40960}) == code::success);
+  CHECK(code_of({.least_memory_mib = 40961}) == code::unresolvable);
+  CHECK(code_of({.least_compute_capability = 80}) == code::success);
+  CHECK(code_of({.least_compute_capability = 90}) == code::unresolvable);
+  CHECK(code_of({.count = 2}) == code::unresolvable);
+  CHECK(code_of({.mig_profile = "1g.5gb"}) == code::unresolvable);
+  CHECK(choose_devices({}, n.wants({{.count = 1}}), {}, claim).code == code::unresolvable);
+}
+
+TEST_CASE("MIG instances are put where they leave the most, and only where they may be", "[devices][fit][mig]") {
+  node_devices spec = cards(2, 40960);
+  spec.gpu.model = "NVIDIA-A100-SXM4-40GB";
+  for (gpu_spec& one : spec.gpus) one.mig = mig_mode::dynamic;
+  bench_node n{spec};
+  device_claim claim;
+  REQUIRE(n.choose({{.mig_profile = "nvidia.com/mig-3g.20gb"}}, claim).ok());
+  CHECK(claim.grants.front().mig_start == 4);
+  CHECK(n.take({{.mig_profile = "3g.20gb"}}) == chosen{0});
+  CHECK(n.take({{.mig_profile = "4g.20gb"}}) == chosen{0});
+  CHECK(n.now().gpu(0).slices() == 0xff);
+  CHECK(n.take({{.count = 7, .mig_profile = "1g.5gb"}}) == chosen(7, 1));
+  CHECK(n.take({{.mig_profile = "1g.5gb"}}).empty());
+  CHECK(n.take({{.count = 1}}).empty());
+  CHECK(n.choose({{.mig_profile = "1g.10gb.nonsense"}}, claim).code == code::unresolvable);
+}
+
+TEST_CASE("a GPU that is divided already has what it was divided into", "[devices][fit][mig]") {
+  node_devices spec = cards(2, 40960);
+  spec.gpu.model = "NVIDIA-A100-SXM4-40GB";
+  spec.gpus[0].mig = mig_mode::fixed;
+  spec.gpus[0].instances = {{"3g.20gb", 0}, {"2g.10gb", 4}, {"1g.5gb", 6}};
+  bench_node n{spec};
+  CHECK(n.take({{.mig_profile = "4g.20gb"}}).empty());
+  CHECK(n.take({{.mig_profile = "2g.10gb"}}) == chosen{0});
+  CHECK(n.take({{.mig_profile = "2g.10gb"}}).empty());
+  CHECK(n.take({{.count = 1}}) == chosen{1});
+  CHECK(n.take({{.count = 1}}).empty());
+
+  spec.gpus[0].instances = {{"3g.20gb", 0}, {"4g.20gb", 0}};
+  interner names;
+  const auto refused = make_inventory(spec, names, "node n");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().field == "devices.gpus[0].instances[1].start");
+  spec.gpu.model = "unheard of";
+  CHECK(make_inventory(spec, names, "node n").error().field == "devices.gpu.model");
+}
+
+TEST_CASE("a NIC is behind the switch of the GPU it is for", "[devices][fit]") {
+  node_devices spec = cards(4);
+  for (int i = 0; i < 4; ++i) {
+    spec.gpus[static_cast<std::size_t>(i)].pcie = i / 2;
+    spec.gpus[static_cast<std::size_t>(i)].numa = 0;
+    spec.others.push_back({.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 2, .numa = 0, .pcie = 3 - i});
+  }
+  bench_node n{spec};
+  const device_request nic{.device_class = "rdma", .beside_gpus = device_scope::pcie};
+  CHECK(n.take({{.count = 1}, nic}) == chosen{0, 3});
+  CHECK(n.take({{.count = 1}, nic}) == chosen{1, 3});
+  CHECK(n.take({{.count = 2}, {.device_class = "rdma", .count = 2, .beside_gpus = device_scope::pcie}}).empty());  // one NIC a switch
+  device_request preferred = nic;
+  preferred.beside_preferred = true;
+  preferred.count = 2;
+  CHECK(n.take({{.count = 2}, preferred}) == chosen{2, 3, 2, 0});
+  CHECK(n.take({{.device_class = "rdma", .units = 3}}).empty());
+}
+
+TEST_CASE("other devices are chosen in their order, by selectors, and given up again if the rest does not fit", "[devices][fit][dra]") {
+  node_devices spec;
+  spec.counters = {{"gpu-0/memory", 8}};
+  for (int i = 0; i < 3; ++i) {
+    spec.others.push_back({.id = "part" + std::to_string(i),
+                           .device_class = "mig",
+                           .attributes = {{"size", std::int64_t{i + 2}}, {"fast", i == 1}, {"name", "part" + std::to_string(i)}},
+                           .consumes = {{"gpu-0/memory", 2 * i + 2}}});
+  }
+  using op = attribute_operator;
+  const auto where = [](std::vector<attribute_selector> selectors) {
+    return device_request{.device_class = "mig", .selectors = std::move(selectors)};
+  };
+  bench_node n{spec};
+  SECTION("the first that the selectors admit") {
+    CHECK(n.take({where({{"size", op::greater_equal, {std::int64_t{3}}}})}) == chosen{1});
+    CHECK(n.take({where({{"size", op::not_equal, {std::int64_t{3}}}})}) == chosen{0});
+    CHECK(n.take({where({})}).empty());  // 6 of the counter are used, part2 takes 6
+  }
+  SECTION("types do not mix, and what is absent matches nothing but absent") {
+    CHECK(n.take({where({{"size", op::equal, {std::string{"2"}}}})}).empty());
+    CHECK(n.take({where({{"nothing", op::less, {std::int64_t{2}}}})}).empty());
+    CHECK(n.take({where({{"nothing", op::absent}, {"name", op::in, {std::string{"part2"}, std::string{"part1"}}}})}) == chosen{1});
+  }
+  SECTION("an early request gives way to a later one that can have nothing else") {
+    CHECK(n.take({where({}), where({{"name", op::equal, {std::string{"part0"}}}})}) == chosen{1, 0});
+  }
+  SECTION("the first alternative that fits") {
+    device_request first;
+    first.first_of = {where({{"size", op::equal, {std::int64_t{9}}}}), where({{"fast", op::equal, {true}}}), where({})};
+    CHECK(n.take({first}) == chosen{1});
+  }
+  SECTION("all of them, or none") {
+    device_request all = where({{"size", op::less, {std::int64_t{4}}}});
+    all.all = true;
+    CHECK(n.take({all}) == chosen{0, 1});
+    CHECK(n.take({all}).empty());
+    device_request look = all;
+    look.admin = true;
+    CHECK(n.take({look}) == chosen{0, 1});
+    CHECK(n.words[n.inventory.first_counter()] == 6);
+  }
+}
+
+TEST_CASE("capacity is how often a pod can be placed, and what it fills is free", "[devices][fit]") {
+  std::mt19937 random{7};
+  const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
+  for (int round = 0; round < 400; ++round) {
+    node_devices spec = dice(2) == 0 ? cards(static_cast<std::size_t>(1 + dice(8)), 1000) : make_node_devices(gpu_machine::dgx1_v100, "", 1000);
+    bench_node n{spec};
+    for (int i = 0; i < dice(6); ++i) n.take({{.milli = 100 * (1 + dice(9)), .memory_mib = 50 * dice(10)}}, {.share = share_rule::widest});
+    std::vector<device_request> asked = {dice(2) == 0 ? device_request{.count = 1 + dice(3)}
+                                                      : device_request{.milli = 100 * (1 + dice(9)), .memory_mib = 100 * dice(5)}};
+    if (dice(4) == 0) asked.push_back({.milli = 300});
+    const std::int64_t room = device_capacity(n.now(), n.wants(asked), {}, 100);
+    std::int64_t placed = 0;
+    while (!n.take(asked).empty()) ++placed;
+    REQUIRE(placed == room);
+    for (std::size_t gpu = 0; gpu < n.inventory.gpus.size(); ++gpu) {
+      REQUIRE(n.now().gpu(gpu).milli() <= whole_gpu);
+      REQUIRE(n.now().used_memory_mib(gpu) <= 1000);
+    }
+  }
+}

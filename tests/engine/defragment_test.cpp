@@ -1,0 +1,124 @@
+// Plans of moves that make a gang fit: what they say can be done, and nothing of it is.
+#include "world.hpp"
+
+using namespace gangsched;
+using namespace gangsched::testing;
+
+namespace {
+
+struct fragmented : world {
+  using world::add;
+  pod_id runs(const std::string& name, const std::string& on, std::vector<std::string> cards) {
+    a_pod made = a_pod{name}.cpu(1).cards(static_cast<std::int32_t>(cards.size())).on(node(on));
+    for (const std::string& id : cards) made.spec.held_devices.push_back({.id = id});
+    return add(made);
+  }
+  group_id gang(std::uint32_t members, device_request request) {
+    const group_id made = add(a_gang{"gang", static_cast<std::int32_t>(members)});
+    for (std::uint32_t i = 0; i < members; ++i) add(a_pod{"m" + std::to_string(i)}.cpu(1).device(request).in(made));
+    return made;
+  }
+  std::optional<move_plan> plan(group_id group, const move_options& options = {}) {
+    const std::uint64_t before = cluster.digest();
+    std::optional<move_plan> made = must(scheduler.plan_moves(group, options));
+    CHECK(cluster.digest() == before);
+    return made;
+  }
+  /// Does what the plan says; the gang must fit then.
+  void carry_out(const move_plan& plan) {
+    std::vector<a_pod> moved;
+    for (const pod_move& one : plan.moves) {
+      a_pod made = a_pod{std::string{cluster.name_of(one.pod)}}.cpu(1).cards(static_cast<std::int32_t>(one.devices.size())).on(one.to);
+      for (const device_grant& grant : one.devices) made.spec.held_devices.push_back({.id = std::string{cluster.name_of(one.to, grant)}});
+      moved.push_back(made);
+    }
+    for (const pod_move& one : plan.moves) must(cluster.remove_pod(one.pod));
+    for (const a_pod& one : moved) add(one);
+    const words said = run_at(now + 1h);
+    CHECK(said.size() == plan.placed.size());
+    for (const std::string& one : said) CHECK(one.starts_with("bind"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("two half-full nodes become a full and an empty one", "[engine][defragment]") {
+  fragmented w;
+  for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(64).cards(4));
+  w.runs("p", "a", {"0"}), w.runs("q", "a", {"2"}), w.runs("r", "b", {"0"}), w.runs("s", "b", {"3"});
+  const group_id gang = w.gang(1, {.count = 4});
+  CHECK(w.run() == words{"reject m0"});
+  const auto plan = w.plan(gang);
+  REQUIRE(plan);
+  CHECK(plan->cost == 2);
+  REQUIRE(plan->moves.size() == 2);
+  CHECK(plan->moves[0].from == plan->moves[1].from);
+  CHECK(plan->moves[0].to != plan->moves[0].from);
+  w.carry_out(*plan);
+}
+
+TEST_CASE("what is cheap to move is moved, and what must stay stays", "[engine][defragment]") {
+  fragmented w;
+  for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(64).cards(4));
+  w.runs("p", "a", {"0"}), w.runs("r", "b", {"0"});
+  const group_id gang = w.gang(1, {.count = 4});
+  CHECK(w.run() == words{"reject m0"});
+  const auto costs = [](std::int64_t p, std::int64_t r) {
+    return move_options{.cost = [=](const pod_info& pod) { return pod.name() == "p" ? p : r; }};
+  };
+  CHECK(w.cluster.name_of(w.plan(gang, costs(9, 3))->moves[0].pod) == "r");
+  CHECK(w.plan(gang, costs(9, 3))->cost == 3);
+  CHECK(w.cluster.name_of(w.plan(gang, costs(2, -1))->moves[0].pod) == "p");
+  CHECK_FALSE(w.plan(gang, costs(-1, -1)));
+  move_options none;
+  none.most_moves = 0;
+  CHECK_FALSE(w.plan(gang, none));
+  w.carry_out(*w.plan(gang, costs(9, 3)));
+}
+
+TEST_CASE("several nodes are cleared for a gang, as few as will do", "[engine][defragment]") {
+  fragmented w;
+  for (int i = 0; i < 8; ++i) {
+    w.add(a_node{"n" + std::to_string(i)}.cpu(64).cards(4));
+    w.runs("p" + std::to_string(i), "n" + std::to_string(i), {"1"});
+  }
+  const group_id gang = w.gang(3, {.count = 4});
+  w.run();
+  const auto plan = w.plan(gang);
+  REQUIRE(plan);
+  CHECK(plan->moves.size() == 3);
+  CHECK(plan->placed.size() == 3);
+  w.carry_out(*plan);
+}
+
+TEST_CASE("a pod may have to change its GPUs where it is", "[engine][defragment]") {
+  fragmented w;
+  node_spec box = a_node{"box"}.cpu(64);
+  box.devices = make_node_devices(gpu_machine::two_quads);
+  w.add(box);
+  w.runs("p", "box", {"1"}), w.runs("q", "box", {"6"});
+  const group_id gang = w.gang(1, {.count = 4, .within = device_scope::nvlink});
+  CHECK(w.run() == words{"reject m0"});
+  const auto plan = w.plan(gang);
+  REQUIRE(plan);
+  REQUIRE(plan->moves.size() == 1);
+  CHECK(plan->moves[0].from == plan->moves[0].to);
+  w.carry_out(*plan);
+}
+
+TEST_CASE("a gang that fits needs no moves, one that is too large has no plan", "[engine][defragment]") {
+  fragmented w;
+  w.add(a_node{"a"}.cpu(64).cards(4));
+  w.runs("p", "a", {"0"});
+  const group_id fits = w.gang(1, {.count = 3});
+  const auto plan = w.plan(fits);
+  REQUIRE(plan);
+  CHECK(plan->moves.empty());
+  CHECK(plan->placed.size() == 1);
+  w.run();
+  const group_id large = w.add(a_gang{"large", 1});
+  w.add(a_pod{"l"}.cards(5).in(large));
+  w.run();
+  CHECK_FALSE(w.plan(large));
+  CHECK_FALSE(w.scheduler.plan_moves(group_id{}));
+}
