@@ -51,6 +51,8 @@ parsed parse(int argc, char** argv) {
       ->type_name("table|json|yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""));
   app.add_flag("--all", to.all, "Also list pods that ran before and still do");
+  CLI::Option* const gpus = app.add_flag("--gpus", to.gpus, "Also draw how full each GPU is in the end");
+  app.add_flag("--ascii", to.ascii, "Draw with ASCII only")->needs(gpus);
   app.add_flag("--no-grace", to.no_grace, "Evicted pods are gone at once");
   app.add_option("--seed", to.seed, "Of draws between equally good nodes")->type_name("N")->capture_default_str();
 

@@ -15,6 +15,8 @@ struct command_line {
   format output = format::table;
   bool all = false;
   bool no_grace = false;
+  bool gpus = false;
+  bool ascii = false;
   std::uint64_t seed = 0;
 };
 

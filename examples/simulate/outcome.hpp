@@ -15,6 +15,33 @@ using gangsched::instant;
 enum class fate : std::uint8_t { unscheduled, waiting, placed, ended, evicted, running };
 [[nodiscard]] std::string_view name_of(fate is) noexcept;
 
+/// A device, or a part of one, that a pod has.
+struct device_outcome {
+  std::string name;
+  bool other = false;           ///< no GPU
+  bool replica = false;         ///< one of the pods that a GPU is handed to in turn
+  std::int32_t milli = 0;       ///< of a GPU; 1000 is all of it
+  std::int64_t memory_mib = 0;  ///< of a share
+  std::string mig_profile;
+  std::int32_t mig_start = -1;
+  std::int64_t units = 0;  ///< of another device
+};
+
+/// A GPU in the end.
+struct gpu_cell {
+  std::string name;
+  bool healthy = true;
+  std::int32_t milli = 0;  ///< in use, of compute or of memory
+  std::int64_t used_memory_mib = 0;
+  std::int32_t replicas = 0;
+  std::int32_t slices = 0;  ///< of memory, if MIG is on
+  std::uint32_t used_slices = 0, instances = 0;  ///< as bits; what is divided already
+};
+struct node_gpus {
+  std::string node, model;
+  std::vector<gpu_cell> gpus;
+};
+
 /// What became of a pod. Times are since the start.
 struct pod_outcome {
   std::string ns, name, group;
@@ -28,6 +55,7 @@ struct pod_outcome {
   std::optional<instant> placed_at, evicted_at, gone_at, ended_at;
   std::string evicted_by;
   std::vector<std::string> evicts;
+  std::vector<device_outcome> devices;
   std::string reason;   ///< why it has no node
   bool failed = false;  ///< its last try ended in an error
 };
@@ -73,6 +101,7 @@ struct asked_group {
 struct outcome {
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
+  std::vector<node_gpus> gpus;  ///< of all nodes that tell of some
   std::size_t nodes = 0;
   instant end{};  ///< of the last change
   std::optional<asked> explained;

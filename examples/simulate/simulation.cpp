@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulate/devices.hpp"
 #include "simulate/ledger.hpp"
 
 namespace simulate {
@@ -130,6 +131,7 @@ result<void> host::load() {
     tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
     out_.pods[i].priority = pod_info{cluster_.state(), tasks_[i].id.row}.priority();
     if (!out_.pods[i].was_running) continue;
+    out_.pods[i].devices = devices_of(cluster_, cluster_.find_node(pod.node).value(), cluster_.devices_of(tasks_[i].id));
     groups_.started(i, now_);
     if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, ending::over});
     if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, ending::over});
@@ -198,6 +200,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
   pod_outcome& to = out_.pods[pod];
   switch (one.kind) {
     case decision_kind::bind:
+      to.devices = devices_of(cluster_, one.node, one.devices);
       must(scheduler_->confirm(one.pod));
       to.is = fate::placed;
       to.node = cluster_.name_of(one.node);
@@ -207,12 +210,14 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
     case decision_kind::wait:
       if (to.is != fate::waiting) to.placed_at = now_;
       to.is = fate::waiting;
+      to.devices = devices_of(cluster_, one.node, one.devices);
       to.node = cluster_.name_of(one.node);
       to.score = one.score;
       break;
     case decision_kind::revoke:
       to.is = fate::unscheduled;
       to.node.clear();
+      to.devices.clear();
       to.score.reset();
       to.placed_at.reset();
       of.placed_in.reset();
@@ -387,6 +392,10 @@ void host::say_why() {
 outcome host::finish() {
   say_why();
   out_.groups = groups_.finish(out_.pods);
+  for (const kube::node_manifest& one : what_.nodes) {
+    node_gpus gpus = gpus_of(cluster_, cluster_.find_node(one.spec.name).value(), one.spec.devices.gpu.model);
+    if (!gpus.gpus.empty()) out_.gpus.push_back(std::move(gpus));
+  }
   return std::move(out_);
 }
 

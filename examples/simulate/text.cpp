@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "simulate/devices.hpp"
 #include "simulate/report.hpp"
 #include "simulate/table.hpp"
 
@@ -50,6 +51,12 @@ std::string note_of(const pod_outcome& pod, const naming& named) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+std::string devices_text(const pod_outcome& pod) {
+  std::vector<std::string> parts;
+  for (const device_outcome& one : pod.devices) parts.push_back(text_of(one));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string pods_table(const outcome& of, const report_options& how) {
   const naming named{of, how};
   const bool prioritised =
@@ -60,13 +67,14 @@ std::string pods_table(const outcome& of, const report_options& how) {
               {"PRIORITY", true},
               {"STATUS"},
               {"NODE"},
+              {"DEVICES"},
               {"SCORE", true},
               {"AT", true},
               {"NOTE"}}};
   for (const pod_outcome& pod : of.pods) {
     if (!is_shown(pod, how)) continue;
     made.add({named.several() ? pod.ns : "", pod.name, pod.group, prioritised ? fmt::format("{}", pod.priority) : "",
-              std::string{name_of(pod.is)}, pod.node.empty() ? "-" : pod.node,
+              std::string{name_of(pod.is)}, pod.node.empty() ? "-" : pod.node, devices_text(pod),
               pod.score ? fmt::format("{}", *pod.score) : "", time_text(pod.placed_at), note_of(pod, named)});
   }
   return made.text();
@@ -180,7 +188,8 @@ std::string text_report(const outcome& of, const report_options& how) {
   if (of.explained_group) return explanation_text(*of.explained_group) + '\n' + summary_line(of);
   if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
-  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + summary_line(of);
+  const std::string gpus = how.gpus ? gpu_map(of, how.ascii) : "";
+  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") + summary_line(of);
 }
 
 }  // namespace simulate

@@ -18,6 +18,34 @@ void put_text(tree& to, const char* field, const std::string& text) {
   if (!text.empty()) to[field] = text;
 }
 
+tree tree_of(const device_outcome& device) {
+  tree made{{"name", device.name}};
+  if (device.other) made["units"] = device.units;
+  if (device.replica) made["replica"] = true;
+  if (device.milli != 0) made["milli"] = device.milli;
+  if (device.memory_mib != 0) made["memory_mib"] = device.memory_mib;
+  if (device.mig_profile.empty()) return made;
+  made["mig_profile"] = device.mig_profile;
+  made["mig_start"] = device.mig_start;
+  return made;
+}
+
+tree tree_of(const gpu_cell& gpu) {
+  tree made{{"name", gpu.name}, {"healthy", gpu.healthy}, {"used_milli", gpu.milli}, {"used_memory_mib", gpu.used_memory_mib}};
+  if (gpu.replicas != 0) made["used_replicas"] = gpu.replicas;
+  if (gpu.slices == 0) return made;
+  made["used_slices"] = tree::array();
+  for (int slice = 0; slice < gpu.slices; ++slice)
+    if ((gpu.used_slices >> slice & 1) != 0) made["used_slices"].push_back(slice);
+  return made;
+}
+
+tree tree_of(const node_gpus& node) {
+  tree made{{"node", node.node}, {"model", node.model}, {"gpus", tree::array()}};
+  for (const gpu_cell& one : node.gpus) made["gpus"].push_back(tree_of(one));
+  return made;
+}
+
 tree tree_of(const pod_outcome& pod) {
   tree made{{"namespace", pod.ns}, {"name", pod.name}};
   put_text(made, "group", pod.group);
@@ -25,6 +53,7 @@ tree tree_of(const pod_outcome& pod) {
   made["status"] = name_of(pod.is);
   put_text(made, "node", pod.node);
   put_text(made, "nominated_node", pod.nominated_node);
+  for (const device_outcome& one : pod.devices) made["devices"].push_back(tree_of(one));
   if (pod.score) made["score"] = *pod.score;
   put_time(made, "placed_seconds", pod.placed_at);
   if (!pod.was_running) made["attempts"] = pod.attempts;
@@ -94,6 +123,9 @@ tree tree_of(const outcome& of, const report_options& how) {
   for (const pod_outcome& pod : of.pods)
     if (is_shown(pod, how)) made["pods"].push_back(tree_of(pod));
   for (const group_outcome& group : of.groups) made["groups"].push_back(tree_of(group));
+  if (how.gpus) made["node_gpus"] = tree::array();
+  for (const node_gpus& node : of.gpus)
+    if (how.gpus) made["node_gpus"].push_back(tree_of(node));
   if (of.explained_group) {
     made["explain"]["groups"] = tree::array();
     for (const gangsched::group_explanation& one : of.explained_group->why) {

@@ -8,6 +8,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/devices.hpp"
 #include "gangsched/src/kube/groups.hpp"
 
 namespace gangsched::kube {
@@ -48,6 +49,7 @@ class collector {
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_)) return *std::move(bad);
+    if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     return std::move(made_);
   }
 
@@ -88,6 +90,7 @@ class collector {
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_priority_class(read, of);
     }
+    if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
     return read.warn(
         of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
@@ -192,6 +195,7 @@ class collector {
   manifests made_;
   std::vector<controller_of_pods> controllers_;
   group_objects groups_;
+  device_objects devices_;
   std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
   std::uint32_t file_ = 0;
 };

@@ -13,6 +13,7 @@ using renamed = std::pair<std::string_view, std::string_view>;
 constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 constexpr renamed pod_fields[] = {{"name", "metadata.name"},
+                                  {"devices", "devices"},
                                   {"ns", "metadata.namespace"},
                                   {"labels", "metadata.labels"},
                                   {"resources", "spec.resources.requests"},
@@ -27,6 +28,7 @@ constexpr renamed pod_fields[] = {{"name", "metadata.name"},
                                   {"nominated_node", "status.nominatedNodeName"},
                                   {"group", "spec.schedulingGroup.podGroupName"}};
 constexpr renamed node_fields[] = {{"name", "metadata.name"},
+                                   {"devices", "devices"},
                                    {"labels", "metadata.labels"},
                                    {"allocatable", "status.allocatable"},
                                    {"capacity", "status.capacity"},

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "gangsched/model/requests.hpp"
-#include "gangsched/src/kube/reader.hpp"
+#include "gangsched/src/kube/devices.hpp"
 
 namespace gangsched::kube::detail {
 
@@ -14,7 +14,7 @@ bool read_resources(reader& read, const place& of, resources& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "requests") return read.amounts(v, out.requests);
     if (key == "limits") return read.amounts(v, out.limits);
-    if (key == "claims") return read.warn(v, "device claims are not modelled; they are left out");
+    if (key == "claims") return true;  // which container sees what the pod has
     return read.ignore(key, v, {});
   });
 }
@@ -200,6 +200,21 @@ bool read_conditions(reader& read, const place& of, pod_manifest& out) {
   });
 }
 
+/// Which claims were made from the templates.
+bool read_claim_statuses(reader& read, const place& of, pod_manifest& out) {
+  return read.items(of, [&](const place& item) {
+    std::string name, made;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "name") return read.text(v, name);
+      if (key == "resourceClaimName") return read.text(v, made);
+      return read.ignore(key, v, {});
+    });
+    for (pod_claim& one : out.claims)
+      if (one.name == name && one.claim.empty()) one.claim = made;
+    return fine;
+  });
+}
+
 bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "nominatedNodeName") return read.text(v, out.nominated_node);
@@ -211,11 +226,12 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
       return true;
     }
     if (key == "conditions") return read_conditions(read, v, out);
+    if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, out);
     return read.ignore(
         key, v,
         {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
          "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message", "observedGeneration",
-         "podIP", "podIPs", "qosClass", "reason", "resize", "resourceClaimStatuses", "resources"});
+         "podIP", "podIPs", "qosClass", "reason", "resize", "resources"});
   });
 }
 
@@ -270,7 +286,16 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
     if (key == "activeDeadlineSeconds") return read.integer(v, out.deadline_seconds.emplace(), 1, longest);
-    if (key == "resourceClaims") return read.warn(v, "device claims are not modelled; they are left out");
+    if (key == "resourceClaims") {
+      return read.list(v, out.claims, [&](const place& item, pod_claim& one) {
+        return read.fields(item, [&](std::string_view field, const place& w) {
+          if (field == "name") return read.text(w, one.name);
+          if (field == "resourceClaimName") return read.text(w, one.claim);
+          if (field == "resourceClaimTemplateName") return read.text(w, one.claim_template);
+          return read.ignore(field, w, {});
+        });
+      });
+    }
     return read.ignore(key, v,
                        {"automountServiceAccountToken",
                         "dnsConfig",
@@ -313,15 +338,17 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   out.owner_kind = std::move(meta.owner_kind);
   out.owner_name = std::move(meta.owner_name);
   out.annotations = std::move(meta.annotations);
-  return read.fields(of, [&](std::string_view key, const place& v) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "spec") return read_pod_spec(read, v, out, how);
     if (key == "status") return read_status(read, v, out, over);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
+  return fine && read_device_requests(read, of, out.annotations, out.spec);
 }
 
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {
   node_spec& spec = out.spec;
+  label_map annotations;
   bool has_allocatable = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") {
@@ -329,6 +356,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
       if (!read_meta(read, v, meta)) return false;
       spec.name = std::move(meta.name);
       spec.labels = std::move(meta.labels);
+      annotations = std::move(meta.annotations);
       return true;
     }
     if (key == "spec") {
@@ -371,7 +399,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
     return read.ignore(key, v, {"apiVersion", "kind"});
   });
   if (how.defaulting && !has_allocatable) spec.allocatable = spec.capacity;
-  return fine;
+  return fine && read_gpu_labels(read, of, annotations, spec);
 }
 
 }  // namespace gangsched::kube::detail

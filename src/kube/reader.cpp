@@ -47,9 +47,11 @@ bool reader::fail(error whole) {
   return false;
 }
 
-bool reader::warn(const place& of, std::string reason) {
+bool reader::warn(const place& of, std::string reason) { return warn(of.at->line, of.path(), std::move(reason)); }
+
+bool reader::warn(std::uint32_t line, std::string path, std::string reason) {
   if (warnings_ != nullptr)
-    warnings_->push_back({fmt::format("{}:{}: {}", file_, of.at->line, object_), of.path(), std::move(reason)});
+    warnings_->push_back({fmt::format("{}:{}: {}", file_, line, object_), std::move(path), std::move(reason)});
   return true;
 }
 
@@ -151,7 +153,7 @@ bool reader::time(const place& of, instant& out) {
   return true;
 }
 
-/// Annotations are everybody's: only those that say what groups are read are kept.
+/// Annotations are everybody's: only those that say what groups and devices are read are kept.
 static bool read_annotations(reader& read, const place& of, label_map& out) {
   static constexpr std::string_view known[] = {"gang.scheduling.koordinator.sh/",
                                                "kueue.x-k8s.io/",
@@ -160,7 +162,15 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "scheduling.k8s.io/group-name",
                                                "pod-group-name",
                                                "alpha.jobset.sigs.k8s.io/",
-                                               "leaderworkerset.sigs.k8s.io/"};
+                                               "leaderworkerset.sigs.k8s.io/",
+                                               "gangsched.dev/",
+                                               "scheduling.koordinator.sh/",
+                                               "alibabacloud.com/gpu-milli",
+                                               "alibabacloud.com/gpu-count",
+                                               "alibabacloud.com/gpu-card-model",
+                                               "gpu-fraction",
+                                               "gpu-fraction-num-devices",
+                                               "gpu-memory"};
   return read.fields(of, [&](std::string_view key, const place& v) {
     const bool ours = std::ranges::any_of(
         known, [&](std::string_view one) { return one.ends_with('/') ? key.starts_with(one) : key == one; });

@@ -87,6 +87,7 @@ class reader {
   /// A field that scheduling does not read: fine if it is among @p known, else a warning. Always true.
   bool ignore(std::string_view key, const place& of, std::initializer_list<std::string_view> known);
   bool warn(const place& of, std::string reason);
+  bool warn(std::uint32_t line, std::string path, std::string reason);
   bool fail(errc code, const place& of, std::string reason);
   bool fail(errc code, std::uint32_t line, std::string path, std::string reason);
   bool fail(error whole);
@@ -119,7 +120,7 @@ struct object_meta {
   std::string name;
   std::string ns;
   label_map labels;
-  label_map annotations;  ///< those about groups
+  label_map annotations;  ///< those about groups and devices
   std::optional<instant> deleted;
   std::string owner_kind;  ///< of the controller among the owners
   std::string owner_name;

@@ -125,7 +125,7 @@ profiles:
   CHECK(made.options().initial_backoff == std::chrono::seconds{2});
   const kernel_table packing = *make_table(made.profiles[0], registry());
   CHECK(packing.scheduler_name == "packing");
-  CHECK(listed(packing, point::filter).starts_with("NodeResourcesFit NodeUnschedulable"));
+  CHECK(listed(packing, point::filter).starts_with("NodeResourcesFit DeviceFit NodeUnschedulable"));
   CHECK(listed(packing, point::score).starts_with("NodeResourcesFit TaintToleration"));
   CHECK(listed(packing, point::score).find("Balanced") == std::string::npos);
   for (const plugin_entry& one : packing.plugins)
@@ -173,6 +173,7 @@ TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configu
   std::string all;
   for (const warning& one : made.warnings) all += one.message() + "\n";
   CHECK(all.find("the plugin NodeDeclaredFeatures is not modelled; it does nothing") != std::string::npos);
+  CHECK(all.find("DynamicResources") == std::string::npos);
   CHECK(all.find("extenders are the host's") != std::string::npos);
   CHECK(all.find("unknownField: there is no such field") != std::string::npos);
   CHECK(all.find("DefaultBinder") == std::string::npos);

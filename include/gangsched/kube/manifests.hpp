@@ -33,6 +33,13 @@ struct node_manifest {
   origin from = {};
 };
 
+/// A claim of a pod's spec.resourceClaims: by name, or made from a template.
+struct pod_claim {
+  std::string name;
+  std::string claim = {};
+  std::string claim_template = {};
+};
+
 /// A pod and the names in it that stand for other objects.
 struct pod_manifest {
   pod_spec spec;
@@ -41,7 +48,8 @@ struct pod_manifest {
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
-  label_map annotations = {};       ///< those about groups, and about where their members are to be
+  label_map annotations = {};       ///< those about groups, where their members are to be, and devices
+  std::vector<pod_claim> claims = {};  ///< of devices (DRA); where all objects are read together they are in `spec.devices`
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
       {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start

@@ -1,0 +1,132 @@
+#include "simulate/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "simulate/table.hpp"
+
+namespace simulate {
+namespace {
+
+using namespace gangsched;
+
+/// What a cell is made of.
+struct marks {
+  const char *used, *free, *slice, *instance, *unhealthy;
+};
+constexpr marks drawn{"█", "·", "■", "□", "x"};
+constexpr marks plain{"#", ".", "m", "o", "x"};
+
+constexpr int width = 8;
+
+void repeat(std::string& to, const char* mark, int times) {
+  for (; times > 0; --times) to += mark;
+}
+
+std::string cell_of(const gpu_cell& gpu, const marks& with) {
+  std::string made;
+  if (!gpu.healthy) {
+    repeat(made, with.unhealthy, width);
+  } else if (gpu.slices != 0) {
+    for (int slice = 0; slice < gpu.slices; ++slice) {
+      const unsigned bit = 1u << slice;
+      made += (gpu.used_slices & bit) != 0 ? with.slice : (gpu.instances & bit) != 0 ? with.instance : with.free;
+    }
+    repeat(made, " ", width - gpu.slices);
+  } else {
+    // Whoever has a little of it is seen.
+    const int eighths = (std::min(gpu.milli, 1000) * width + 999) / 1000;
+    repeat(made, with.used, eighths);
+    repeat(made, with.free, width - eighths);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<device_outcome> devices_of(const cluster& in, node_id node, std::span<const device_grant> grants) {
+  std::vector<device_outcome> made;
+  using form = device_grant::form;
+  for (const device_grant& one : grants) {
+    device_outcome& to = made.emplace_back();
+    to.name = in.name_of(node, one);
+    to.other = one.kind == form::other;
+    to.replica = one.kind == form::replica;
+    if (one.kind == form::gpu) to.milli = 1000;
+    if (one.kind == form::share) to.milli = one.milli, to.memory_mib = one.amount;
+    if (one.kind == form::other) to.units = one.amount;
+    if (one.kind != form::mig) continue;
+    to.mig_profile = in.profile_of(one);
+    to.mig_start = one.mig_start;
+  }
+  return made;
+}
+
+node_gpus gpus_of(const cluster& in, node_id node, std::string model) {
+  node_gpus made{std::string{in.name_of(node)}, std::move(model), {}};
+  const device_state now = in.devices_of(node);
+  for (std::uint16_t i = 0; i < now.gpu_count(); ++i) {
+    const device_inventory& inventory = *now.inventory;
+    const gpu_word word = now.gpu(i);
+    gpu_cell& to = made.gpus.emplace_back();
+    to.name = in.name_of(node, {.kind = device_grant::form::gpu, .device = i});
+    to.healthy = !word.unhealthy();
+    to.used_memory_mib = now.used_memory_mib(i);
+    to.replicas = word.replicas();
+    // Compute or memory, whichever is scarcer.
+    std::int64_t milli = word.milli();
+    if (inventory.gpu_memory_mib > 0) milli = std::max(milli, 1000 * to.used_memory_mib / inventory.gpu_memory_mib);
+    if (inventory.replicas > 1) milli = std::max<std::int64_t>(milli, 1000 * word.replicas() / inventory.replicas);
+    to.milli = static_cast<std::int32_t>(milli);
+    if (inventory.gpus[i].mig == mig_mode::off) continue;
+    to.slices = inventory.mig->memory_slices();
+    to.used_slices = word.slices() & ((1u << to.slices) - 1);
+    for (const mig_placement& one : inventory.gpus[i].instances) to.instances |= inventory.mig->slices(one);
+  }
+  return made;
+}
+
+std::string text_of(const device_outcome& device) {
+  if (device.other) return device.units == 1 ? device.name : device.units == 0 ? device.name + " (admin)" : fmt::format("{} {} units", device.name, device.units);
+  if (!device.mig_profile.empty()) return fmt::format("{} {}@{}", device.name, device.mig_profile, device.mig_start);
+  if (device.replica) return device.name + " replica";
+  std::string made = device.name;
+  if (device.milli != 0 && (device.milli != 1000 || device.memory_mib != 0)) made += fmt::format(" {}/1000", device.milli);
+  if (device.memory_mib != 0) made += fmt::format(" {} MiB", device.memory_mib);
+  return made;
+}
+
+std::string gpu_map(const outcome& of, bool ascii) {
+  const marks& with = ascii ? plain : drawn;
+  std::size_t longest = 4, models = 5;
+  bool any = false, sliced = false, instances = false, unhealthy = false;
+  for (const node_gpus& node : of.gpus) {
+    if (node.gpus.empty()) continue;
+    any = true;
+    longest = std::max(longest, node.node.size());
+    models = std::max(models, node.model.size());
+    for (const gpu_cell& gpu : node.gpus) {
+      sliced = sliced || (gpu.healthy && gpu.slices != 0);
+      instances = instances || (gpu.healthy && gpu.instances != 0);
+      unhealthy = unhealthy || !gpu.healthy;
+    }
+  }
+  if (!any) return {};
+  std::string all = fmt::format("{:<{}}  {:<{}}  GPUS\n", "NODE", longest, "MODEL", models);
+  for (const node_gpus& node : of.gpus) {
+    if (node.gpus.empty()) continue;
+    all += fmt::format("{:<{}}  {:<{}} ", node.node, longest, node.model, models);
+    std::string cells;
+    for (const gpu_cell& gpu : node.gpus) cells += ' ' + cell_of(gpu, with);
+    all += cells.substr(0, cells.find_last_not_of(' ') + 1) + '\n';
+  }
+  all += fmt::format("{} used  {} free", with.used, with.free);
+  if (sliced) all += fmt::format("  {} MIG slice in use", with.slice);
+  if (instances) all += fmt::format("  {} instance that nobody has", with.instance);
+  if (unhealthy) all += fmt::format("  {} unhealthy", with.unhealthy);
+  return all + "; eighths of compute or memory, whichever more is used of\n";
+}
+
+}  // namespace simulate

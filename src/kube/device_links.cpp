@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "gangsched/src/kube/devices.hpp"
+#include "gangsched/src/kube/groups.hpp"
+
+// Devices and claims once everything was read: they may stand in any order and in any file.
+namespace gangsched::kube::detail {
+
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind, origin from,
+                                       device_objects& out) {
+  const auto one = [&](auto& into, const auto& read_it) {  // they are in no namespace
+    const value* meta = of.at->find("metadata");
+    const value* name = meta == nullptr ? nullptr : meta->find("name");
+    read.set_object(object_name(kind, "", name == nullptr ? "" : name->text));
+    auto& made = into.emplace_back();
+    made.from = from;
+    return read_it(read, of, made);
+  };
+  if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
+  if (api_group != "resource.k8s.io") return std::nullopt;
+  if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
+  if (kind == "DeviceClass") return one(out.classes, read_device_class);
+  if (kind == "ResourceClaim" || kind == "ResourceClaimTemplate") {
+    claim_object& made = out.claims.emplace_back();
+    made.is_template = kind == "ResourceClaimTemplate";
+    made.from = from;
+    return read_claim_object(read, of, made);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+class linker {
+ public:
+  linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
+    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one.spec);
+    for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
+    for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
+    for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
+  }
+
+  std::optional<error> run() {
+    for (device_object& one : objects_->devices) add(one);
+    add_slices();
+    for (pod_manifest& one : into_->pods) {
+      if (auto wrong = add_claims(one)) return wrong;
+    }
+    for (const auto& [claim, pods] : users_) {
+      if (pods.size() > 1) {
+        warn(claim->from, "ResourceClaim", claim->ns, claim->name,
+             fmt::format("{} pods share it, and each of them gets devices of its own", pods.size()));
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void warn(origin from, std::string_view kind, std::string_view ns, std::string_view name, std::string reason) {
+    into_->warnings.push_back({where(*into_, from, kind, ns, name), "", std::move(reason)});
+  }
+
+  /// What its agent found counts more than labels; what it does not know is theirs.
+  void add(device_object& one) {
+    const auto found = nodes_.find(one.node);
+    if (found == nodes_.end()) return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
+    node_devices& to = found->second->devices;
+    if (!one.has.gpus.empty()) {
+      const bool same = to.gpus.size() == one.has.gpus.size();
+      if (!same) to.gpu.links.clear();
+      for (std::size_t i = 0; same && i < to.gpus.size(); ++i) {
+        gpu_spec& gpu = one.has.gpus[i];
+        gpu.mig = to.gpus[i].mig;
+        gpu.instances = std::move(to.gpus[i].instances);
+        if (gpu.numa < 0) gpu.numa = to.gpus[i].numa;
+        if (gpu.pcie < 0) gpu.pcie = to.gpus[i].pcie;
+      }
+      to.gpus = std::move(one.has.gpus);
+      if (!one.has.gpu.model.empty()) to.gpu.model = std::move(one.has.gpu.model);
+      if (one.has.gpu.memory_mib != 0) to.gpu.memory_mib = one.has.gpu.memory_mib;
+      to.gpu.partitions = std::move(one.has.gpu.partitions);
+      to.gpu.partition_policy = one.has.gpu.partition_policy;
+    }
+    for (other_device& device : one.has.others) to.others.push_back(std::move(device));
+  }
+
+  /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
+  void add_slices() {
+    std::map<std::pair<std::string, std::string>, std::int64_t> newest;
+    for (const resource_slice& one : objects_->slices) {
+      std::int64_t& generation = newest[{one.driver, one.pool}];
+      generation = std::max(generation, one.generation);
+    }
+    std::map<std::pair<std::string, std::string>, int> named;  // node, device
+    for (const resource_slice& one : objects_->slices) {
+      if (one.generation != newest[{one.driver, one.pool}]) continue;
+      for (const other_device& device : one.devices) ++named[{one.node, device.id}];
+    }
+    for (resource_slice& one : objects_->slices) {
+      if (one.generation != newest[{one.driver, one.pool}] || one.node.empty()) continue;
+      const auto found = nodes_.find(one.node);
+      if (found == nodes_.end()) {
+        warn(one.from, "ResourceSlice", "", one.name, fmt::format("there is no node \"{}\"; it is left out", one.node));
+        continue;
+      }
+      node_devices& to = found->second->devices;
+      for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
+      for (other_device& device : one.devices) {
+        const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
+        if (named[{one.node, device.id}] > 1) device.id = full;
+        ids_.emplace(full, device.id);
+        to.others.push_back(std::move(device));
+      }
+    }
+  }
+
+  // --- claims
+
+  std::optional<error> add_claims(pod_manifest& pod) {
+    const std::size_t before = pod.spec.devices.size();
+    std::vector<held_device> held;
+    bool all_held = before == 0;
+    for (std::size_t i = 0; i < pod.claims.size(); ++i) {
+      const pod_claim& one = pod.claims[i];
+      const claim_object* made = one.claim.empty() ? nullptr : find(false, pod.spec.ns, one.claim);
+      const claim_object* claim = made != nullptr ? made : one.claim_template.empty() ? nullptr : find(true, pod.spec.ns, one.claim_template);
+      if (claim == nullptr) {
+        const bool by_name = one.claim_template.empty();
+        return error{errc::unknown, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name), fmt::format("spec.resourceClaims[{}]", i),
+                     fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
+                                 by_name ? one.claim : one.claim_template)};
+      }
+      if (!claim->is_template) users_[claim].insert(pod.spec.name);
+      all_held = all_held && !claim->allocated.empty();
+      for (std::size_t r = 0; r < claim->requests.size(); ++r) {
+        device_request& request = pod.spec.devices.emplace_back();
+        if (auto wrong = resolve(*claim, claim->requests[r], fmt::format("requests[{}]", r), request)) return wrong;
+        for (const auto& [of, device] : claim->allocated) {
+          const auto id = ids_.find(device);
+          if (of == claim->requests[r].made.name && id != ids_.end())
+            held.push_back({.id = id->second, .request = static_cast<std::int32_t>(pod.spec.devices.size()) - 1});
+        }
+        request.name = fmt::format("{}/{}", one.name, claim->requests[r].made.name);
+      }
+    }
+    if (!pod.node.empty() && all_held && !held.empty()) pod.spec.held_devices = std::move(held);
+    if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name)); wrong && pod.spec.devices.size() != before) return wrong;
+    return std::nullopt;
+  }
+
+  [[nodiscard]] const claim_object* find(bool is_template, const std::string& ns, const std::string& name) const {
+    const auto found = claims_.find({is_template, ns, name});
+    return found == claims_.end() ? nullptr : found->second;
+  }
+
+  std::optional<error> resolve(const claim_object& claim, const claimed_request& from, const std::string& step, device_request& out) {
+    const auto told = [&](errc code, const char* field, std::string reason) {
+      return error{code, where(*into_, claim.from, claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim", claim.ns, claim.name),
+                   fmt::format("{}.devices.{}{}", claim.is_template ? "spec.spec" : "spec", step, field), std::move(reason)};
+    };
+    out = from.made;
+    if (!from.first_available.empty()) {
+      for (std::size_t i = 0; i < from.first_available.size(); ++i) {
+        const auto wrong = resolve(claim, from.first_available[i], fmt::format("{}.firstAvailable[{}]", step, i), out.first_of.emplace_back());
+        if (wrong) return wrong;
+      }
+      return std::nullopt;
+    }
+    const auto found = classes_.find(from.device_class);
+    if (found == classes_.end()) return told(errc::unknown, ".deviceClassName", fmt::format("there is no DeviceClass \"{}\"", from.device_class));
+    const device_class& of = *found->second;
+    if (!of.terms.unknown.empty())
+      return error{errc::unknown, where(*into_, of.from, "DeviceClass", "", of.name), of.terms.unknown_field, of.terms.unknown};
+    if (!from.terms.unknown.empty()) {
+      error wrong = told(errc::unknown, "", from.terms.unknown);
+      wrong.field = from.terms.unknown_field;
+      return wrong;
+    }
+    out.device_class = !of.terms.driver.empty() ? of.terms.driver : from.terms.driver;
+    if (out.device_class.empty() && drivers_.size() == 1) out.device_class = *drivers_.begin();
+    if (out.device_class.empty())
+      return told(errc::unknown, ".deviceClassName", fmt::format("\"{}\" names no driver, and there are several", from.device_class));
+    if (!from.terms.driver.empty() && from.terms.driver != out.device_class)
+      return told(errc::malformed, ".selectors", fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
+    out.selectors = of.terms.selectors;
+    out.selectors.insert(out.selectors.end(), from.terms.selectors.begin(), from.terms.selectors.end());
+    return std::nullopt;
+  }
+
+  manifests* into_;
+  device_objects* objects_;
+  std::map<std::string, node_spec*> nodes_;
+  std::map<std::string, const device_class*> classes_;
+  std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
+  std::map<const claim_object*, std::set<std::string>> users_;
+  std::set<std::string> drivers_;
+  std::map<std::string, std::string> ids_;  // driver/pool/device, what the node's inventory calls it
+};
+
+}  // namespace
+
+std::optional<error> link_devices(manifests& into, device_objects& objects) { return linker{into, objects}.run(); }
+
+}  // namespace gangsched::kube::detail

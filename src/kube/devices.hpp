@@ -1,0 +1,118 @@
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gangsched/src/kube/reader.hpp"
+
+/// Devices: what nodes' labels and other objects say of them, and what pods ask for in the words of one ecosystem or another.
+namespace gangsched::kube::detail {
+
+/// A part of an object that has been read already, for messages.
+struct spot {
+  std::uint32_t line = 0;
+  std::string path = {};
+};
+/// As far as @p of has it. A step is the name of a field, or "[2]".
+spot find_spot(const place& of, std::initializer_list<std::string_view> steps);
+
+/// Reads what an annotation has in JSON or YAML: each(reader, place). What is wrong inside counts as wrong with the annotation.
+template <class Each>
+bool read_inside(reader& read, const spot& at, const std::string& text, const Each& each) {
+  const auto told = [&](errc code, const std::string& field, std::string reason) {
+    return read.fail(code, at.line, at.path + (field.empty() || field[0] == '[' ? "" : ".") + field, std::move(reason));
+  };
+  auto parsed = parse(source{"annotation.yaml", text});
+  if (!parsed) return told(errc::malformed, "", "is neither JSON nor YAML: " + parsed.error().reason);
+  if (parsed->size() != 1) return told(errc::malformed, "", "is not one value");
+  std::vector<warning> warnings;
+  reader inner{read.file(), read.object(), &warnings};
+  if (!each(inner, place{&parsed->front().root})) {
+    error wrong = std::move(inner).failure();
+    return told(wrong.code, wrong.field, std::move(wrong.reason));
+  }
+  for (warning& one : warnings) read.warn(at.line, at.path + (one.field.starts_with('[') ? "" : ".") + one.field, one.reason);
+  return true;
+}
+
+/// The GPUs that labels of discovery daemons and the annotations of this library tell of. After the rest of the node.
+bool read_gpu_labels(reader& read, const place& of, const label_map& annotations, node_spec& out);
+
+/// What @p out asks for beside counted resources: by resources and annotations of those who share GPUs, and by our own annotation.
+/// After the rest of the pod; @p of has its metadata and spec.
+bool read_device_requests(reader& read, const place& of, const label_map& annotations, pod_spec& out);
+
+// --- objects beside nodes and pods
+
+/// Koordinator's Device: what is in the node of its name.
+struct device_object {
+  std::string node;
+  node_devices has;
+  origin from;
+};
+bool read_device_object(reader& read, const place& of, device_object& out);
+
+/// A ResourceSlice (DRA), as far as one node has the devices.
+struct resource_slice {
+  std::string name, node, driver, pool;
+  std::int64_t generation = 0;
+  std::vector<other_device> devices;
+  boost::container::flat_map<std::string, std::int64_t> counters;
+  origin from;
+};
+bool read_resource_slice(reader& read, const place& of, resource_slice& out);
+
+/// What some expressions of CEL, all of which must hold, say of a device.
+struct cel_terms {
+  std::string driver = {};  ///< empty: any
+  std::vector<attribute_selector> selectors = {};
+  std::string unknown = {};        ///< what was not understood: whoever uses this cannot be placed
+  std::string unknown_field = {};  ///< and where it stands
+};
+/// Adds what @p expression says. Says what of it is not understood; nothing if all of it is.
+std::optional<std::string> read_cel(std::string_view expression, cel_terms& out);
+/// What the attributes of an inventory call a capacity: there may be an attribute of its name.
+std::string capacity_name(std::string_view qualified);
+
+struct device_class {
+  std::string name;
+  cel_terms terms;
+  origin from;
+};
+bool read_device_class(reader& read, const place& of, device_class& out);
+
+/// A request of a claim before its class is known.
+struct claimed_request {
+  device_request made;  ///< name, count, all, admin
+  std::string device_class;
+  cel_terms terms;
+  std::vector<claimed_request> first_available = {};
+};
+/// What a ResourceClaim, or its template, says.
+struct claim_object {
+  bool is_template = false;
+  std::string name, ns;
+  std::vector<claimed_request> requests;
+  std::vector<std::pair<std::string, std::string>> allocated;  ///< request, device as its driver, pool and name
+  origin from;
+};
+bool read_claim_object(reader& read, const place& of, claim_object& out);
+
+struct device_objects {
+  std::vector<device_object> devices;
+  std::vector<resource_slice> slices;
+  std::vector<device_class> classes;
+  std::vector<claim_object> claims;
+};
+
+/// Reads an object of one of these kinds; nothing if it is none.
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind, origin from,
+                                       device_objects& out);
+/// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
+std::optional<error> link_devices(manifests& into, device_objects& objects);
+
+}  // namespace gangsched::kube::detail
