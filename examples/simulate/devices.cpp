@@ -56,7 +56,10 @@ std::vector<device_outcome> devices_of(const cluster& in, node_id node, std::spa
     to.replica = one.kind == form::replica;
     if (one.kind == form::gpu) to.milli = 1000;
     if (one.kind == form::share) to.milli = one.milli, to.memory_mib = one.amount;
-    if (one.kind == form::other) to.units = one.amount;
+    if (one.kind == form::other) {
+      to.units = one.amount;
+      to.whole = one.amount == in.devices_of(node).inventory->others[one.device].units;
+    }
     if (one.kind != form::mig) continue;
     to.mig_profile = in.profile_of(one);
     to.mig_start = one.mig_start;
@@ -89,7 +92,7 @@ node_gpus gpus_of(const cluster& in, node_id node, std::string model) {
 }
 
 std::string text_of(const device_outcome& device) {
-  if (device.other) return device.units == 1 ? device.name : device.units == 0 ? device.name + " (admin)" : fmt::format("{} {} units", device.name, device.units);
+  if (device.other) return device.whole ? device.name : device.units == 0 ? device.name + " (admin)" : fmt::format("{} {} units", device.name, device.units);
   if (!device.mig_profile.empty()) return fmt::format("{} {}@{}", device.name, device.mig_profile, device.mig_start);
   if (device.replica) return device.name + " replica";
   std::string made = device.name;

@@ -25,6 +25,7 @@ struct device_outcome {
   std::string mig_profile;
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
+  bool whole = false;      ///< which are all that it has
 };
 
 /// A GPU in the end.
