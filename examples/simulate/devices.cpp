@@ -92,11 +92,15 @@ node_gpus gpus_of(const cluster& in, node_id node, std::string model) {
 }
 
 std::string text_of(const device_outcome& device) {
-  if (device.other) return device.whole ? device.name : device.units == 0 ? device.name + " (admin)" : fmt::format("{} {} units", device.name, device.units);
+  if (device.other)
+    return device.whole        ? device.name
+           : device.units == 0 ? device.name + " (admin)"
+                               : fmt::format("{} {} units", device.name, device.units);
   if (!device.mig_profile.empty()) return fmt::format("{} {}@{}", device.name, device.mig_profile, device.mig_start);
   if (device.replica) return device.name + " replica";
   std::string made = device.name;
-  if (device.milli != 0 && (device.milli != 1000 || device.memory_mib != 0)) made += fmt::format(" {}/1000", device.milli);
+  if (device.milli != 0 && (device.milli != 1000 || device.memory_mib != 0))
+    made += fmt::format(" {}/1000", device.milli);
   if (device.memory_mib != 0) made += fmt::format(" {} MiB", device.memory_mib);
   return made;
 }

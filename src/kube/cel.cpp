@@ -21,7 +21,8 @@ class cel_parser {
     if (all_of() && (skip(), at_ == text_.size())) return std::nullopt;
     if (!reason_.empty()) return reason_;
     const std::string_view rest = text_.substr(at_, 48);
-    return rest.empty() ? std::string{"ends too early"} : fmt::format("\"{}{}\" is not understood", rest, at_ + 48 < text_.size() ? "…" : "");
+    return rest.empty() ? std::string{"ends too early"}
+                        : fmt::format("\"{}{}\" is not understood", rest, at_ + 48 < text_.size() ? "…" : "");
   }
 
  private:
@@ -41,7 +42,8 @@ class cel_parser {
   // --- words
 
   void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   bool eat(std::string_view word) {
     skip();
@@ -51,7 +53,9 @@ class cel_parser {
     at_ += word.size();
     return true;
   }
-  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+  static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
   bool name(std::string& out) {
     skip();
     const std::size_t from = at_;
@@ -63,7 +67,8 @@ class cel_parser {
     skip();
     if (at_ == text_.size() || (text_[at_] != '"' && text_[at_] != '\'')) return false;
     const std::size_t end = text_.find(text_[at_], at_ + 1);
-    if (end == std::string_view::npos || text_.substr(at_, end - at_).find('\\') != std::string_view::npos) return false;
+    if (end == std::string_view::npos || text_.substr(at_, end - at_).find('\\') != std::string_view::npos)
+      return false;
     out = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
     return true;
@@ -124,8 +129,11 @@ class cel_parser {
     while (eat("||")) {
       term next;
       if (!one(next)) return false;
-      const auto equal = [](const term& t) { return t.of == kind::attribute && (t.made.op == op::equal || t.made.op == op::in); };
-      if (!equal(first) || !equal(next) || first.made.attribute != next.made.attribute) return fail(from, "|| of this is not understood");
+      const auto equal = [](const term& t) {
+        return t.of == kind::attribute && (t.made.op == op::equal || t.made.op == op::in);
+      };
+      if (!equal(first) || !equal(next) || first.made.attribute != next.made.attribute)
+        return fail(from, "|| of this is not understood");
       first.made.op = op::in;
       first.made.values.insert(first.made.values.end(), next.made.values.begin(), next.made.values.end());
     }
@@ -152,7 +160,8 @@ class cel_parser {
       return true;
     }
     if (eat("has")) {
-      if (!eat("(") || !access(out) || !eat(")") || out.of != kind::attribute) return fail(from, "has() of this is not understood");
+      if (!eat("(") || !access(out) || !eat(")") || out.of != kind::attribute)
+        return fail(from, "has() of this is not understood");
       out.made.op = op::exists;
       return true;
     }
@@ -180,7 +189,7 @@ class cel_parser {
     }
     skip();
     if (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == '[')) return false;  // some function
-    out.made.op = op::equal;  // a boolean alone
+    out.made.op = op::equal;                                                           // a boolean alone
     out.made.values = {true};
     return out.of == kind::attribute;
   }
@@ -208,7 +217,8 @@ class cel_parser {
     skip();
     const std::size_t from = at_;
     std::string function, text;
-    if (!eat(".") || !name(function) || !eat("(") || !eat("quantity") || !eat("(") || !quoted(text) || !eat(")") || !eat(")"))
+    if (!eat(".") || !name(function) || !eat("(") || !eat("quantity") || !eat("(") || !quoted(text) || !eat(")") ||
+        !eat(")"))
       return at_ = from, false;
     const auto amount = quantity::parse(text);
     std::int64_t units = 0;
@@ -233,6 +243,8 @@ class cel_parser {
 
 }  // namespace
 
-std::optional<std::string> read_cel(std::string_view expression, cel_terms& out) { return cel_parser{expression, out}.run(); }
+std::optional<std::string> read_cel(std::string_view expression, cel_terms& out) {
+  return cel_parser{expression, out}.run();
+}
 
 }  // namespace gangsched::kube::detail

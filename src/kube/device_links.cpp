@@ -9,8 +9,8 @@
 // Devices and claims once everything was read: they may stand in any order and in any file.
 namespace gangsched::kube::detail {
 
-std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind, origin from,
-                                       device_objects& out) {
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
+                                       origin from, device_objects& out) {
   const auto one = [&](auto& into, const auto& read_it) {  // they are in no namespace
     const value* meta = of.at->find("metadata");
     const value* name = meta == nullptr ? nullptr : meta->find("name");
@@ -66,7 +66,8 @@ class linker {
   /// What its agent found counts more than labels; what it does not know is theirs.
   void add(device_object& one) {
     const auto found = nodes_.find(one.node);
-    if (found == nodes_.end()) return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
+    if (found == nodes_.end())
+      return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
     node_devices& to = found->second->devices;
     if (!one.has.gpus.empty()) {
       const bool same = to.gpus.size() == one.has.gpus.size();
@@ -126,12 +127,16 @@ class linker {
     for (std::size_t i = 0; i < pod.claims.size(); ++i) {
       const pod_claim& one = pod.claims[i];
       const claim_object* made = one.claim.empty() ? nullptr : find(false, pod.spec.ns, one.claim);
-      const claim_object* claim = made != nullptr ? made : one.claim_template.empty() ? nullptr : find(true, pod.spec.ns, one.claim_template);
+      const claim_object* claim = made != nullptr              ? made
+                                  : one.claim_template.empty() ? nullptr
+                                                               : find(true, pod.spec.ns, one.claim_template);
       if (claim == nullptr) {
         const bool by_name = one.claim_template.empty();
-        return error{errc::unknown, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name), fmt::format("spec.resourceClaims[{}]", i),
-                     fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
-                                 by_name ? one.claim : one.claim_template)};
+        return error{
+            errc::unknown, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name),
+            fmt::format("spec.resourceClaims[{}]", i),
+            fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
+                        by_name ? one.claim : one.claim_template)};
       }
       if (!claim->is_template) users_[claim].insert(pod.spec.name);
       all_held = all_held && !claim->allocated.empty();
@@ -147,7 +152,9 @@ class linker {
       }
     }
     if (!pod.node.empty() && all_held && !held.empty()) pod.spec.held_devices = std::move(held);
-    if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name)); wrong && pod.spec.devices.size() != before) return wrong;
+    if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name));
+        wrong && pod.spec.devices.size() != before)
+      return wrong;
     return std::nullopt;
   }
 
@@ -156,24 +163,31 @@ class linker {
     return found == claims_.end() ? nullptr : found->second;
   }
 
-  std::optional<error> resolve(const claim_object& claim, const claimed_request& from, const std::string& step, device_request& out) {
+  std::optional<error> resolve(const claim_object& claim, const claimed_request& from, const std::string& step,
+                               device_request& out) {
     const auto told = [&](errc code, const char* field, std::string reason) {
-      return error{code, where(*into_, claim.from, claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim", claim.ns, claim.name),
-                   fmt::format("{}.devices.{}{}", claim.is_template ? "spec.spec" : "spec", step, field), std::move(reason)};
+      return error{code,
+                   where(*into_, claim.from, claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim", claim.ns,
+                         claim.name),
+                   fmt::format("{}.devices.{}{}", claim.is_template ? "spec.spec" : "spec", step, field),
+                   std::move(reason)};
     };
     out = from.made;
     if (!from.first_available.empty()) {
       for (std::size_t i = 0; i < from.first_available.size(); ++i) {
-        const auto wrong = resolve(claim, from.first_available[i], fmt::format("{}.firstAvailable[{}]", step, i), out.first_of.emplace_back());
+        const auto wrong = resolve(claim, from.first_available[i], fmt::format("{}.firstAvailable[{}]", step, i),
+                                   out.first_of.emplace_back());
         if (wrong) return wrong;
       }
       return std::nullopt;
     }
     const auto found = classes_.find(from.device_class);
-    if (found == classes_.end()) return told(errc::unknown, ".deviceClassName", fmt::format("there is no DeviceClass \"{}\"", from.device_class));
+    if (found == classes_.end())
+      return told(errc::unknown, ".deviceClassName", fmt::format("there is no DeviceClass \"{}\"", from.device_class));
     const device_class& of = *found->second;
     if (!of.terms.unknown.empty())
-      return error{errc::unknown, where(*into_, of.from, "DeviceClass", "", of.name), of.terms.unknown_field, of.terms.unknown};
+      return error{errc::unknown, where(*into_, of.from, "DeviceClass", "", of.name), of.terms.unknown_field,
+                   of.terms.unknown};
     if (!from.terms.unknown.empty()) {
       error wrong = told(errc::unknown, "", from.terms.unknown);
       wrong.field = from.terms.unknown_field;
@@ -182,9 +196,12 @@ class linker {
     out.device_class = !of.terms.driver.empty() ? of.terms.driver : from.terms.driver;
     if (out.device_class.empty() && drivers_.size() == 1) out.device_class = *drivers_.begin();
     if (out.device_class.empty())
-      return told(errc::unknown, ".deviceClassName", fmt::format("\"{}\" names no driver, and there are several", from.device_class));
+      return told(errc::unknown, ".deviceClassName",
+                  fmt::format("\"{}\" names no driver, and there are several", from.device_class));
     if (!from.terms.driver.empty() && from.terms.driver != out.device_class)
-      return told(errc::malformed, ".selectors", fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
+      return told(
+          errc::malformed, ".selectors",
+          fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
     out.selectors = of.terms.selectors;
     out.selectors.insert(out.selectors.end(), from.terms.selectors.begin(), from.terms.selectors.end());
     return std::nullopt;

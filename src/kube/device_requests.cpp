@@ -9,7 +9,10 @@ namespace {
 
 bool read_scope(reader& read, const place& of, device_scope& out) {
   return read.word(of, out,
-                   {{"node", device_scope::node}, {"numa", device_scope::numa}, {"pcie", device_scope::pcie}, {"nvlink", device_scope::nvlink}});
+                   {{"node", device_scope::node},
+                    {"numa", device_scope::numa},
+                    {"pcie", device_scope::pcie},
+                    {"nvlink", device_scope::nvlink}});
 }
 
 bool read_attribute(reader& read, const place& of, device_attribute& out) {
@@ -29,17 +32,27 @@ bool read_selector(reader& read, const place& of, attribute_selector& out) {
     if (key == "attribute") return read.text(v, out.attribute);
     if (key == "operator") {
       return read.word(v, out.op,
-                       {{"Equal", op::equal}, {"NotEqual", op::not_equal}, {"Less", op::less}, {"LessEqual", op::less_equal},
-                        {"Greater", op::greater}, {"GreaterEqual", op::greater_equal}, {"In", op::in}, {"Exists", op::exists}, {"Absent", op::absent}});
+                       {{"Equal", op::equal},
+                        {"NotEqual", op::not_equal},
+                        {"Less", op::less},
+                        {"LessEqual", op::less_equal},
+                        {"Greater", op::greater},
+                        {"GreaterEqual", op::greater_equal},
+                        {"In", op::in},
+                        {"Exists", op::exists},
+                        {"Absent", op::absent}});
     }
-    if (key == "values") return read.list(v, out.values, [&](const place& item, device_attribute& one) { return read_attribute(read, item, one); });
+    if (key == "values")
+      return read.list(v, out.values,
+                       [&](const place& item, device_attribute& one) { return read_attribute(read, item, one); });
     return read.fail(errc::unknown, v, "there is no such field");
   });
 }
 
 /// "8.0", or 80.
 bool read_capability(reader& read, const place& of, std::int32_t& out) {
-  if (of.at->kind == value_kind::number && of.at->text.find('.') == std::string::npos) return read.integer(of, out, 0, 9999);
+  if (of.at->kind == value_kind::number && of.at->text.find('.') == std::string::npos)
+    return read.integer(of, out, 0, 9999);
   const std::string& text = of.at->text;
   std::int32_t major = 0, minor = 0;
   const char* const end = text.data() + text.size();
@@ -76,21 +89,25 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
     if (key == "besideGPUs") return read_scope(read, v, out.beside_gpus);
     if (key == "besidePreferred") return read.boolean(v, out.beside_preferred);
     if (key == "selectors") {
-      return read.list(v, out.selectors, [&](const place& item, attribute_selector& one) { return read_selector(read, item, one); });
+      return read.list(v, out.selectors,
+                       [&](const place& item, attribute_selector& one) { return read_selector(read, item, one); });
     }
     if (key == "firstOf") {
-      return read.list(v, out.first_of, [&](const place& item, device_request& one) { return read_device_request(read, item, {}, one); });
+      return read.list(v, out.first_of, [&](const place& item, device_request& one) {
+        return read_device_request(read, item, {}, one);
+      });
     }
     return read.fail(errc::unknown, v, "there is no such field");
   });
-  const bool whole = out.device_class == "gpu" && out.milli == 1000 && out.memory_mib == 0 && out.memory_percent == 0 && out.mig_profile.empty();
+  const bool whole = out.device_class == "gpu" && out.milli == 1000 && out.memory_mib == 0 && out.memory_percent == 0 &&
+                     out.mig_profile.empty();
   if (!fine || counted || !whole) return fine;
   std::int64_t sum = 0;
   for (const container& one : pod.containers) {
     std::int64_t count = 0;
     for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu"}) {
       const auto found = one.requests.find(name);
-      if (found != one.requests.end() && found->second.value(count)) sum += count;
+      if (found != one.requests.end() && found->second.value(count) && count > 0 && count <= 1024) sum += count;
     }
   }
   if (sum > 0 && sum <= 1024) out.count = static_cast<std::int32_t>(sum);

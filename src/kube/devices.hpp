@@ -35,7 +35,8 @@ bool read_inside(reader& read, const spot& at, const std::string& text, const Ea
     error wrong = std::move(inner).failure();
     return told(wrong.code, wrong.field, std::move(wrong.reason));
   }
-  for (warning& one : warnings) read.warn(at.line, at.path + (one.field.starts_with('[') ? "" : ".") + one.field, one.reason);
+  for (warning& one : warnings)
+    read.warn(at.line, at.path + (one.field.starts_with('[') ? "" : ".") + one.field, one.reason);
   return true;
 }
 
@@ -110,8 +111,8 @@ struct device_objects {
 };
 
 /// Reads an object of one of these kinds; nothing if it is none.
-std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind, origin from,
-                                       device_objects& out);
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
+                                       origin from, device_objects& out);
 /// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
 std::optional<error> link_devices(manifests& into, device_objects& objects);
 

@@ -25,7 +25,8 @@ std::string qualified(std::string_view driver, std::string_view name) {
 bool read_whole_amount(reader& read, const place& of, std::int64_t& out) {
   quantity amount;
   if (!read.amount(of, amount)) return false;
-  return (amount.value(out) && out >= 0) || read.fail(errc::out_of_range, of, fmt::format("{} is too much, or negative", amount.to_string()));
+  return (amount.value(out) && out >= 0) ||
+         read.fail(errc::out_of_range, of, fmt::format("{} is too much, or negative", amount.to_string()));
 }
 
 /// {value: 40Gi}, beside which a request policy may stand.
@@ -58,12 +59,15 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
     if (key == "name") return read.text(v, out.id);
     if (key == "basic") return read_device(read, v, in, out);  // v1beta1
     if (key == "attributes") {
-      return read.fields(v, [&](std::string_view name, const place& w) { return read_slice_attribute(read, w, out.attributes[qualified(in.driver, name)]); });
+      return read.fields(v, [&](std::string_view name, const place& w) {
+        return read_slice_attribute(read, w, out.attributes[qualified(in.driver, name)]);
+      });
     }
     if (key == "capacity") {
       return read.fields(v, [&](std::string_view name, const place& w) {
         std::int64_t amount = 0;
-        const bool fine = w.at->kind == value_kind::object ? read_valued(read, w, amount) : read_whole_amount(read, w, amount);
+        const bool fine =
+            w.at->kind == value_kind::object ? read_valued(read, w, amount) : read_whole_amount(read, w, amount);
         out.attributes[capacity_name(qualified(in.driver, name))] = amount;
         return fine;
       });
@@ -75,9 +79,10 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
         return read.fields(item, [&](std::string_view field, const place& w) {
           if (field == "counterSet") return read.text(w, set);
           if (field != "counters") return read.ignore(field, w, {});
-          return read_counters(read, w, fmt::format("{}/{}/{}", in.driver, in.pool, set), [&](std::string name, std::int64_t amount) {
-            out.consumes.push_back({std::move(name), amount});
-          });
+          return read_counters(read, w, fmt::format("{}/{}/{}", in.driver, in.pool, set),
+                               [&](std::string name, std::int64_t amount) {
+                                 out.consumes.push_back({std::move(name), amount});
+                               });
         });
       });
     }
@@ -88,7 +93,8 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
         return true;
       });
     }
-    if (key == "nodeName" || key == "nodeSelector" || key == "allNodes") return read.warn(v, "the slice's node counts; it is left out");
+    if (key == "nodeName" || key == "nodeSelector" || key == "allNodes")
+      return read.warn(v, "the slice's node counts; it is left out");
     if (key == "allowMultipleAllocations") return read.warn(v, "a device goes to one claim; it is left out");
     return read.ignore(key, v, {"bindsToNode", "bindingConditions", "bindingFailureConditions"});
   });
@@ -122,9 +128,11 @@ bool read_claimed_request(reader& read, const place& of, claimed_request& out) {
     if (key == "count") return read.integer(v, out.made.count, 1, 1024);
     if (key == "adminAccess") return read.boolean(v, out.made.admin);
     if (key == "firstAvailable") {
-      return read.list(v, out.first_available, [&](const place& item, claimed_request& one) { return read_claimed_request(read, item, one); });
+      return read.list(v, out.first_available,
+                       [&](const place& item, claimed_request& one) { return read_claimed_request(read, item, one); });
     }
-    if (key == "tolerations") return v.at->items.empty() || read.warn(v, "devices with taints are not used; it is left out");
+    if (key == "tolerations")
+      return v.at->items.empty() || read.warn(v, "devices with taints are not used; it is left out");
     if (key == "capacity") return read.warn(v, "parts of a capacity are not modelled; it is left out");
     return read.ignore(key, v, {});
   });
@@ -138,7 +146,8 @@ bool read_claim_spec(reader& read, const place& of, claim_object& out) {
       if (field == "requests") {
         return read.list(w, out.requests, [&](const place& item, claimed_request& one) {
           if (!read_claimed_request(read, item, one)) return false;
-          return !one.device_class.empty() || !one.first_available.empty() || read.fail(errc::malformed, item, "names no device class");
+          return !one.device_class.empty() || !one.first_available.empty() ||
+                 read.fail(errc::malformed, item, "names no device class");
         });
       }
       if (field == "constraints") {
@@ -179,7 +188,9 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
     const value* found = spec == nullptr ? nullptr : spec->find(key);
     if (found != nullptr && found->kind == value_kind::text) *into = found->text;
   }
-  if (const value* pool = spec == nullptr ? nullptr : spec->find("pool"); pool != nullptr && pool->find("name") != nullptr) out.pool = pool->find("name")->text;
+  if (const value* pool = spec == nullptr ? nullptr : spec->find("pool");
+      pool != nullptr && pool->find("name") != nullptr)
+    out.pool = pool->find("name")->text;
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_object_name(read, v, out.name);
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
@@ -226,7 +237,8 @@ bool read_device_class(reader& read, const place& of, device_class& out) {
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "selectors") return read_cel_selectors(read, w, out.terms);
-      if (field == "extendedResourceName") return read.warn(w, "resources that stand for a class are not modelled; it is left out");
+      if (field == "extendedResourceName")
+        return read.warn(w, "resources that stand for a class are not modelled; it is left out");
       return read.ignore(field, w, {"config", "suitableNodes"});
     });
   });

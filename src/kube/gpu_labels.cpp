@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 #include "gangsched/src/kube/devices.hpp"
 
@@ -36,18 +36,23 @@ namespace {
 constexpr std::string_view nvidia_gpu = "nvidia.com/gpu";
 constexpr std::int64_t most_gpus = static_cast<std::int64_t>(max_node_gpus);
 
-constexpr std::pair<std::string_view, gpu_machine> machine_names[] = {
-    {"dgx1-p100", gpu_machine::dgx1_p100},   {"dgx1-v100", gpu_machine::dgx1_v100},
-    {"dgx2", gpu_machine::dgx2},             {"hgx-a100-4", gpu_machine::hgx_a100_4},
-    {"hgx-a100-8", gpu_machine::hgx_a100_8}, {"hgx-h100-8", gpu_machine::hgx_h100_8},
-    {"hgx-b200-8", gpu_machine::hgx_b200_8}, {"bridged-pairs", gpu_machine::bridged_pairs},
-    {"two-quads", gpu_machine::two_quads},   {"nvl72-tray", gpu_machine::nvl72_tray}};
+constexpr std::pair<std::string_view, gpu_machine> machine_names[] = {{"dgx1-p100", gpu_machine::dgx1_p100},
+                                                                      {"dgx1-v100", gpu_machine::dgx1_v100},
+                                                                      {"dgx2", gpu_machine::dgx2},
+                                                                      {"hgx-a100-4", gpu_machine::hgx_a100_4},
+                                                                      {"hgx-a100-8", gpu_machine::hgx_a100_8},
+                                                                      {"hgx-h100-8", gpu_machine::hgx_h100_8},
+                                                                      {"hgx-b200-8", gpu_machine::hgx_b200_8},
+                                                                      {"bridged-pairs", gpu_machine::bridged_pairs},
+                                                                      {"two-quads", gpu_machine::two_quads},
+                                                                      {"nvl72-tray", gpu_machine::nvl72_tray}};
 
 /// What the mainboard calls itself: "NVIDIA DGX H100", "DGXA100-920-23687-2530-000", "DGX-1 with V100-32".
 std::optional<gpu_machine> find_machine(std::string_view board, std::string_view product, std::size_t gpus) {
   std::string name;
   for (const char c : board)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
   if (has("GB200") || has("GB300")) return gpu_machine::nvl72_tray;
   if (!has("DGX") && !has("HGX")) return std::nullopt;
@@ -55,7 +60,8 @@ std::optional<gpu_machine> find_machine(std::string_view board, std::string_view
   if (has("H100") || has("H200") || has("H800") || has("H20")) return gpu_machine::hgx_h100_8;
   if (has("B200") || has("B300")) return gpu_machine::hgx_b200_8;
   if (has("DGX2")) return gpu_machine::dgx2;
-  if (has("DGX1")) return product.find("P100") != std::string_view::npos ? gpu_machine::dgx1_p100 : gpu_machine::dgx1_v100;
+  if (has("DGX1"))
+    return product.find("P100") != std::string_view::npos ? gpu_machine::dgx1_p100 : gpu_machine::dgx1_v100;
   return std::nullopt;
 }
 
@@ -65,7 +71,9 @@ class label_reader {
       : read_(&read), of_(of), annotations_(&annotations), node_(&node), made_(node.devices) {}
 
   bool run() {
-    if (find(node_->labels, "nvidia.com/gpu.product") != nullptr || find(node_->labels, "nvidia.com/gpu.count") != nullptr) return nvidia();
+    if (find(node_->labels, "nvidia.com/gpu.product") != nullptr ||
+        find(node_->labels, "nvidia.com/gpu.count") != nullptr)
+      return nvidia();
     if (const std::string* mig = find(*annotations_, "gangsched.dev/mig"); mig != nullptr)
       return fail(annotation("gangsched.dev/mig"), errc::malformed, "the node has no label nvidia.com/gpu.product");
     if (amounts("amd.com/gpu") > 0 && find(node_->labels, "amd.com/gpu.product-name") != nullptr) return amd();
@@ -80,7 +88,9 @@ class label_reader {
   }
   [[nodiscard]] spot label(std::string_view key) const { return find_spot(of_, {"metadata", "labels", key}); }
   [[nodiscard]] spot annotation(std::string_view key) const { return find_spot(of_, {"metadata", "annotations", key}); }
-  bool fail(const spot& at, errc code, std::string reason) { return read_->fail(code, at.line, at.path, std::move(reason)); }
+  bool fail(const spot& at, errc code, std::string reason) {
+    return read_->fail(code, at.line, at.path, std::move(reason));
+  }
   bool warn(const spot& at, std::string reason) { return read_->warn(at.line, at.path, std::move(reason)); }
 
   /// Of a resource, or 0.
@@ -116,7 +126,8 @@ class label_reader {
     const std::string resource = amounts(renamed) > 0 ? renamed : std::string{nvidia_gpu};
     if (count < 0) count = amounts(resource) / replicas;
     if (count == 0) return own_annotations_without_gpus();
-    if (count > most_gpus) return warn(label("nvidia.com/gpu.count"), fmt::format("more than {} GPUs are counted only", most_gpus));
+    if (count > most_gpus)
+      return warn(label("nvidia.com/gpu.count"), fmt::format("more than {} GPUs are counted only", most_gpus));
     gpu_class& gpu = made_.gpu;
     gpu.model = model_;
     gpu.memory_mib = memory;
@@ -132,7 +143,8 @@ class label_reader {
 
   bool own_annotations_without_gpus() {
     for (const char* key : {"gangsched.dev/mig", "gangsched.dev/gpu-machine"})
-      if (find(*annotations_, key) != nullptr) return fail(annotation(key), errc::malformed, "the node has no GPUs that could be told apart");
+      if (find(*annotations_, key) != nullptr)
+        return fail(annotation(key), errc::malformed, "the node has no GPUs that could be told apart");
     return true;
   }
 
@@ -185,7 +197,9 @@ class label_reader {
     const auto product = find_mig_product(model_);
     if (!product) {
       counted_only_ = true;
-      return warn(label("nvidia.com/gpu.product"), fmt::format("\"{}\" has no MIG table that the library knows: its instances are counted only", model_));
+      return warn(
+          label("nvidia.com/gpu.product"),
+          fmt::format("\"{}\" has no MIG table that the library knows: its instances are counted only", model_));
     }
     if (made_.gpu.replicas > 1) {
       counted_only_ = true;
@@ -197,10 +211,12 @@ class label_reader {
       const std::string name = key.substr(0, key.size() - 6);
       const auto profile = table.find_profile(name);
       if (!profile)
-        return fail(label(key), errc::unknown, fmt::format("{} has no MIG profile \"{}\"", table.name(), mig_profile_name(name)));
+        return fail(label(key), errc::unknown,
+                    fmt::format("{} has no MIG profile \"{}\"", table.name(), mig_profile_name(name)));
       profiles.emplace_back(*profile, count);
     }
-    const auto divided = static_cast<std::int64_t>(made_.gpus.size()) - std::min<std::int64_t>(undivided, static_cast<std::int64_t>(made_.gpus.size()));
+    const auto divided = static_cast<std::int64_t>(made_.gpus.size()) -
+                         std::min<std::int64_t>(undivided, static_cast<std::int64_t>(made_.gpus.size()));
     if (divided == 0) {
       return fail(label(wanted.front().first), errc::malformed,
                   fmt::format("there are instances, but all {} GPUs are allocatable undivided", made_.gpus.size()));
@@ -208,7 +224,9 @@ class label_reader {
     const auto layouts = lay_out(table, profiles, static_cast<std::size_t>(divided));
     if (layouts.empty()) {
       counted_only_ = true;
-      return warn(label(wanted.front().first), fmt::format("no layout of {} GPUs was found that has these instances: they are counted only", divided));
+      return warn(
+          label(wanted.front().first),
+          fmt::format("no layout of {} GPUs was found that has these instances: they are counted only", divided));
     }
     for (std::size_t i = 0; i < layouts.size(); ++i) {
       gpu_spec& gpu = made_.gpus[made_.gpus.size() - layouts.size() + i];
@@ -222,16 +240,19 @@ class label_reader {
   using layout = std::vector<mig_placement>;
 
   /// All GPUs alike if that comes out even, as administrators do it; else the largest instances first, each where it fits.
-  static std::vector<layout> lay_out(const mig_table& table, std::vector<std::pair<mig_profile_index, std::int64_t>>& profiles,
+  static std::vector<layout> lay_out(const mig_table& table,
+                                     std::vector<std::pair<mig_profile_index, std::int64_t>>& profiles,
                                      std::size_t gpus) {
     const auto each = static_cast<std::int64_t>(gpus);
     if (std::ranges::all_of(profiles, [&](const auto& one) { return one.second % each == 0; })) {
       std::vector<mig_profile_index> one;
-      for (const auto& [profile, count] : profiles) one.insert(one.end(), static_cast<std::size_t>(count / each), profile);
+      for (const auto& [profile, count] : profiles)
+        one.insert(one.end(), static_cast<std::size_t>(count / each), profile);
       if (one.size() <= 8)
         if (auto plan = table.plan({}, one)) return std::vector<layout>(gpus, *plan);
     }
-    std::ranges::stable_sort(profiles, std::ranges::greater{}, [&](const auto& one) { return table[one.first].memory_slices; });
+    std::ranges::stable_sort(profiles, std::ranges::greater{},
+                             [&](const auto& one) { return table[one.first].memory_slices; });
     std::vector<std::vector<mig_profile_index>> on(gpus);
     std::vector<layout> made(gpus);
     for (const auto& [profile, count] : profiles) {
@@ -242,8 +263,10 @@ class label_reader {
           on[gpu].push_back(profile);
           auto plan = table.plan({}, on[gpu]);
           placed = plan.has_value();
-          if (placed) made[gpu] = *std::move(plan);
-          else on[gpu].pop_back();
+          if (placed)
+            made[gpu] = *std::move(plan);
+          else
+            on[gpu].pop_back();
         }
         if (!placed) return {};
       }

@@ -81,14 +81,17 @@ class sharing_reader {
     made.count = static_cast<std::int32_t>(count);
     if (cores.value_or(0) == 100 || (!memory && !percent && !cores)) return true;
     made.milli = static_cast<std::int32_t>(10 * cores.value_or(0));
-    if (memory) made.memory_mib = *memory;
-    else made.memory_percent = static_cast<std::int32_t>(percent.value_or(100));
+    if (memory)
+      made.memory_mib = *memory;
+    else
+      made.memory_percent = static_cast<std::int32_t>(percent.value_or(100));
     return true;
   }
 
   bool hami() {
     const auto asks = [&](const char* name) { return at_->requests.contains(name); };
-    if (!asks("nvidia.com/gpumem") && !asks("nvidia.com/gpumem-percentage") && !asks("nvidia.com/gpucores")) return true;
+    if (!asks("nvidia.com/gpumem") && !asks("nvidia.com/gpumem-percentage") && !asks("nvidia.com/gpucores"))
+      return true;
     amount count, memory, percent, cores, priority;
     if (!take("nvidia.com/gpu", count, most_gpus) || !take("nvidia.com/gpumem", memory, most_mib) ||
         !take("nvidia.com/gpumem-percentage", percent, 100) || !take("nvidia.com/gpucores", cores, 100) ||
@@ -104,7 +107,8 @@ class sharing_reader {
         !take("volcano.sh/gpu-memory", old_memory, most_mib) || !take("volcano.sh/gpu-number", old_count, most_gpus))
       return false;
     if (count && !virtual_gpus(*count, memory, memory ? amount{} : percent, cores)) return false;
-    if (!count && (memory || percent || cores)) return fail(resource("volcano.sh/vgpu-number"), "is missing beside volcano.sh/vgpu-…");
+    if (!count && (memory || percent || cores))
+      return fail(resource("volcano.sh/vgpu-number"), "is missing beside volcano.sh/vgpu-…");
     if (old_memory) {
       device_request& made = add();
       made.milli = 0;
@@ -142,7 +146,7 @@ class sharing_reader {
     amount both, core, ratio, memory, cards, rdma, fpga;
     if (!take("koordinator.sh/gpu", both, most) || !take("koordinator.sh/gpu-core", core, most) ||
         !take("koordinator.sh/gpu-memory-ratio", ratio, most) ||
-        !take("koordinator.sh/gpu-memory", memory, std::numeric_limits<std::int64_t>::max()) ||
+        !take("koordinator.sh/gpu-memory", memory, std::int64_t{1} << 60) ||
         !take("koordinator.sh/gpu.shared", cards, most_gpus) || !take("koordinator.sh/rdma", rdma, most) ||
         !take("koordinator.sh/fpga", fpga, most))
       return false;
@@ -153,33 +157,41 @@ class sharing_reader {
 
   bool koordinator_gpus(amount core, amount ratio, amount memory, amount cards) {
     const std::int64_t percent = std::max(core.value_or(0), ratio.value_or(0));
-    const char* const loudest = core.value_or(0) >= ratio.value_or(0) ? "koordinator.sh/gpu-core" : "koordinator.sh/gpu-memory-ratio";
+    const char* const loudest =
+        core.value_or(0) >= ratio.value_or(0) ? "koordinator.sh/gpu-core" : "koordinator.sh/gpu-memory-ratio";
     std::int64_t count = cards.value_or(1);
     if (!cards && percent > 100) {
-      if (percent % 100 != 0) return fail(resource(loudest), fmt::format("{} is above 100 and no multiple of it", percent));
+      if (percent % 100 != 0)
+        return fail(resource(loudest), fmt::format("{} is above 100 and no multiple of it", percent));
       count = percent / 100;
     }
     for (amount* one : {&core, &ratio, &memory}) {
       if (!*one) continue;
-      if (**one % count != 0) return fail(resource(loudest), fmt::format("{} cannot be divided among {} GPUs", **one, count));
+      if (**one % count != 0)
+        return fail(resource(loudest), fmt::format("{} cannot be divided among {} GPUs", **one, count));
       **one /= count;
-      if (one != &memory && **one > 100) return fail(resource(loudest), fmt::format("is more than 100 of each of {} GPUs", count));
+      if (one != &memory && **one > 100)
+        return fail(resource(loudest), fmt::format("is more than 100 of each of {} GPUs", count));
     }
     device_request& made = add();
     made.count = static_cast<std::int32_t>(count);
     const bool whole = core.value_or(100) == 100 && (core || ratio) && !memory && ratio.value_or(100) == 100;
     if (whole) return true;
     made.milli = static_cast<std::int32_t>(10 * core.value_or(0));
-    if (memory) made.memory_mib = (*memory + (1 << 20) - 1) >> 20;
-    else made.memory_percent = static_cast<std::int32_t>(ratio.value_or(0));
-    if (made.milli == 0 && made.memory_mib == 0 && made.memory_percent == 0) made.milli = 1000;  // gpu.shared alone: cards
+    if (memory)
+      made.memory_mib = (*memory + (1 << 20) - 1) >> 20;
+    else
+      made.memory_percent = static_cast<std::int32_t>(ratio.value_or(0));
+    if (made.milli == 0 && made.memory_mib == 0 && made.memory_percent == 0)
+      made.milli = 1000;  // gpu.shared alone: cards
     return true;
   }
 
   /// A device has 100; more are several devices.
   bool hundredths(const char* kind, std::int64_t percent) {
     const std::string name = fmt::format("koordinator.sh/{}", kind);
-    if (percent > 100 && percent % 100 != 0) return fail(resource(name), fmt::format("{} is above 100 and no multiple of it", percent));
+    if (percent > 100 && percent % 100 != 0)
+      return fail(resource(name), fmt::format("{} is above 100 and no multiple of it", percent));
     device_request& made = add();
     made.device_class = kind;
     made.count = percent > 100 ? static_cast<std::int32_t>(percent / 100) : 1;
@@ -191,15 +203,18 @@ class sharing_reader {
     if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
       std::vector<std::string> kinds;
       std::string scope;
-      const bool fine = read_inside(*read_, annotation("scheduling.koordinator.sh/device-joint-allocate"), *text, [&](reader& in, const place& of) {
-        return in.fields(of, [&](std::string_view key, const place& v) {
-          if (key == "deviceTypes") return in.texts(v, kinds);
-          if (key == "requiredScope") {
-            return in.text(v, scope) && (scope.empty() || scope == "SamePCIe" || in.fail(errc::unknown, v, fmt::format("\"{}\" is not SamePCIe", scope)));
-          }
-          return in.ignore(key, v, {});
-        });
-      });
+      const bool fine = read_inside(
+          *read_, annotation("scheduling.koordinator.sh/device-joint-allocate"), *text,
+          [&](reader& in, const place& of) {
+            return in.fields(of, [&](std::string_view key, const place& v) {
+              if (key == "deviceTypes") return in.texts(v, kinds);
+              if (key == "requiredScope") {
+                return in.text(v, scope) && (scope.empty() || scope == "SamePCIe" ||
+                                             in.fail(errc::unknown, v, fmt::format("\"{}\" is not SamePCIe", scope)));
+              }
+              return in.ignore(key, v, {});
+            });
+          });
       if (!fine) return false;
       for (device_request& one : pod_->devices) {
         if (one.device_class == "gpu" || std::ranges::find(kinds, one.device_class) == kinds.end()) continue;
@@ -209,11 +224,12 @@ class sharing_reader {
     }
     const std::string* text = annotated("scheduling.koordinator.sh/device-allocate-hint");
     if (text == nullptr) return true;
-    return read_inside(*read_, annotation("scheduling.koordinator.sh/device-allocate-hint"), *text, [&](reader& in, const place& of) {
-      return in.fields(of, [&](std::string_view kind, const place& v) {
-        return in.fields(v, [&](std::string_view key, const place& w) { return hint(in, kind, key, w); });
-      });
-    });
+    return read_inside(
+        *read_, annotation("scheduling.koordinator.sh/device-allocate-hint"), *text, [&](reader& in, const place& of) {
+          return in.fields(of, [&](std::string_view kind, const place& v) {
+            return in.fields(v, [&](std::string_view key, const place& w) { return hint(in, kind, key, w); });
+          });
+        });
   }
   bool hint(reader& in, std::string_view kind, std::string_view key, const place& of) {
     if (key == "requiredTopologyScope") {
@@ -222,7 +238,10 @@ class sharing_reader {
       std::string word;
       if (!in.text(of, word)) return false;
       alone = word == "Device";
-      if (!alone && !in.word(of, scope, {{"PCIe", device_scope::pcie}, {"NUMANode", device_scope::numa}, {"Node", device_scope::node}})) return false;
+      if (!alone &&
+          !in.word(of, scope,
+                   {{"PCIe", device_scope::pcie}, {"NUMANode", device_scope::numa}, {"Node", device_scope::node}}))
+        return false;
       for (device_request& one : pod_->devices)
         if (one.device_class == kind && kind == "gpu") one.within = scope;
       return true;
@@ -235,7 +254,8 @@ class sharing_reader {
         if (word == "ApplyForAll") one.all = true;
         if (word == "RequestsAsCount") one.count = static_cast<std::int32_t>(one.units * one.count), one.units = 100;
       }
-      return word == "ApplyForAll" || word == "RequestsAsCount" || in.fail(errc::unknown, of, fmt::format("\"{}\" is not ApplyForAll or RequestsAsCount", word));
+      return word == "ApplyForAll" || word == "RequestsAsCount" ||
+             in.fail(errc::unknown, of, fmt::format("\"{}\" is not ApplyForAll or RequestsAsCount", word));
     }
     return in.warn(of, "is not modelled; it is left out");
   }
@@ -248,7 +268,8 @@ class sharing_reader {
     if (text == nullptr) return true;
     const auto parsed = quantity::parse(*text);
     std::int64_t number = 0;
-    const bool fits = parsed && parsed->nanos() % 1'000'000'000 == 0 && parsed->value(number) && number >= least && number <= most;
+    const bool fits =
+        parsed && parsed->nanos() % 1'000'000'000 == 0 && parsed->value(number) && number >= least && number <= most;
     if (!fits) return fail(annotation(key), fmt::format("\"{}\" is no whole number in {} to {}", *text, least, most));
     out = number;
     return true;
@@ -257,7 +278,8 @@ class sharing_reader {
   bool kai() {
     const std::string* fraction = annotated("gpu-fraction");
     amount memory, count;
-    if (!number("gpu-memory", memory, 1, most_mib) || !number("gpu-fraction-num-devices", count, 1, most_gpus)) return false;
+    if (!number("gpu-memory", memory, 1, most_mib) || !number("gpu-fraction-num-devices", count, 1, most_gpus))
+      return false;
     if (fraction == nullptr && !memory) return true;
     if (fraction != nullptr && memory) return fail(annotation("gpu-memory"), "is there beside gpu-fraction");
     for (const container& one : pod_->containers) {
@@ -284,7 +306,9 @@ class sharing_reader {
 
   bool alibaba() {
     amount milli, count;
-    if (!number("alibabacloud.com/gpu-milli", milli, 0, 1000) || !number("alibabacloud.com/gpu-count", count, 0, most_gpus)) return false;
+    if (!number("alibabacloud.com/gpu-milli", milli, 0, 1000) ||
+        !number("alibabacloud.com/gpu-count", count, 0, most_gpus))
+      return false;
     const std::string* models = annotated("alibabacloud.com/gpu-card-model");
     if (!milli && !count) return true;
     if (milli.value_or(1) == 0 || count.value_or(1) == 0) return true;
@@ -316,7 +340,8 @@ bool read_device_requests(reader& read, const place& of, const label_map& annota
   std::vector<device_request> more;
   const bool fine = read_inside(read, at, own->second, [&](reader& in, const place& root) {
     if (root.at->kind == value_kind::object) return read_device_request(in, root, out, more.emplace_back());
-    return in.list(root, more, [&](const place& item, device_request& one) { return read_device_request(in, item, out, one); });
+    return in.list(root, more,
+                   [&](const place& item, device_request& one) { return read_device_request(in, item, out, one); });
   });
   if (!fine) return false;
   const auto wrong = check(more, {});

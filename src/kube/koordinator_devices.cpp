@@ -42,7 +42,8 @@ bool read_partitions(reader& read, const place& of, std::vector<gpu_partition>& 
     return read.list(v, out, [&](const place& item, gpu_partition& one) {
       return read.fields(item, [&](std::string_view key, const place& w) {
         if (key == "allocationScore") return read.integer(w, one.score);
-        if (key != "minors") return read.ignore(key, w, {"gpuLinkType", "ringBusBandwidth", "ringAllReduceBandwidth", "minorsHash"});
+        if (key != "minors")
+          return read.ignore(key, w, {"gpuLinkType", "ringBusBandwidth", "ringAllReduceBandwidth", "minorsHash"});
         return read.items(w, [&](const place& minor) {
           std::int64_t number = 0;
           if (!read.integer(minor, number, 0, static_cast<std::int64_t>(max_node_gpus) - 1)) return false;
@@ -81,7 +82,8 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
       std::int64_t units = 100;
       const auto told = one.resources.find("koordinator.sh/" + one.type);
       if (told != one.resources.end() && (!told->second.value(units) || units < 1)) units = 100;
-      out.has.others.push_back({.id = id, .device_class = one.type, .units = units, .healthy = one.healthy, .numa = numa, .pcie = pcie});
+      out.has.others.push_back(
+          {.id = id, .device_class = one.type, .units = units, .healthy = one.healthy, .numa = numa, .pcie = pcie});
       continue;
     }
     out.has.gpus.push_back({.id = id, .healthy = one.healthy, .numa = numa, .pcie = pcie});
@@ -89,7 +91,8 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
     std::int64_t bytes = 0;
     if (memory != one.resources.end() && memory->second.value(bytes)) out.has.gpu.memory_mib = bytes >> 20;
   }
-  if (const auto model = meta.labels.find("node.koordinator.sh/gpu-model"); model != meta.labels.end()) out.has.gpu.model = model->second;
+  if (const auto model = meta.labels.find("node.koordinator.sh/gpu-model"); model != meta.labels.end())
+    out.has.gpu.model = model->second;
   if (const auto policy = meta.labels.find("node.koordinator.sh/gpu-partition-policy"); policy != meta.labels.end()) {
     const spot at = find_spot(of, {"metadata", "labels", "node.koordinator.sh/gpu-partition-policy"});
     if (policy->second != "Honor" && policy->second != "Prefer")
@@ -99,7 +102,8 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
   const auto table = meta.annotations.find("scheduling.koordinator.sh/gpu-partitions");
   if (table == meta.annotations.end()) return true;
   const spot at = find_spot(of, {"metadata", "annotations", "scheduling.koordinator.sh/gpu-partitions"});
-  return read_inside(read, at, table->second, [&](reader& in, const place& root) { return read_partitions(in, root, out.has.gpu.partitions); });
+  return read_inside(read, at, table->second,
+                     [&](reader& in, const place& root) { return read_partitions(in, root, out.has.gpu.partitions); });
 }
 
 }  // namespace gangsched::kube::detail

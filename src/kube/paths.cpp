@@ -27,12 +27,9 @@ constexpr renamed pod_fields[] = {{"name", "metadata.name"},
                                   {"node", "spec.nodeName"},
                                   {"nominated_node", "status.nominatedNodeName"},
                                   {"group", "spec.schedulingGroup.podGroupName"}};
-constexpr renamed node_fields[] = {{"name", "metadata.name"},
-                                   {"devices", "devices"},
-                                   {"labels", "metadata.labels"},
-                                   {"allocatable", "status.allocatable"},
-                                   {"capacity", "status.capacity"},
-                                   {"images", "status.images"}};
+constexpr renamed node_fields[] = {{"name", "metadata.name"},       {"devices", "devices"},
+                                   {"labels", "metadata.labels"},   {"allocatable", "status.allocatable"},
+                                   {"capacity", "status.capacity"}, {"images", "status.images"}};
 constexpr renamed other_fields[] = {{"name", "metadata.name"},
                                     {"ns", "metadata.namespace"},
                                     {"labels", "metadata.labels"},

@@ -227,11 +227,10 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
     }
     if (key == "conditions") return read_conditions(read, v, out);
     if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, out);
-    return read.ignore(
-        key, v,
-        {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
-         "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message", "observedGeneration",
-         "podIP", "podIPs", "qosClass", "reason", "resize", "resources"});
+    return read.ignore(key, v,
+                       {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
+                        "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message",
+                        "observedGeneration", "podIP", "podIPs", "qosClass", "reason", "resize", "resources"});
   });
 }
 

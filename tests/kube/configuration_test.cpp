@@ -125,7 +125,7 @@ profiles:
   CHECK(made.options().initial_backoff == std::chrono::seconds{2});
   const kernel_table packing = *make_table(made.profiles[0], registry());
   CHECK(packing.scheduler_name == "packing");
-  CHECK(listed(packing, point::filter).starts_with("NodeResourcesFit DeviceFit NodeUnschedulable"));
+  CHECK(listed(packing, point::filter).starts_with("NodeResourcesFit NodeUnschedulable"));
   CHECK(listed(packing, point::score).starts_with("NodeResourcesFit TaintToleration"));
   CHECK(listed(packing, point::score).find("Balanced") == std::string::npos);
   for (const plugin_entry& one : packing.plugins)

@@ -7,17 +7,19 @@ using namespace gangsched::kube::testing;
 namespace {
 
 /// A node with labels of GPU feature discovery; @p more is put among the labels, @p meta beside them.
-std::string gpu_node(const std::string& more, const std::string& allocatable = "nvidia.com/gpu: 2", const std::string& meta = "") {
-  return "apiVersion: v1\nkind: Node\nmetadata: {name: n1" + meta + ", labels: {" + more + "}}\nstatus: {allocatable: {cpu: 8, pods: 9" +
-         (allocatable.empty() ? "" : ", ") + allocatable + "}}\n---\n";
+std::string gpu_node(const std::string& more, const std::string& allocatable = "nvidia.com/gpu: 2",
+                     const std::string& meta = "") {
+  return "apiVersion: v1\nkind: Node\nmetadata: {name: n1" + meta + ", labels: {" + more +
+         "}}\nstatus: {allocatable: {cpu: 8, pods: 9" + (allocatable.empty() ? "" : ", ") + allocatable + "}}\n---\n";
 }
-const std::string a100 = "nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB, nvidia.com/gpu.memory: \"40960\", nvidia.com/gpu.count: \"2\"";
+const std::string a100 =
+    "nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB, nvidia.com/gpu.memory: \"40960\", nvidia.com/gpu.count: \"2\"";
 
 const node_devices& devices_in(const manifests& of) { return of.nodes.at(0).spec.devices; }
 
 std::string pod(const std::string& limits, const std::string& annotations = "") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {" + annotations + "}}\nspec: {containers: [{name: c, resources: {limits: {" +
-         limits + "}}}]}\n---\n";
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {" + annotations +
+         "}}\nspec: {containers: [{name: c, resources: {limits: {" + limits + "}}}]}\n---\n";
 }
 const pod_spec& pod_in(const manifests& of) { return of.pods.at(0).spec; }
 device_request only(const manifests& of) {
@@ -40,7 +42,8 @@ std::string warned(const manifests& of) {
 }  // namespace
 
 TEST_CASE("labels of GPU feature discovery make an inventory", "[kube][devices]") {
-  const manifests all = fine(gpu_node(a100 + ", nvidia.com/gpu.compute.major: \"8\", nvidia.com/gpu.compute.minor: \"0\""));
+  const manifests all =
+      fine(gpu_node(a100 + ", nvidia.com/gpu.compute.major: \"8\", nvidia.com/gpu.compute.minor: \"0\""));
   const node_devices& has = devices_in(all);
   REQUIRE(has.gpus.size() == 2);
   CHECK(has.gpu.model == "NVIDIA-A100-SXM4-40GB");
@@ -54,22 +57,27 @@ TEST_CASE("labels of GPU feature discovery make an inventory", "[kube][devices]"
 }
 
 TEST_CASE("a DGX brings its links along if all its GPUs are there", "[kube][devices]") {
-  const std::string h100 = "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3, nvidia.com/gpu.machine: NVIDIA-DGX-H100, nvidia.com/gpu.count: ";
+  const std::string h100 =
+      "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3, nvidia.com/gpu.machine: NVIDIA-DGX-H100, nvidia.com/gpu.count: ";
   const node_devices whole = devices_in(fine(gpu_node(h100 + "\"8\"")));
   REQUIRE(whole.gpu.links.size() == 64);
   CHECK(whole.gpu.links[1].nvlinks == 18);
   CHECK(whole.gpus[7].numa == 1);
   CHECK(devices_in(fine(gpu_node(h100 + "\"4\""))).gpu.links.empty());
-  const std::string own = "nvidia.com/gpu.product: Tesla-V100, nvidia.com/gpu.machine: PowerEdge, nvidia.com/gpu.count: ";
-  CHECK(devices_in(fine(gpu_node(own + "\"8\"", "", ", annotations: {gangsched.dev/gpu-machine: dgx1-v100}"))).gpu.links[3].nvlinks == 2);
+  const std::string own =
+      "nvidia.com/gpu.product: Tesla-V100, nvidia.com/gpu.machine: PowerEdge, nvidia.com/gpu.count: ";
+  CHECK(devices_in(fine(gpu_node(own + "\"8\"", "", ", annotations: {gangsched.dev/gpu-machine: dgx1-v100}")))
+            .gpu.links[3]
+            .nvlinks == 2);
   CHECK(refusal(gpu_node(own + "\"4\"", "", ", annotations: {gangsched.dev/gpu-machine: dgx2}")) ==
         "a.yaml:3: Node n1: metadata.annotations[\"gangsched.dev/gpu-machine\"]: dgx2 has 16 GPUs, the node 4");
-  CHECK(refusal(gpu_node(own + "\"4\"", "", ", annotations: {gangsched.dev/gpu-machine: dgx9}")).find("\"dgx9\" is not one of dgx1-p100,") !=
-        std::string::npos);
+  CHECK(refusal(gpu_node(own + "\"4\"", "", ", annotations: {gangsched.dev/gpu-machine: dgx9}"))
+            .find("\"dgx9\" is not one of dgx1-p100,") != std::string::npos);
 }
 
 TEST_CASE("shared GPUs are handed out in replicas", "[kube][devices]") {
-  const std::string labels = "nvidia.com/gpu.product: Tesla-T4-SHARED, nvidia.com/gpu.count: \"2\", nvidia.com/gpu.replicas: \"4\"";
+  const std::string labels =
+      "nvidia.com/gpu.product: Tesla-T4-SHARED, nvidia.com/gpu.count: \"2\", nvidia.com/gpu.replicas: \"4\"";
   const node_devices has = devices_in(fine(gpu_node(labels, "nvidia.com/gpu: 8")));
   CHECK(has.gpu.model == "Tesla-T4");
   CHECK(has.gpu.replicas == 4);
@@ -78,38 +86,48 @@ TEST_CASE("shared GPUs are handed out in replicas", "[kube][devices]") {
 }
 
 TEST_CASE("counts of MIG instances become a layout that is legal", "[kube][devices]") {
-  const std::string even = a100 + ", nvidia.com/mig-1g.5gb.count: \"2\", nvidia.com/mig-2g.10gb.count: \"2\", nvidia.com/mig-3g.20gb.count: \"2\"";
+  const std::string even =
+      a100 +
+      ", nvidia.com/mig-1g.5gb.count: \"2\", nvidia.com/mig-2g.10gb.count: \"2\", nvidia.com/mig-3g.20gb.count: \"2\"";
   const node_devices alike = devices_in(fine(gpu_node(even, "")));
   REQUIRE(alike.gpus.size() == 2);
   for (const gpu_spec& one : alike.gpus) {
     CHECK(one.mig == mig_mode::fixed);
     CHECK(one.instances.size() == 3);
   }
-  const std::string uneven = a100 + ", nvidia.com/mig-4g.20gb.count: \"1\", nvidia.com/mig-3g.20gb.count: \"2\", nvidia.com/mig-1g.5gb.me.count: \"1\"";
+  const std::string uneven = a100 +
+                             ", nvidia.com/mig-4g.20gb.count: \"1\", nvidia.com/mig-3g.20gb.count: \"2\", "
+                             "nvidia.com/mig-1g.5gb.me.count: \"1\"";
   const node_devices mixed = devices_in(fine(gpu_node(uneven, "")));
   CHECK(mixed.gpus[0].instances.size() + mixed.gpus[1].instances.size() == 4);
   CHECK(refusal(gpu_node(uneven, "")) == "fine");
   // Undivided ones are those that are still counted.
-  const node_devices half = devices_in(fine(gpu_node(a100 + ", nvidia.com/mig-7g.40gb.count: \"1\"", "nvidia.com/gpu: 1")));
+  const node_devices half =
+      devices_in(fine(gpu_node(a100 + ", nvidia.com/mig-7g.40gb.count: \"1\"", "nvidia.com/gpu: 1")));
   CHECK(half.gpus[0].mig == mig_mode::off);
   CHECK(half.gpus[1].instances.at(0).profile == "7g.40gb");
 }
 
 TEST_CASE("labels about MIG that do not fit are told", "[kube][devices]") {
-  CHECK(refusal(gpu_node(a100 + ", nvidia.com/mig-9g.90gb.count: \"1\"", "")) ==
-        "a.yaml:3: Node n1: metadata.labels[\"nvidia.com/mig-9g.90gb.count\"]: A100-40GB has no MIG profile \"9g.90gb\"");
+  CHECK(
+      refusal(gpu_node(a100 + ", nvidia.com/mig-9g.90gb.count: \"1\"", "")) ==
+      "a.yaml:3: Node n1: metadata.labels[\"nvidia.com/mig-9g.90gb.count\"]: A100-40GB has no MIG profile \"9g.90gb\"");
   CHECK(refusal(gpu_node(a100 + ", nvidia.com/mig-1g.5gb.count: many", "")) ==
         "a.yaml:3: Node n1: metadata.labels[\"nvidia.com/mig-1g.5gb.count\"]: \"many\" is no whole number in 0 to 128");
-  CHECK(refusal(gpu_node(a100 + ", nvidia.com/mig-1g.5gb.count: \"1\"", "nvidia.com/gpu: 2")).find("allocatable undivided") != std::string::npos);
+  CHECK(refusal(gpu_node(a100 + ", nvidia.com/mig-1g.5gb.count: \"1\"", "nvidia.com/gpu: 2"))
+            .find("allocatable undivided") != std::string::npos);
   const manifests crowded = fine(gpu_node(a100 + ", nvidia.com/mig-7g.40gb.count: \"3\"", ""));
   CHECK(warned(crowded).find("no layout of 2 GPUs was found") != std::string::npos);
   CHECK(devices_in(crowded).gpus.empty());
-  const manifests unknown = fine(gpu_node("nvidia.com/gpu.product: GeForce, nvidia.com/gpu.count: \"1\", nvidia.com/mig-1g.5gb.count: \"1\"", ""));
+  const manifests unknown = fine(
+      gpu_node("nvidia.com/gpu.product: GeForce, nvidia.com/gpu.count: \"1\", nvidia.com/mig-1g.5gb.count: \"1\"", ""));
   CHECK(warned(unknown).find("\"GeForce\" has no MIG table") != std::string::npos);
   CHECK(refusal(gpu_node("nvidia.com/gpu.product: x, nvidia.com/gpu.count: two")) ==
         "a.yaml:3: Node n1: metadata.labels[\"nvidia.com/gpu.count\"]: \"two\" is no whole number in 0 to 1073741824");
   // All alike (strategy single): there is nothing to choose.
-  CHECK(devices_in(fine(gpu_node("nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB-MIG-1g.5gb, nvidia.com/gpu.count: \"7\""))).gpus.empty());
+  CHECK(devices_in(
+            fine(gpu_node("nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB-MIG-1g.5gb, nvidia.com/gpu.count: \"7\"")))
+            .gpus.empty());
 }
 
 TEST_CASE("instances are made on demand where the node says so", "[kube][devices]") {
@@ -119,16 +137,19 @@ TEST_CASE("instances are made on demand where the node says so", "[kube][devices
   CHECK(all.nodes[0].spec.allocatable.at("nvidia.com/mig-1g.5gb.me") == quantity{2});
   CHECK(refusal(gpu_node(a100, "", ", annotations: {gangsched.dev/mig: sometimes}")) ==
         "a.yaml:3: Node n1: metadata.annotations[\"gangsched.dev/mig\"]: \"sometimes\" is not dynamic");
-  CHECK(refusal(gpu_node("nvidia.com/gpu.product: Tesla-T4", "nvidia.com/gpu: 1", ", annotations: {gangsched.dev/mig: dynamic}"))
+  CHECK(refusal(gpu_node("nvidia.com/gpu.product: Tesla-T4", "nvidia.com/gpu: 1",
+                         ", annotations: {gangsched.dev/mig: dynamic}"))
             .find("\"Tesla-T4\" has no MIG table") != std::string::npos);
 }
 
 TEST_CASE("AMD's and Alibaba's nodes tell of their GPUs too", "[kube][devices]") {
-  const node_devices amd = devices_in(fine(gpu_node("amd.com/gpu.product-name: MI300X, amd.com/gpu.vram: 192G", "amd.com/gpu: 8")));
+  const node_devices amd =
+      devices_in(fine(gpu_node("amd.com/gpu.product-name: MI300X, amd.com/gpu.vram: 192G", "amd.com/gpu: 8")));
   CHECK(amd.gpus.size() == 8);
   CHECK(amd.gpu.memory_mib == 192 * 1024);
   CHECK(amd.gpu.resource == "amd.com/gpu");
-  const node_devices traced = devices_in(fine(gpu_node("alibabacloud.com/gpu-card-model: P100", "alibabacloud.com/gpu-count: 2")));
+  const node_devices traced =
+      devices_in(fine(gpu_node("alibabacloud.com/gpu-card-model: P100", "alibabacloud.com/gpu-count: 2")));
   CHECK(traced.gpus.size() == 2);
   CHECK(traced.gpu.model == "P100");
 }
@@ -156,7 +177,8 @@ TEST_CASE("shares of GPUs are read in every dialect", "[kube][devices]") {
       {"koordinator.sh/gpu: 200", "", 2, 1000, 0, 0},
       {"koordinator.sh/gpu: 50", "", 1, 500, 0, 50},
       {"koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory: 8Gi", "", 1, 500, 8192, 0},
-      {"koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-core: 100, koordinator.sh/gpu-memory-ratio: 60", "", 2, 500, 0, 30},
+      {"koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-core: 100, koordinator.sh/gpu-memory-ratio: 60", "", 2, 500, 0,
+       30},
   };
   for (const sample& one : all) {
     INFO(one.limits << " " << one.annotations);
@@ -176,36 +198,49 @@ TEST_CASE("shares of GPUs are read in every dialect", "[kube][devices]") {
 
 TEST_CASE("shares that nobody can have are errors", "[kube][devices]") {
   CHECK(refusal(pod("koordinator.sh/gpu-core: 150")) ==
-        "a.yaml:4: Pod default/p: spec.containers[0].resources.limits[\"koordinator.sh/gpu-core\"]: 150 is above 100 and no multiple of it");
-  CHECK(refusal(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 101")).find("nvidia.com/gpucores\"]: is not in 0 to 100") != std::string::npos);
+        "a.yaml:4: Pod default/p: spec.containers[0].resources.limits[\"koordinator.sh/gpu-core\"]: 150 is above 100 "
+        "and no multiple of it");
+  CHECK(
+      refusal(pod("nvidia.com/gpu: 1, nvidia.com/gpucores: 101")).find("nvidia.com/gpucores\"]: is not in 0 to 100") !=
+      std::string::npos);
   CHECK(refusal(pod("", "gpu-fraction: \"1.5\"")).find("\"1.5\" is no fraction in 0.01 to 1") != std::string::npos);
   CHECK(refusal(pod("", "gpu-fraction: half")).find("metadata.annotations[\"gpu-fraction\"]") == std::string::npos);
-  CHECK(refusal(pod("nvidia.com/gpu: 1", "gpu-fraction: \"0.5\"")).find("is there beside nvidia.com/gpu") != std::string::npos);
+  CHECK(refusal(pod("nvidia.com/gpu: 1", "gpu-fraction: \"0.5\"")).find("is there beside nvidia.com/gpu") !=
+        std::string::npos);
   CHECK(refusal(pod("volcano.sh/vgpu-memory: 5")).find("is missing beside") != std::string::npos);
-  const manifests init = fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}], initContainers: [{name: i, resources: "
-                              "{limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 100}}}]}\n");
+  const manifests init = fine(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}], initContainers: [{name: i, "
+      "resources: "
+      "{limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 100}}}]}\n");
   CHECK(pod_in(init).devices.empty());
-  CHECK(warned(init).find("spec.initContainers[0]: shares of devices of init containers are not modelled") != std::string::npos);
+  CHECK(warned(init).find("spec.initContainers[0]: shares of devices of init containers are not modelled") !=
+        std::string::npos);
 }
 
 TEST_CASE("our own annotation says what nobody else has words for", "[kube][devices]") {
-  const manifests all = fine(pod("nvidia.com/gpu: 4", "gangsched.dev/devices: '{within: nvlink, models: [H100], leastComputeCapability: \"9.0\"}'"));
+  const manifests all =
+      fine(pod("nvidia.com/gpu: 4",
+               "gangsched.dev/devices: '{within: nvlink, models: [H100], leastComputeCapability: \"9.0\"}'"));
   const device_request near = only(all);
   CHECK(near.count == 4);  // as many as are counted
   CHECK(near.within == device_scope::nvlink);
   CHECK(near.models == std::vector<std::string>{"H100"});
   CHECK(near.least_compute_capability == 90);
   CHECK(pod_in(all).containers[0].requests.contains("nvidia.com/gpu"));
-  const manifests several = fine(pod("", "gangsched.dev/devices: '[{count: 2, milli: 1000, within: pcie, withinPreferred: true}, {deviceClass: rdma, "
-                                         "besideGPUs: pcie, selectors: [{attribute: speed, operator: GreaterEqual, values: [400]}]}]'"));
+  const manifests several = fine(
+      pod("",
+          "gangsched.dev/devices: '[{count: 2, milli: 1000, within: pcie, withinPreferred: true}, {deviceClass: rdma, "
+          "besideGPUs: pcie, selectors: [{attribute: speed, operator: GreaterEqual, values: [400]}]}]'"));
   REQUIRE(pod_in(several).devices.size() == 2);
   CHECK(pod_in(several).devices[0].within_preferred);
   CHECK(pod_in(several).devices[1].beside_gpus == device_scope::pcie);
   CHECK(pod_in(several).devices[1].selectors.at(0).op == attribute_operator::greater_equal);
   const std::string at = "a.yaml:3: Pod default/p: metadata.annotations[\"gangsched.dev/devices\"]";
-  CHECK(refusal(pod("", "gangsched.dev/devices: '[{within: rack}]'")) == at + "[0].within: \"rack\" is not one of node, numa, pcie, nvlink");
+  CHECK(refusal(pod("", "gangsched.dev/devices: '[{within: rack}]'")) ==
+        at + "[0].within: \"rack\" is not one of node, numa, pcie, nvlink");
   CHECK(refusal(pod("", "gangsched.dev/devices: '{cout: 1}'")) == at + ".cout: there is no such field");
-  CHECK(refusal(pod("", "gangsched.dev/devices: '[{migProfile: 1g.5gb, milli: 5}]'")).starts_with(at + "[0].mig_profile: "));
+  CHECK(refusal(pod("", "gangsched.dev/devices: '[{migProfile: 1g.5gb, milli: 5}]'"))
+            .starts_with(at + "[0].mig_profile: "));
   CHECK(refusal(pod("", "gangsched.dev/devices: '{'")).starts_with(at + ": is neither JSON nor YAML"));
 }
 
@@ -243,11 +278,13 @@ spec:
   CHECK(warned(fine(device)).find("there is no node of its name") != std::string::npos);
 
   const manifests near = fine(pod("koordinator.sh/gpu: 100, koordinator.sh/rdma: 100",
-                                  "scheduling.koordinator.sh/device-joint-allocate: '{\"deviceTypes\": [\"gpu\", \"rdma\"], \"requiredScope\": \"SamePCIe\"}'"));
+                                  "scheduling.koordinator.sh/device-joint-allocate: '{\"deviceTypes\": [\"gpu\", "
+                                  "\"rdma\"], \"requiredScope\": \"SamePCIe\"}'"));
   REQUIRE(pod_in(near).devices.size() == 2);
   CHECK(pod_in(near).devices[1].device_class == "rdma");
   CHECK(pod_in(near).devices[1].beside_gpus == device_scope::pcie);
   CHECK_FALSE(pod_in(near).devices[1].beside_preferred);
-  const std::string hint = "scheduling.koordinator.sh/device-allocate-hint: '{\"gpu\": {\"requiredTopologyScope\": \"NUMANode\"}}'";
+  const std::string hint =
+      "scheduling.koordinator.sh/device-allocate-hint: '{\"gpu\": {\"requiredTopologyScope\": \"NUMANode\"}}'";
   CHECK(only(fine(pod("koordinator.sh/gpu: 200", hint))).within == device_scope::numa);
 }

@@ -6,25 +6,29 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-const std::string node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n---\n";
+const std::string node =
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n---\n";
 
 /// A slice of the driver d.io on n1.
 std::string slice(const std::string& devices, const std::string& more = "", const std::string& version = "v1") {
-  return "apiVersion: resource.k8s.io/" + version + "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, pool: {name: n1}" +
-         more + ", devices: [" + devices + "]}\n---\n";
+  return "apiVersion: resource.k8s.io/" + version +
+         "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, pool: {name: n1}" + more +
+         ", devices: [" + devices + "]}\n---\n";
 }
 std::string device_class(const std::string& name, const std::string& cel) {
-  return "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: " + name + "}\nspec: {selectors: [{cel: {expression: '" + cel +
-         "'}}]}\n---\n";
+  return "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: " + name +
+         "}\nspec: {selectors: [{cel: {expression: '" + cel + "'}}]}\n---\n";
 }
 const std::string of_driver = device_class("c", "device.driver == \"d.io\"");
 
 std::string claim(const std::string& devices, const std::string& kind = "ResourceClaim") {
   const bool made_from = kind == "ResourceClaimTemplate";
-  return "apiVersion: resource.k8s.io/v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: {" + (made_from ? "spec: {" : "") + "devices: {" + devices +
-         "}}" + (made_from ? "}" : "") + "\n---\n";
+  return "apiVersion: resource.k8s.io/v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: {" +
+         (made_from ? "spec: {" : "") + "devices: {" + devices + "}}" + (made_from ? "}" : "") + "\n---\n";
 }
-std::string one_request(const std::string& more = "") { return "requests: [{name: r, exactly: {deviceClassName: c" + more + "}}]"; }
+std::string one_request(const std::string& more = "") {
+  return "requests: [{name: r, exactly: {deviceClassName: c" + more + "}}]";
+}
 std::string pod(const std::string& name = "p", const std::string& by = "resourceClaimName: x") {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {resourceClaims: [{name: mine, " + by +
          "}], containers: [{name: c, resources: {claims: [{name: mine}]}}]}\n---\n";
@@ -52,12 +56,15 @@ std::string warned(const manifests& of) {
 }  // namespace
 
 TEST_CASE("slices of all versions make an inventory", "[kube][dra]") {
-  const std::string inside = "attributes: {model: {string: big}, index: {int: 3}, fast: {bool: true}, v: {version: 1.2.3}, other.io/x: {int: 1}}, "
-                             "capacity: {memory: {value: 2Gi}}, consumesCounters: [{counterSet: g, counters: {slots: {value: \"1\"}}}]";
+  const std::string inside =
+      "attributes: {model: {string: big}, index: {int: 3}, fast: {bool: true}, v: {version: 1.2.3}, other.io/x: {int: "
+      "1}}, "
+      "capacity: {memory: {value: 2Gi}}, consumesCounters: [{counterSet: g, counters: {slots: {value: \"1\"}}}]";
   const std::string counters = ", sharedCounters: [{name: g, counters: {slots: {value: \"2\"}}}]";
   for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
     const bool basic = std::string{version} == "v1beta1";
-    const manifests all = fine(slice("{name: g0, " + (basic ? "basic: {" + inside + "}" : inside) + "}", counters, version) + node);
+    const manifests all =
+        fine(slice("{name: g0, " + (basic ? "basic: {" + inside + "}" : inside) + "}", counters, version) + node);
     const node_devices& has = all.nodes.at(0).spec.devices;
     REQUIRE(has.others.size() == 1);
     const other_device& one = has.others[0];
@@ -81,13 +88,16 @@ TEST_CASE("of a pool the newest generation counts, and tainted devices are not u
     text.replace(text.find("{name: n1}"), 10, "{name: n1, generation: " + std::to_string(number) + "}");
     return text;
   };
-  const manifests all = fine(generation(1, "old") + generation(2, "new, taints: [{key: k, effect: NoSchedule}]") + node);
+  const manifests all =
+      fine(generation(1, "old") + generation(2, "new, taints: [{key: k, effect: NoSchedule}]") + node);
   REQUIRE(all.nodes[0].spec.devices.others.size() == 1);
   CHECK(all.nodes[0].spec.devices.others[0].id == "new");
   CHECK_FALSE(all.nodes[0].spec.devices.others[0].healthy);
   CHECK(warned(fine(slice("{name: g}"))).find("there is no node \"n1\"") != std::string::npos);
-  const std::string everywhere = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, allNodes: true, pool: "
-                                 "{name: p}, devices: [{name: g}]}\n";
+  const std::string everywhere =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, allNodes: true, "
+      "pool: "
+      "{name: p}, devices: [{name: g}]}\n";
   CHECK(warned(fine(everywhere)).find("devices that several nodes reach are not modelled") != std::string::npos);
 }
 
@@ -120,17 +130,21 @@ TEST_CASE("the common part of CEL is understood", "[kube][dra]") {
 }
 
 TEST_CASE("what is not understood of CEL is told, and is an error for who uses it", "[kube][dra]") {
-  const auto told = [](const std::string& cel) { return refusal(device_class("c", cel) + claim(one_request()) + pod()); };
+  const auto told = [](const std::string& cel) {
+    return refusal(device_class("c", cel) + claim(one_request()) + pod());
+  };
   const std::string at = "a.yaml:1: DeviceClass c: spec.selectors[0].cel.expression: ";
   const std::string a = "device.attributes[\"d.io\"].";
   CHECK(told(a + "model.startsWith(\"b\")") == at + "\".startsWith(\"b\")\" is not understood");
-  CHECK(told("device.driver == \"d.io\" && " + a + "v.compareTo(semver(\"1.0.0\")) >= 0").starts_with(at + "\".compareTo(semver("));
+  CHECK(told("device.driver == \"d.io\" && " + a + "v.compareTo(semver(\"1.0.0\")) >= 0")
+            .starts_with(at + "\".compareTo(semver("));
   CHECK(told(a + "model == \"x\" || " + a + "index == 1").find("|| of this is not understood") != std::string::npos);
   CHECK(told(a + "model ==") == at + "ends too early");
   CHECK(told("device.driver != \"d.io\"").find("a driver can only be equal to a text") != std::string::npos);
   CHECK(told(std::string(200, '(')).find("is too deep") != std::string::npos);
   const manifests unused = fine(device_class("c", "something()"));
-  CHECK(warned(unused) == "a.yaml:4: DeviceClass c: spec.selectors[0].cel.expression: \"something()\" is not understood\n");
+  CHECK(warned(unused) ==
+        "a.yaml:4: DeviceClass c: spec.selectors[0].cel.expression: \"something()\" is not understood\n");
 }
 
 TEST_CASE("claims and templates become requests of their pods", "[kube][dra]") {
@@ -148,44 +162,60 @@ TEST_CASE("claims and templates become requests of their pods", "[kube][dra]") {
     CHECK(made.selectors.at(0).attribute == "d.io/index");
     CHECK(all.warnings.empty());
   }
-  const manifests alternatives = fine(claim("requests: [{name: r, firstAvailable: [{name: a, deviceClassName: c, allocationMode: All}, {name: b, "
-                                            "deviceClassName: c, count: 3}]}]") + pod() + of_driver);
+  const manifests alternatives =
+      fine(claim("requests: [{name: r, firstAvailable: [{name: a, deviceClassName: c, allocationMode: All}, {name: b, "
+                 "deviceClassName: c, count: 3}]}]") +
+           pod() + of_driver);
   const device_request& first = alternatives.pods.at(0).spec.devices.at(0);
   REQUIRE(first.first_of.size() == 2);
   CHECK(first.first_of[0].all);
   CHECK(first.first_of[1].count == 3);
   // v1beta1 has no "exactly"
-  CHECK(fine(claim("requests: [{name: r, deviceClassName: c, count: 4}]") + pod() + of_driver).pods[0].spec.devices[0].count == 4);
+  CHECK(fine(claim("requests: [{name: r, deviceClassName: c, count: 4}]") + pod() + of_driver)
+            .pods[0]
+            .spec.devices[0]
+            .count == 4);
 }
 
 TEST_CASE("the pods of a workload each get what its template says", "[kube][dra]") {
-  const std::string set = "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: w}\nspec: {replicas: 2, template: {spec: {resourceClaims: [{name: mine, "
-                          "resourceClaimTemplateName: x}], containers: [{name: c}]}}}\n---\n";
+  const std::string set =
+      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: w}\nspec: {replicas: 2, template: {spec: "
+      "{resourceClaims: [{name: mine, "
+      "resourceClaimTemplateName: x}], containers: [{name: c}]}}}\n---\n";
   const manifests all = fine(set + claim(one_request(), "ResourceClaimTemplate") + of_driver);
   REQUIRE(all.pods.size() == 2);
   for (const pod_manifest& one : all.pods) CHECK(one.spec.devices.size() == 1);
 }
 
 TEST_CASE("claims that lead nowhere are errors", "[kube][dra]") {
-  CHECK(refusal(pod()) == "a.yaml:1: Pod default/p: spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace");
-  CHECK(refusal(pod("p", "resourceClaimTemplateName: t")).find("there is no ResourceClaimTemplate \"t\"") != std::string::npos);
+  CHECK(refusal(pod()) ==
+        "a.yaml:1: Pod default/p: spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace");
+  CHECK(refusal(pod("p", "resourceClaimTemplateName: t")).find("there is no ResourceClaimTemplate \"t\"") !=
+        std::string::npos);
   CHECK(refusal(claim(one_request()) + pod()) ==
         "a.yaml:1: ResourceClaim default/x: spec.devices.requests[0].deviceClassName: there is no DeviceClass \"c\"");
-  CHECK(refusal(claim("requests: [{name: r}]") + of_driver) == "a.yaml:4: ResourceClaim default/x: spec.devices.requests[0]: names no device class");
+  CHECK(refusal(claim("requests: [{name: r}]") + of_driver) ==
+        "a.yaml:4: ResourceClaim default/x: spec.devices.requests[0]: names no device class");
   const std::string other = "selectors: [{cel: {expression: 'device.driver == \"e.io\"'}}]";
-  CHECK(refusal(claim(one_request(", " + other)) + pod() + of_driver).find("the class is about devices of d.io, the selector of e.io") != std::string::npos);
-  CHECK(refusal(claim(one_request()) + pod() + device_class("c", "device.attributes[\"d.io\"].fast")).find("names no driver") != std::string::npos);
+  CHECK(refusal(claim(one_request(", " + other)) + pod() + of_driver)
+            .find("the class is about devices of d.io, the selector of e.io") != std::string::npos);
+  CHECK(refusal(claim(one_request()) + pod() + device_class("c", "device.attributes[\"d.io\"].fast"))
+            .find("names no driver") != std::string::npos);
 }
 
 TEST_CASE("what claims say and the library cannot is a warning", "[kube][dra]") {
-  const manifests all = fine(claim(one_request() + ", constraints: [{requests: [r], matchAttribute: d.io/numa}]") + pod("p") + pod("q") + of_driver);
-  CHECK(warned(all).find("ResourceClaim default/x: spec.devices.constraints[0]: constraints between devices are not modelled") != std::string::npos);
+  const manifests all = fine(claim(one_request() + ", constraints: [{requests: [r], matchAttribute: d.io/numa}]") +
+                             pod("p") + pod("q") + of_driver);
+  CHECK(warned(all).find(
+            "ResourceClaim default/x: spec.devices.constraints[0]: constraints between devices are not modelled") !=
+        std::string::npos);
   CHECK(warned(all).find("2 pods share it, and each of them gets devices of its own") != std::string::npos);
 }
 
 TEST_CASE("a pod that runs holds what its claim has", "[kube][dra]") {
   std::string allocated = claim(one_request());
-  allocated.insert(allocated.size() - 4, "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: g1}]}}}\n");
+  allocated.insert(allocated.size() - 4,
+                   "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: g1}]}}}\n");
   std::string running = pod();
   running.replace(running.find("spec: {"), 7, "spec: {nodeName: n1, ");
   const manifests all = fine(allocated + running + of_driver + slice("{name: g0}, {name: g1}") + node);

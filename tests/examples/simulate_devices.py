@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""gangsched-simulate says which devices pods get: in the samples of examples/manifests that have some, and in small cases.
+usage: simulate_devices.py SIMULATE"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+from simulate_inputs import Simulate, node, pod
+from simulate_samples import MANIFESTS, check_documented
+
+# Of each sample: the files, the exit code, and what of the table's DEVICES is certain.
+SAMPLES = {
+    "devices": (("devices-cluster", "devices-workload"), 1, {
+        "train": "GPU-0, GPU-1, GPU-2, GPU-3", "hami": "GPU-0 300/1000 6000 MiB", "kai": "GPU-1 250/1000 3840 MiB",
+        "koordinator": "GPU-2 500/1000 7680 MiB", "thousandths": "GPU-3 810/1000", "mig-four": "GPU-0 4g.20gb@0", "two-whole": ""}),
+    "dra": (("dra-cluster", "dra-workload"), 1, {"train": "gpu-0, gpu-1, nic-0", "serve-0": "gpu-0-low", "serve-1": "gpu-2",
+                                                 "serve-2": "gpu-0-high", "whole": ""}),
+    "koordinator": (("koordinator-devices",), 0, {"pair": "GPU-c, GPU-d", "near": "GPU-a 500/1000 40960 MiB, mlx5_0",
+                                                  "half": "GPU-a 500/1000 40960 MiB"}),
+}
+
+
+def run(program, sample, *args):
+    files, code, _ = SAMPLES[sample]
+    done = subprocess.run([program, *(f"{name}.yaml" for name in files), *args], cwd=MANIFESTS, capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and done.returncode == code, (sample, done.returncode, done.stderr)
+    return done.stdout
+
+
+def text_of(device):
+    """As in the table."""
+    if "units" in device:
+        return device["name"]
+    if "mig_profile" in device:
+        return f"{device['name']} {device['mig_profile']}@{device['mig_start']}"
+    whole = device.get("milli") == 1000 and "memory_mib" not in device
+    milli = f" {device['milli']}/1000" if "milli" in device and not whole else ""
+    return device["name"] + milli + (f" {device['memory_mib']} MiB" if "memory_mib" in device else "")
+
+
+def check_sample(program, sample):
+    report = json.loads(run(program, sample, "--gpus", "--output", "json"))
+    assert report == yaml.safe_load(run(program, sample, "--gpus", "--output", "yaml"))
+    check_documented([report])
+    assert "node_gpus" not in json.loads(run(program, sample, "--output", "json"))
+    found = {each["name"]: ", ".join(text_of(one) for one in each.get("devices", ())) for each in report["pods"]}
+    for name, wanted in SAMPLES[sample][2].items():
+        assert found[name] == wanted, (name, found[name])
+    table = run(program, sample)
+    for name, text in found.items():
+        line, = (line for line in table.splitlines() if line.startswith(name + " "))
+        assert text in line, line
+    check_sums(report)
+
+
+def check_sums(report):
+    """What pods have is what is used."""
+    used = {}
+    for each in report["pods"]:
+        for one in each.get("devices", ()):
+            key = each["node"], one["name"]
+            used[key] = used.get(key, 0) + one.get("milli", 0)
+    for each in report["node_gpus"]:
+        for gpu in each["gpus"]:
+            assert gpu["used_milli"] >= used.get((each["node"], gpu["name"]), 0), (each["node"], gpu)
+            assert 0 <= gpu["used_milli"] <= 1000 and gpu["healthy"] == (gpu["name"] != "GPU-b")
+
+
+def the_map(program):
+    text = run(program, "devices", "--gpus", "--ascii")
+    rows = {line.split()[0]: line.split()[2:] for line in text.split("\n\n")[1].splitlines()[1:-1]}
+    assert rows["dgx-1"] == 6 * ["########"] + 2 * ["........"], rows
+    assert rows["mig-fixed"][0] == "........" and rows["mig-fixed"][1].count("m") + rows["mig-fixed"][1].count("o") == 8, rows
+    assert rows["mig-dynamic"] == ["mmmm..m.", "........"], rows
+    assert "xxxxxxxx" in run(program, "koordinator", "--gpus") and "unhealthy" in run(program, "koordinator", "--gpus")
+    assert run(program, "dra", "--gpus") == run(program, "dra")  # nobody tells of GPUs there
+
+
+T4 = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "15360"}
+HALF = "metadata: {{name: {}, annotations: {{gpu-fraction: \"0.5\"}}}}\nspec: {{containers: [{{name: c}}]{}}}\n---\n"
+
+
+def half(name, more=""):
+    return "apiVersion: v1\nkind: Pod\n" + HALF.format(name, more)
+
+
+def shares_fill_a_gpu(simulate):
+    pods = simulate(code=1, a=node("n1", **T4), b=half("a") + half("b") + half("c"))
+    assert [pods[name]["status"] for name in "abc"] == ["placed", "placed", "unscheduled"]
+    assert "didn't have enough free GPUs" in pods["c"]["reason"], pods["c"]
+
+
+def a_share_needs_a_node_that_tells(simulate):
+    pods = simulate(code=1, a=node("n1"), b=half("a"))
+    assert "node(s) didn't have devices" in pods["a"]["reason"], pods["a"]
+
+
+def pods_that_run_hold_devices(simulate):
+    done = simulate.raw("--all", "--output", "json", a=node("n1", **T4), b=half("a", ", nodeName: n1") + half("b") + half("c"))
+    pods = {each["name"]: each for each in json.loads(done.stdout)["pods"]}
+    assert done.returncode == 1 and pods["a"]["status"] == "running" and pods["a"]["devices"][0]["name"] == "GPU-0", pods
+    assert [pods[name]["status"] for name in "bc"] == ["placed", "unscheduled"]
+
+
+def room_comes_free(simulate):
+    """A deadline ends the pod, and another gets its half."""
+    pods = simulate(a=node("n1", **T4), b=half("a", ", activeDeadlineSeconds: 60") + half("b") + half("c"))
+    assert pods["c"]["placed_seconds"] >= 60 and pods["c"]["devices"] == pods["a"]["devices"], pods
+
+
+def what_is_wrong_is_told(simulate):
+    mig = {**T4, "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB", "nvidia.com/mig-8g.1gb.count": "1"}
+    claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}\nspec: {devices: {requests: [{name: r, exactly: " \
+            "{deviceClassName: nothing}}]}}\n---\n"
+    for first, second, message in (
+            (node("n1", **mig), pod("p"), 'a.yaml:3: Node n1: metadata.labels["nvidia.com/mig-8g.1gb.count"]: A100-40GB has no MIG profile "8g.1gb"'),
+            (node("n1", **{**T4, "nvidia.com/gpu.memory": "lots"}), pod("p"),
+             'a.yaml:3: Node n1: metadata.labels["nvidia.com/gpu.memory"]: "lots" is no whole number in 0 to 1073741824'),
+            (node("n1"), claim + pod("p", spec="  resourceClaims: [{name: mine, resourceClaimName: x}]\n"),
+             'b.yaml:1: ResourceClaim default/x: spec.devices.requests[0].deviceClassName: there is no DeviceClass "nothing"')):
+        done = simulate.raw(a=first, b=second)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr == f"error: {message}\n", done.stderr
+    done = simulate.raw("--ascii", a=node("n1"))
+    assert done.returncode == 2 and "--ascii requires --gpus" in done.stderr, done.stderr
+
+
+def main(program):
+    for sample in SAMPLES:
+        check_sample(program, sample)
+        print("ok:", sample)
+    the_map(program)
+    print("ok: the map")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, test in enumerate((shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices, room_comes_free,
+                                       what_is_wrong_is_told)):
+            room = pathlib.Path(folder) / str(number)
+            room.mkdir()
+            test(Simulate(program, room))
+            print("ok:", test.__name__)
+
+
+if __name__ == "__main__":
+    main(str(pathlib.Path(sys.argv[1]).resolve()))
