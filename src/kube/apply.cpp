@@ -95,6 +95,7 @@ class applier {
       const auto node = on_->find_node(one.node);
       if (!node) return unknown("node", "node", one.node);
       spec.node = *node;
+      spec.held_devices = one.held_devices;
     }
     if (!one.nominated_node.empty()) {
       if (const auto node = on_->find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone

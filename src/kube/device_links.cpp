@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "gangsched/src/kube/devices.hpp"
@@ -48,6 +49,7 @@ class linker {
     add_slices();
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = add_claims(one)) return wrong;
+      add_held(one);
     }
     for (const auto& [claim, pods] : users_) {
       if (pods.size() > 1) {
@@ -69,6 +71,7 @@ class linker {
     if (found == nodes_.end())
       return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
     node_devices& to = found->second->devices;
+    device_ids_.emplace(one.node, &one.ids);
     if (!one.has.gpus.empty()) {
       const bool same = to.gpus.size() == one.has.gpus.size();
       if (!same) to.gpu.links.clear();
@@ -132,11 +135,15 @@ class linker {
                                                                : find(true, pod.spec.ns, one.claim_template);
       if (claim == nullptr) {
         const bool by_name = one.claim_template.empty();
-        return error{
+        error wrong{
             errc::unknown, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name),
             fmt::format("spec.resourceClaims[{}]", i),
             fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
                         by_name ? one.claim : one.claim_template)};
+        if (pod.node.empty()) return wrong;
+        all_held = false;  // it runs: only what it uses is not known
+        into_->warnings.push_back({wrong.object, wrong.field, wrong.reason + "; it is left out"});
+        continue;
       }
       if (!claim->is_template) users_[claim].insert(pod.spec.name);
       all_held = all_held && !claim->allocated.empty();
@@ -151,11 +158,30 @@ class linker {
         request.name = fmt::format("{}/{}", one.name, claim->requests[r].made.name);
       }
     }
-    if (!pod.node.empty() && all_held && !held.empty()) pod.spec.held_devices = std::move(held);
+    if (!pod.node.empty() && all_held && !held.empty() && pod.held_devices.empty()) pod.held_devices = std::move(held);
     if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name));
         wrong && pod.spec.devices.size() != before)
       return wrong;
     return std::nullopt;
+  }
+
+  /// What Koordinator's scheduler wrote onto a pod that runs: {"gpu": [{"minor": 0, …}]}.
+  void add_held(pod_manifest& pod) const {
+    const auto text = pod.annotations.find("scheduling.koordinator.sh/device-allocated");
+    if (text == pod.annotations.end() || pod.node.empty() || !pod.held_devices.empty()) return;
+    const auto ids = device_ids_.find(pod.node);
+    const auto parsed = parse(source{"annotation.json", text->second});
+    if (ids == device_ids_.end() || !parsed || parsed->size() != 1) return;
+    const value& all = parsed->front().root;
+    for (std::size_t i = 0; i < all.keys.size(); ++i) {
+      for (const value& item : all.items[i].items) {
+        const value* minor = item.find("minor");
+        std::int64_t number = -1;
+        if (minor != nullptr) std::from_chars(minor->text.data(), minor->text.data() + minor->text.size(), number);
+        const auto id = ids->second->find({all.keys[i], number});
+        if (id != ids->second->end()) pod.held_devices.push_back({.id = id->second});
+      }
+    }
   }
 
   [[nodiscard]] const claim_object* find(bool is_template, const std::string& ns, const std::string& name) const {
@@ -214,6 +240,7 @@ class linker {
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
   std::map<const claim_object*, std::set<std::string>> users_;
   std::set<std::string> drivers_;
+  std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
   std::map<std::string, std::string> ids_;  // driver/pool/device, what the node's inventory calls it
 };
 

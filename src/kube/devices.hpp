@@ -45,7 +45,7 @@ bool read_gpu_labels(reader& read, const place& of, const label_map& annotations
 
 /// What @p out asks for beside counted resources: by resources and annotations of those who share GPUs, and by our own annotation.
 /// After the rest of the pod; @p of has its metadata and spec.
-bool read_device_requests(reader& read, const place& of, const label_map& annotations, pod_spec& out);
+bool read_device_requests(reader& read, const place& of, pod_manifest& out);
 
 // --- objects beside nodes and pods
 
@@ -53,6 +53,7 @@ bool read_device_requests(reader& read, const place& of, const label_map& annota
 struct device_object {
   std::string node;
   node_devices has;
+  std::map<std::pair<std::string, std::int64_t>, std::string> ids;  ///< by type and minor
   origin from;
 };
 bool read_device_object(reader& read, const place& of, device_object& out);

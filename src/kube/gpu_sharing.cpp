@@ -332,26 +332,51 @@ class sharing_reader {
 
 }  // namespace
 
-bool read_device_requests(reader& read, const place& of, const label_map& annotations, pod_spec& out) {
-  if (!sharing_reader{read, of, annotations, out}.run()) return false;
-  const auto own = annotations.find("gangsched.dev/devices");
-  if (own == annotations.end()) return true;
-  const spot at = find_spot(of, {"metadata", "annotations", "gangsched.dev/devices"});
+namespace {
+
+/// Our own annotation.
+bool read_own_requests(reader& read, const spot& at, const std::string& text, pod_spec& out) {
   std::vector<device_request> more;
-  const bool fine = read_inside(read, at, own->second, [&](reader& in, const place& root) {
+  const bool fine = read_inside(read, at, text, [&](reader& in, const place& root) {
     if (root.at->kind == value_kind::object) return read_device_request(in, root, out, more.emplace_back());
     return in.list(root, more,
                    [&](const place& item, device_request& one) { return read_device_request(in, item, out, one); });
   });
   if (!fine) return false;
-  const auto wrong = check(more, {});
-  if (wrong) {
-    const std::size_t end = std::string_view{wrong->field}.find(']');  // "devices[0].milli"
-    const bool one = end == std::string_view::npos;
-    return read.fail(wrong->code, at.line, at.path + (one ? "" : wrong->field.substr(7)), wrong->reason);
+  if (const auto wrong = check(more, {})) {
+    const bool indexed = wrong->field.starts_with("devices[");  // "devices[0].milli"
+    return read.fail(wrong->code, at.line, at.path + (indexed ? wrong->field.substr(7) : ""), wrong->reason);
   }
   out.devices.insert(out.devices.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   return true;
+}
+
+/// ["GPU-0", {id: GPU-1, migStart: 6, request: 0}]
+bool read_held(reader& read, const place& of, std::vector<held_device>& out) {
+  return read.list(of, out, [&](const place& item, held_device& one) {
+    if (item.at->kind == value_kind::text) return read.text(item, one.id);
+    return read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "id") return read.text(v, one.id);
+      if (key == "migStart") return read.integer(v, one.mig_start, 0, 7);
+      if (key == "request") return read.integer(v, one.request, 0, 254);
+      return read.fail(errc::unknown, v, "there is no such field");
+    });
+  });
+}
+
+}  // namespace
+
+bool read_device_requests(reader& read, const place& of, pod_manifest& out) {
+  const label_map& annotations = out.annotations;
+  if (!sharing_reader{read, of, annotations, out.spec}.run()) return false;
+  const auto at = [&](const char* key) { return find_spot(of, {"metadata", "annotations", key}); };
+  if (const auto own = annotations.find("gangsched.dev/devices"); own != annotations.end()) {
+    if (!read_own_requests(read, at("gangsched.dev/devices"), own->second, out.spec)) return false;
+  }
+  const auto held = annotations.find("gangsched.dev/held-devices");
+  if (held == annotations.end()) return true;
+  return read_inside(read, at("gangsched.dev/held-devices"), held->second,
+                     [&](reader& in, const place& root) { return read_held(in, root, out.held_devices); });
 }
 
 }  // namespace gangsched::kube::detail

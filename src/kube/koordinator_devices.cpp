@@ -78,6 +78,7 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
     const std::int32_t pcie = one.pcie.empty() ? -1 : switches.at(one.pcie);
     const auto numa = static_cast<std::int32_t>(one.numa);
     const std::string id = one.id.empty() ? fmt::format("{}-{}", one.type, one.minor) : one.id;
+    out.ids.emplace(std::pair{one.type, one.minor}, id);
     if (one.type != "gpu") {
       std::int64_t units = 100;
       const auto told = one.resources.find("koordinator.sh/" + one.type);

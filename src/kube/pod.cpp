@@ -342,7 +342,7 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
     if (key == "status") return read_status(read, v, out, over);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
-  return fine && read_device_requests(read, of, out.annotations, out.spec);
+  return fine && read_device_requests(read, of, out);
 }
 
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {

@@ -288,3 +288,31 @@ spec:
       "scheduling.koordinator.sh/device-allocate-hint: '{\"gpu\": {\"requiredTopologyScope\": \"NUMANode\"}}'";
   CHECK(only(fine(pod("koordinator.sh/gpu: 200", hint))).within == device_scope::numa);
 }
+
+TEST_CASE("pods that run say what they hold", "[kube][devices]") {
+  const std::string node = gpu_node("nvidia.com/gpu.product: Tesla-T4, nvidia.com/gpu.memory: \"15360\"");
+  const auto running = [](const std::string& annotation) {
+    std::string text = pod("koordinator.sh/gpu: 50", annotation);
+    return text.replace(text.find("spec: {"), 7, "spec: {nodeName: n1, ");
+  };
+  const auto first_of = [&](const std::string& text) {
+    const manifests all = fine(text);
+    cluster on;
+    REQUIRE(apply(on, all));
+    const auto held = on.devices_of(*on.find_pod("default", "p"));
+    REQUIRE(held.size() == 1);
+    return held[0].device;
+  };
+  CHECK(first_of(node + running("")) == 0);
+  CHECK(first_of(node + running("gangsched.dev/held-devices: '[GPU-1]'")) == 1);
+  CHECK(first_of(node + running("gangsched.dev/held-devices: '[{id: GPU-1, request: 0}]'")) == 1);
+  const std::string device =
+      "apiVersion: scheduling.koordinator.sh/v1alpha1\nkind: Device\nmetadata: {name: n1}\nspec: {devices: [{type: "
+      "gpu, "
+      "id: a, minor: 0, health: true}, {type: gpu, id: b, minor: 1, health: true}]}\n---\n";
+  CHECK(first_of(node + device +
+                 running("scheduling.koordinator.sh/device-allocated: '{\"gpu\": [{\"minor\": 1}]}'")) == 1);
+  CHECK(refusal(node + running("gangsched.dev/held-devices: '[{gpu: 1}]'"))
+            .find("metadata.annotations[\"gangsched.dev/held-devices\"][0].gpu: there is no such field") !=
+        std::string::npos);
+}

@@ -219,11 +219,21 @@ TEST_CASE("a pod that runs holds what its claim has", "[kube][dra]") {
   std::string running = pod();
   running.replace(running.find("spec: {"), 7, "spec: {nodeName: n1, ");
   const manifests all = fine(allocated + running + of_driver + slice("{name: g0}, {name: g1}") + node);
-  REQUIRE(all.pods.at(0).spec.held_devices.size() == 1);
-  CHECK(all.pods[0].spec.held_devices[0].id == "g1");
+  REQUIRE(all.pods.at(0).held_devices.size() == 1);
+  CHECK(all.pods[0].held_devices[0].id == "g1");
   cluster on;
   REQUIRE(apply(on, all));
   const auto held = on.devices_of(*on.find_pod("default", "p"));
   REQUIRE(held.size() == 1);
   CHECK(held[0].device == 1);
+}
+
+TEST_CASE("a pod that runs may name claims that are not in the files", "[kube][dra]") {
+  std::string running = pod();
+  running.replace(running.find("spec: {"), 7, "spec: {nodeName: n1, ");
+  const manifests all = fine(node + running);
+  CHECK(warned(all) ==
+        "a.yaml:6: Pod default/p: spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace; it is left "
+        "out\n");
+  CHECK(all.pods.at(0).spec.devices.empty());
 }

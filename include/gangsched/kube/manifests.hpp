@@ -49,6 +49,7 @@ struct pod_manifest {
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
   label_map annotations = {};       ///< those about groups, where their members are to be, and devices
+  std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
   std::vector<pod_claim> claims = {};  ///< of devices (DRA); where all objects are read together they are in `spec.devices`
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
