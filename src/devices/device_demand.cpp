@@ -66,6 +66,7 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   else if (!from.mig_profile.empty()) made.kind = form::mig;
   else if (from.milli != whole_gpu || from.memory_mib != 0 || from.memory_percent != 0) made.kind = form::share;
   made.count = from.count;
+  made.container = from.container;
   made.milli = from.milli;
   made.memory_mib = from.memory_mib;
   made.memory_percent = from.memory_percent;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "gangsched/devices/numa_fit.hpp"
+
 namespace gangsched {
 namespace detail {
 
@@ -56,6 +58,28 @@ GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t 
   return starts;
 }
 
+/// Whether a device's value, null if it has none, is what the selector wants.
+GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const device_attribute* value) {
+  using op = attribute_operator;
+  if (selector.op == op::exists || selector.op == op::absent) return (value != nullptr) == (selector.op == op::exists);
+  if (value == nullptr) return false;
+  return std::any_of(selector.values.begin(), selector.values.end(), [&](const device_attribute& wanted) {
+    if (wanted.index() != value->index()) return false;
+    switch (selector.op) {
+      case op::equal:
+      case op::in: return *value == wanted;
+      case op::not_equal: return *value != wanted;
+      case op::less: return *value < wanted;
+      case op::less_equal: return *value <= wanted;
+      case op::greater: return *value > wanted;
+      case op::greater_equal: return *value >= wanted;
+      case op::exists:
+      case op::absent: break;
+    }
+    return false;
+  });
+}
+
 using device_words = boost::container::small_vector<std::int64_t, 64>;
 
 /// What a search has chosen so far, with the words as they are then.
@@ -65,6 +89,7 @@ class device_search {
       : inventory_(&inventory), words_(used, used + inventory.words()), rules_(rules), claim_(&claim) {}
 
   [[nodiscard]] status run(const device_wants& wants) {
+    wants_ = &wants;
     for (const device_want& one : wants) {
       if (!one.what->wants_gpu()) continue;
       const status said = take_gpus(one);
@@ -108,7 +133,7 @@ class device_search {
     if (demand.first_of.empty()) return take_gpus(want, demand);
     status first;
     for (const device_demand& one : demand.first_of) {
-      const status said = take_gpus({&one, one.count, want.request}, one);
+      const status said = take_gpus({&one, one.count, want.request, want.gpus}, one);
       if (said.ok()) return said;
       if (first.ok()) first = said;
     }
@@ -121,9 +146,9 @@ class device_search {
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
     if (count > inventory_->gpu_count()) return status::unresolvable("node(s) didn't have enough GPUs");
-    const std::uint32_t free = gpus_for(now(), demand);
+    const std::uint32_t free = gpus_for(now(), demand) & want.gpus;
     if (static_cast<std::uint32_t>(std::popcount(free)) < count) return status::unschedulable("node(s) didn't have enough free GPUs");
-    const std::uint32_t chosen = demand.kind == device_demand::form::whole ? whole_set(free, count, demand) : shares(free, count);
+    const std::uint32_t chosen = demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
     if (demand.kind == device_demand::form::whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
     for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
@@ -153,19 +178,6 @@ class device_search {
     take(grant);
   }
 
-  /// Whole GPUs: those that the fabric, or the links, make the best set.
-  [[nodiscard]] std::uint32_t whole_set(std::uint32_t free, std::uint32_t count, const device_demand& demand) const {
-    const auto best = [&](const gpu_set_requirement& required) -> std::uint32_t {
-      const auto mask = static_cast<gpu_mask>(free);
-      if (inventory_->partitions) return inventory_->partitions->best(mask, count, inventory_->partition_policy, *inventory_->sets, required);
-      return inventory_->sets->best(mask, count, required);
-    };
-    const std::uint32_t close = count > 1 && demand.within != device_scope::node ? best(requirement_of(*inventory_, demand)) : 0;
-    if (close != 0) return close;
-    const bool anywhere = count == 1 || demand.within == device_scope::node || demand.within_preferred;
-    return anywhere ? best({}) : 0;
-  }
-
   [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count) const {
     if (rules_.gpu >= 0 && count == 1 && (free >> rules_.gpu & 1u) != 0) return std::uint32_t{1} << rules_.gpu;
     std::uint32_t chosen = 0;
@@ -190,6 +202,7 @@ class device_search {
       std::uint32_t best = max_node_gpus;
       for (std::uint32_t gpu = 0; gpu < inventory_->gpu_count(); ++gpu) {
         const gpu_word word = now().gpu(gpu);
+        if ((want.gpus >> gpu & 1u) == 0) continue;
         if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.replicas() >= inventory_->replicas) continue;
         if (best == max_node_gpus || word.replicas() > now().gpu(best).replicas()) best = gpu;
       }
@@ -202,7 +215,7 @@ class device_search {
   [[nodiscard]] status take_instances(const device_want& want) {
     const mig_profile_index profile = *inventory_->find_profile(want.what->mig_profile);
     for (std::int32_t left = want.count; left != 0; --left) {
-      const std::optional<mig_choice> found = choose_instance(now(), profile, rules_.mig);
+      const std::optional<mig_choice> found = choose_instance(now(), profile, rules_.mig, want.gpus);
       if (!found) return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", want.what->mig_profile);
       take({.kind = device_grant::form::mig,
             .request = want.request,
@@ -235,10 +248,13 @@ class device_search {
     if (demand.all) return take_all(index, demand);
     if (left == 0) return take_others(index + 1);
     const bool near = demand.beside_gpus != device_scope::node;
+    const std::int16_t others = others_[index]->others;
+    const device_wants::other_set* const allowed = others < 0 ? nullptr : &wants_->allowed[static_cast<std::size_t>(others)];
     for (const bool beside : {true, false}) {
       if (!beside && (!near || !demand.beside_preferred)) break;
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
         if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(demand, i)) continue;
+        if (allowed != nullptr && !allowed->contains(static_cast<unsigned>(i))) continue;
         if (near && is_beside(demand, i, taken.size()) != beside) continue;
         const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
         take_device(index, demand, i);
@@ -257,7 +273,7 @@ class device_search {
     const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
     bool fine = true, any = false;
     for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
-      if (!is_kind(demand, i)) continue;
+      if (!is_kind(*inventory_, demand, i)) continue;
       fine = has_room(demand, i);
       if (fine) take_device(index, demand, i), any = true;
     }
@@ -273,37 +289,7 @@ class device_search {
           .amount = demand.admin ? 0 : demand.units});
   }
   [[nodiscard]] bool admits(const device_demand& demand, std::size_t device) const {
-    return is_kind(demand, device) && has_room(demand, device);
-  }
-  [[nodiscard]] bool is_kind(const device_demand& demand, std::size_t device) const {
-    const device_inventory::other& one = inventory_->others[device];
-    if (one.device_class != demand.device_class) return false;
-    return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
-      const auto found = std::lower_bound(one.attributes.begin(), one.attributes.end(), selector.attribute,
-                                          [](const auto& attribute, symbol name) { return attribute.first < name; });
-      const bool there = found != one.attributes.end() && found->first == selector.attribute;
-      return holds(selector, there ? &found->second : nullptr);
-    });
-  }
-  [[nodiscard]] static bool holds(const device_demand::selector& selector, const device_attribute* value) {
-    using op = attribute_operator;
-    if (selector.op == op::exists || selector.op == op::absent) return (value != nullptr) == (selector.op == op::exists);
-    if (value == nullptr) return false;
-    return std::any_of(selector.values.begin(), selector.values.end(), [&](const device_attribute& wanted) {
-      if (wanted.index() != value->index()) return false;
-      switch (selector.op) {
-        case op::equal:
-        case op::in: return *value == wanted;
-        case op::not_equal: return *value != wanted;
-        case op::less: return *value < wanted;
-        case op::less_equal: return *value <= wanted;
-        case op::greater: return *value > wanted;
-        case op::greater_equal: return *value >= wanted;
-        case op::exists:
-        case op::absent: break;
-      }
-      return false;
-    });
+    return is_kind(*inventory_, demand, device) && has_room(demand, device);
   }
   [[nodiscard]] bool has_room(const device_demand& demand, std::size_t device) const {
     return is_free(now(), {.kind = device_grant::form::other,
@@ -314,7 +300,7 @@ class device_search {
   [[nodiscard]] bool is_beside(const device_demand& demand, std::size_t device, std::size_t nth) const {
     boost::container::small_vector<std::uint16_t, 8> gpus;
     for (const device_grant& grant : claim_->grants) {
-      if (grant.kind != device_grant::form::other) gpus.push_back(grant.device);
+      if (grant.is_gpu()) gpus.push_back(grant.device);
     }
     if (gpus.empty()) return false;
     const device_inventory::gpu& gpu = inventory_->gpus[gpus[nth % gpus.size()]];
@@ -327,6 +313,7 @@ class device_search {
   device_words words_;
   device_rules rules_;
   device_claim* claim_;
+  const device_wants* wants_ = nullptr;
   boost::container::small_vector<const device_want*, 4> others_;
   std::size_t deepest_ = 0;
   std::int32_t steps_ = 0;
@@ -334,9 +321,52 @@ class device_search {
 
 }  // namespace detail
 
+GANGSCHED_INLINE bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
+  const device_inventory::other& one = inventory.others[device];
+  if (one.device_class != demand.device_class) return false;
+  return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
+    const auto found = std::lower_bound(one.attributes.begin(), one.attributes.end(), selector.attribute,
+                                        [](const auto& attribute, symbol name) { return attribute.first < name; });
+    const bool there = found != one.attributes.end() && found->first == selector.attribute;
+    return detail::holds(selector, there ? &found->second : nullptr);
+  });
+}
+
+GANGSCHED_INLINE std::uint32_t best_gpus(const device_inventory& inventory, std::uint32_t free, std::uint32_t count,
+                                         const device_demand& demand) {
+  const auto best = [&](const gpu_set_requirement& required) -> std::uint32_t {
+    const auto mask = static_cast<gpu_mask>(free);
+    if (inventory.partitions) return inventory.partitions->best(mask, count, inventory.partition_policy, *inventory.sets, required);
+    return inventory.sets->best(mask, count, required);
+  };
+  const bool minds = count > 1 && demand.within != device_scope::node;
+  const std::uint32_t close = minds ? best(detail::requirement_of(inventory, demand)) : 0;
+  if (close != 0) return close;
+  return !minds || demand.within_preferred ? best({}) : 0;
+}
+
+GANGSCHED_INLINE unsigned mig_room(const device_state& state, std::size_t gpu, mig_profile_index profile, bool empty) {
+  const device_inventory& inventory = *state.inventory;
+  const device_inventory::gpu& one = inventory.gpus[gpu];
+  if (one.mig == mig_mode::off) return 0;
+  if (one.mig == mig_mode::fixed) {
+    if (!empty) return static_cast<unsigned>(std::popcount(detail::mig_starts(state, gpu, profile)));
+    return static_cast<unsigned>(std::count_if(one.instances.begin(), one.instances.end(),
+                                               [&](const mig_placement& instance) { return instance.profile == profile; }));
+  }
+  mig_state there = empty ? mig_state{} : state.gpu(gpu).instances();
+  if (!empty && detail::mig_starts(state, gpu, profile) == 0) return 0;
+  unsigned room = 0;
+  for (std::uint8_t starts; (starts = inventory.mig->fits(there, profile)) != 0; ++room) {
+    there = inventory.mig->place(there, {profile, inventory.mig->pick(starts, profile, mig_start::hami)});
+  }
+  return room;
+}
+
 GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& grant) noexcept {
   const device_inventory& inventory = *state.inventory;
   using form = device_grant::form;
+  if (grant.kind == form::cpus || grant.kind == form::memory) return is_free_in_cells(state, grant);
   if (grant.kind == form::other) {
     const device_inventory::other& one = inventory.others[grant.device];
     const std::int64_t used = state.used[inventory.first_other() + grant.device];
@@ -361,7 +391,9 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
       const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
       return profile && grant.mig_start >= 0 && (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
     }
-    case form::other: break;
+    case form::other:
+    case form::cpus:
+    case form::memory: break;
   }
   return false;
 }
@@ -388,6 +420,8 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
         add(inventory.first_counter() + counter, static_cast<std::uint64_t>(amount * grant.amount));
       }
       break;
+    case device_grant::form::cpus:
+    case device_grant::form::memory: add_cells_grant(inventory, grant, claim); break;
   }
   claim.grants.push_back(grant);
 }
@@ -428,12 +462,13 @@ GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_
   return fits;
 }
 
-GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule) {
+GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule,
+                                                            std::uint32_t among) {
   const device_inventory& inventory = *state.inventory;
   std::optional<mig_choice> best;
   std::int32_t least_free = 0;
   for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
-    const std::uint8_t starts = detail::mig_starts(state, gpu, profile);
+    const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
     const std::int32_t free = inventory.mig->free_slices(there);
@@ -459,7 +494,7 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
 }
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
-  if (state && wants.size() == 1 && wants.front().what->first_of.empty() && !state.inventory->gpus.empty()) {
+  if (state && wants.size() == 1 && wants.containers.empty() && wants.front().what->first_of.empty() && !state.inventory->gpus.empty()) {
     // Whether there are enough of them; which, nobody wants to know yet.
     const device_demand& demand = *wants.front().what;
     const bool counts = demand.kind == device_demand::form::share ||
@@ -476,7 +511,19 @@ GANGSCHED_INLINE status choose_devices(const device_state& state, const device_w
                                        device_claim& out) {
   if (!state) return status::unresolvable("node(s) didn't have devices");
   device_claim made;
-  const status said = detail::device_search{*state.inventory, state.used, rules, made}.run(wants);
+  const auto search = [&](const device_wants& all) { return detail::device_search{*state.inventory, state.used, rules, made}.run(all); };
+  status said;
+  if (wants.containers.empty()) {
+    said = search(wants);
+  } else {
+    device_wants narrowed;
+    boost::container::small_vector<device_grant, 8> own;
+    const status refused = fit_cells(state, wants, narrowed, own);
+    said = search(refused.ok() ? narrowed : wants);
+    // What there is not enough of anywhere in the node is said first.
+    if (said.ok() && !refused.ok()) return refused;
+    for (const device_grant& one : own) add_grant(*state.inventory, one, made);
+  }
   if (said.ok()) out = std::move(made);
   return said;
 }

@@ -162,6 +162,29 @@ GANGSCHED_INLINE std::optional<error> lay_out_mig(const node_devices& spec, inte
   return std::nullopt;
 }
 
+GANGSCHED_INLINE std::optional<error> lay_out_numa(const node_devices& spec, const std::string& object, device_inventory& made) {
+  if (!spec.numa) return std::nullopt;
+  auto layout = make_numa_layout(*spec.numa, object);
+  if (!layout) return std::move(layout).error();
+  inventory_check say{object};
+  const auto known = [&](std::int32_t cell, const char* list, std::size_t i) {
+    if (cell < 0 || layout->cell(cell) != 0) return;
+    say.fail(errc::unknown, fmt::format("devices.{}[{}].numa", list, i), fmt::format("the node has no NUMA cell {}", cell));
+  };
+  for (std::size_t i = 0; i < spec.gpus.size(); ++i) known(spec.gpus[i].numa, "gpus", i);
+  boost::container::flat_map<std::string_view, std::size_t> classes;
+  for (std::size_t i = 0; i < spec.others.size(); ++i) {
+    known(spec.others[i].numa, "others", i);
+    if (++classes[spec.others[i].device_class] > device_set::capacity) {
+      say.fail(errc::out_of_range, fmt::format("devices.others[{}]", i),
+               fmt::format("a node with NUMA cells has at most {} devices of a class", device_set::capacity));
+    }
+  }
+  if (say.wrong) return std::move(say.wrong);
+  made.numa = std::move(*layout);
+  return std::nullopt;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE void complete_inventory(device_inventory& inventory) {
@@ -199,6 +222,7 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
   }
   if (auto wrong = detail::lay_out_links(spec, object, made)) return std::move(*wrong);
   if (auto wrong = detail::lay_out_mig(spec, names, object, made)) return std::move(*wrong);
+  if (auto wrong = detail::lay_out_numa(spec, object, made)) return std::move(*wrong);
   for (const auto& [name, value] : spec.counters) made.counters.push_back({names.intern(name), value});
   for (const other_device& one : spec.others) {
     device_inventory::other& other = made.others.emplace_back();

@@ -110,14 +110,17 @@ GANGSCHED_INLINE numa_hint_list memory_hints(const numa_topology& topology, cons
 
 GANGSCHED_INLINE std::optional<memory_grant> allocate_memory(const numa_topology& topology, memory_state& state,
                                                              const reusable_memory& reusable,
-                                                             const memory_amounts& wanted, numa_hint hint) {
+                                                             const memory_amounts& wanted, numa_hint hint,
+                                                             bool whole_groups) {
   if (!detail::asks_memory(wanted)) return memory_grant{};
   std::optional<numa_hint> best = hint;
   if (hint.cells == 0) {
     best = detail::best_memory_hint(memory_hints(topology, state, reusable, wanted), 0);
     if (!best || (hint.preferred && !best->preferred)) return std::nullopt;
   }
-  if (!detail::has_free_memory(state, best->cells, wanted, nullptr)) {
+  const bool splits = whole_groups && cell_count(best->cells) == 1 &&
+                      cell_count(state.cells[static_cast<std::size_t>(std::countr_zero(best->cells))].group) > 1;
+  if (splits || !detail::has_free_memory(state, best->cells, wanted, nullptr)) {
     const bool preferred = best->preferred;
     best = detail::best_memory_hint(memory_hints(topology, state, reusable, wanted), best->cells);
     if (!best || (preferred && !best->preferred)) return std::nullopt;

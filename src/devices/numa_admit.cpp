@@ -25,8 +25,8 @@ inline std::vector<Amount> padded(std::vector<Amount> amounts, std::size_t size)
 /// Admits one pod, container by container.
 class numa_admitter {
  public:
-  numa_admitter(const numa_node& node, const numa_state& state, const numa_pod& pod)
-      : node_(node), pod_(pod), topology_(*node.topology), reusable_devices_(node.devices.size()) {
+  numa_admitter(const numa_node& node, const numa_state& state, const numa_pod& pod, const numa_device_choice& choice)
+      : node_(node), pod_(pod), choice_(choice), topology_(*node.topology), reusable_devices_(node.devices.size()) {
     out_.after = state;
   }
 
@@ -130,7 +130,7 @@ class numa_admitter {
       else
         reusable_cpus_ -= *cpus;
     }
-    auto memory = allocate_memory(topology_, out_.after.memory, reusable_memory_, ask.memory, hint);
+    auto memory = allocate_memory(topology_, out_.after.memory, reusable_memory_, ask.memory, hint, node_.whole_groups);
     if (!memory) return numa_refusal::memory;
     grant.memory = *std::move(memory);
     if (grant.memory.cells != 0) {
@@ -148,8 +148,9 @@ class numa_admitter {
     grant.devices.resize(node_.devices.size());
     for (std::size_t kind = 0; kind < node_.devices.size(); ++kind) {
       if (ask.devices[kind] == 0) continue;
-      const auto devices = allocate_devices(node_.devices[kind], out_.after.free_devices[kind], reusable_devices_[kind],
-                                            hint.cells, ask.devices[kind]);
+      const device_set &free = out_.after.free_devices[kind], &reusable = reusable_devices_[kind];
+      const auto devices = choice_ ? choice_(kind, free, reusable, hint.cells, ask.devices[kind])
+                                   : allocate_devices(node_.devices[kind], free, reusable, hint.cells, ask.devices[kind]);
       if (!devices) return false;
       grant.devices[kind] = *devices;
       out_.after.free_devices[kind] -= *devices;
@@ -177,6 +178,7 @@ class numa_admitter {
 
   const numa_node& node_;
   const numa_pod& pod_;
+  const numa_device_choice& choice_;
   const numa_topology& topology_;
   cpu_set reusable_cpus_;
   reusable_memory reusable_memory_;
@@ -198,8 +200,9 @@ GANGSCHED_INLINE std::string_view to_string(numa_refusal reason) noexcept {
   return "?";
 }
 
-GANGSCHED_INLINE numa_admission numa_admit(const numa_node& node, const numa_state& state, const numa_pod& pod) {
-  numa_admission out = detail::numa_admitter(node, state, pod).run();
+GANGSCHED_INLINE numa_admission numa_admit(const numa_node& node, const numa_state& state, const numa_pod& pod,
+                                           const numa_device_choice& choice) {
+  numa_admission out = detail::numa_admitter(node, state, pod, choice).run();
   if (!out.admitted) {
     out.grants.clear();
     out.after = state;

@@ -22,10 +22,18 @@ namespace detail {
 GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_state& state, const node_spec& spec,
                                                                       const std::string& object) {
   const node_devices& from = spec.devices;
-  if (from.gpus.empty() && from.others.empty() && from.counters.empty()) return std::optional<device_inventory>{};
+  if (from.gpus.empty() && from.others.empty() && from.counters.empty() && !from.numa) return std::optional<device_inventory>{};
   auto made = make_inventory(from, state.names, object);
   if (!made) return std::move(made).error();
   return std::optional{std::move(*made)};
+}
+
+/// "hugepages-2Mi"
+GANGSCHED_INLINE std::string hugepages_name(std::uint64_t page_bytes) {
+  static constexpr const char* suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  std::size_t suffix = 0;
+  for (; page_bytes % 1024 == 0 && suffix < 6; ++suffix) page_bytes /= 1024;
+  return "hugepages-" + std::to_string(page_bytes) + suffixes[suffix];
 }
 
 GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
@@ -62,6 +70,11 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
     counted.kind = device_demand::form::mig;
     counted.mig_profile = profile;
     made.counted.emplace_back(state.kind_of(mig_resource_name(state.names.text(profile))), counted);
+  }
+  if (made.inventory->numa) {
+    for (const std::uint64_t page_bytes : made.inventory->numa->topology.memory_kinds()) {
+      made.memory_kinds.push_back(page_bytes == 0 ? kinds::memory : state.kind_of(hugepages_name(page_bytes)));
+    }
   }
   return made;
 }

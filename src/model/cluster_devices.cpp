@@ -32,7 +32,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
     const device_claim* claim = state.pods.claim[pod];
     if (claim == nullptr) continue;
     const bool has = std::any_of(claim->grants.begin(), claim->grants.end(), [&](const device_grant& one) {
-      return (one.kind != device_grant::form::other) == gpu && one.device == place;
+      return (gpu ? one.is_gpu() : one.kind == device_grant::form::other) && one.device == place;
     });
     if (has) there.push_back({pod, state.pods.rows.generation(pod)});
   }
@@ -43,6 +43,11 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
 GANGSCHED_INLINE std::string_view cluster::name_of(node_id node, const device_grant& grant) const {
   if (!contains(node) || !state_->nodes.record[node.row]->devices) return {};
   const device_record& devices = *state_->nodes.record[node.row]->devices;
+  if (grant.kind == device_grant::form::cpus) return "cpu";
+  if (grant.kind == device_grant::form::memory) {
+    const auto kind = static_cast<std::size_t>(grant.milli);
+    return kind < devices.memory_kinds.size() ? state_->kind_name(devices.memory_kinds[kind]) : std::string_view{};
+  }
   const std::size_t index = (grant.kind == device_grant::form::other ? devices.inventory->gpu_count() : 0) + grant.device;
   return index < devices.ids.size() ? std::string_view{devices.ids[index]} : std::string_view{};
 }

@@ -135,12 +135,15 @@ GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
   pods.next_nominated.grow(rows), pods.prev_nominated.grow(rows);
 }
 
-/// Whether pods of both classes ask nodes for the same devices.
-GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b) {
+/// Whether pods of both classes ask a node for the same devices. @p aligned: its kubelet gives out CPUs and memory as well.
+GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool aligned) {
+  const auto same_containers = [](const pod_class& one, const pod_class& other) {
+    return one.guaranteed == other.guaranteed && canonical::bytes(one.containers) == canonical::bytes(other.containers);
+  };
   const auto counted = [](const pod_class& cls) {
     return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });
   };
-  return canonical::bytes(a.devices) == canonical::bytes(b.devices) &&
+  return canonical::bytes(a.devices) == canonical::bytes(b.devices) && (!aligned || same_containers(a, b)) &&
          std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
@@ -287,7 +290,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pods.record.set(row, detail::make_pod_record(state, spec));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
-  const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]]);
+  const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
+  const bool aligned = devices != nullptr && *devices && (*devices)->inventory->numa;
+  const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
   state.enter_class(cls);
   state.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);

@@ -55,6 +55,24 @@ GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volum
   return made;
 }
 
+/// What kubelets align of each container. Sums of them were found to fit into integers.
+GANGSCHED_INLINE void add_containers(cluster_state& state, const pod_spec& spec, pod_class& made) {
+  const bool counted = !made.requests.empty() && made.requests.back().kind >= kinds::first_other;
+  if (!spec.guaranteed && !counted && made.devices.empty()) return;
+  made.guaranteed = spec.guaranteed;
+  const auto add = [&](const container& from, container_kind kind) {
+    container_needs& one = made.containers.emplace_back(container_needs{kind, {}});
+    const auto amounts = to_integers(from.requests, "pod", "containers");
+    if (!amounts) return;
+    for (const amount& each : to_amounts(state, *amounts)) {
+      const bool own = each.kind == kinds::cpu || each.kind == kinds::memory;
+      if (own ? spec.guaranteed : each.kind >= kinds::first_other) one.requests.push_back(each);
+    }
+  };
+  for (const container& one : spec.init_containers) add(one, one.sidecar ? container_kind::sidecar : container_kind::init);
+  for (const container& one : spec.containers) add(one, container_kind::app);
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const label_map& labels) {
@@ -106,6 +124,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.scored_cpu = requests.scored_cpu;
   made.scored_memory = requests.scored_memory;
   made.devices = make_demands(spec.devices, names);
+  detail::add_containers(state, spec, made);
   for (const toleration& from : spec.tolerations) {
     made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});
   }

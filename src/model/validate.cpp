@@ -514,6 +514,10 @@ GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
   if (!spec.node && !spec.held_devices.empty()) {
     return error{errc::malformed, object, "held_devices", "a pod without a node holds none"};
   }
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    if (spec.devices[i].container == 0 || spec.devices[i].container < spec.containers.size()) continue;
+    return error{errc::unknown, object, fmt::format("devices[{}].container", i), "the pod has no such container"};
+  }
   return check(spec.devices, object);
 }
 

@@ -28,6 +28,7 @@ struct device_demand {
   std::int64_t memory_mib = 0;
   std::int64_t least_memory_mib = 0;
   std::int32_t least_compute_capability = 0;
+  std::uint16_t container = 0;
   symbol mig_profile;
   symbol device_class;
   std::int64_t units = 1;
@@ -57,17 +58,24 @@ struct device_demand {
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 
-/// A device, or a part of one, that a pod has.
+/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells.
 struct device_grant {
-  enum class form : std::uint8_t { gpu, share, replica, mig, other };
+  enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory };
 
   form kind = form::gpu;
-  std::uint8_t request = 0;       ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255
-  std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices
-  std::int32_t milli = 0;         ///< of a share
+  std::uint8_t request = 0;       ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
+                                  ///< memory: the number of the container, init containers first
+  std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
+                                  ///< bit for each cell that it is in
+  std::int32_t milli = 0;         ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node
   std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice
   symbol mig_profile = {};        ///< and its profile
-  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units
+  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units; of CPUs: bit i for `milli` + i; of
+                                  ///< memory: bytes
+
+  [[nodiscard]] constexpr bool is_gpu() const noexcept { return kind < form::other; }
+  /// CPUs: one grant is about 64 numbers in one cell.
+  [[nodiscard]] constexpr std::uint64_t cpu_mask() const noexcept { return static_cast<std::uint64_t>(amount); }
   friend bool operator==(const device_grant&, const device_grant&) = default;
 };
 inline constexpr std::uint8_t counted_request = 255;

@@ -14,8 +14,22 @@ struct device_want {
   const device_demand* what;
   std::int32_t count;
   std::uint8_t request;  ///< as in `device_grant`
+  std::uint32_t gpus = ~std::uint32_t{0};  ///< a bit for each GPU that will do
+  std::int16_t others = -1;                ///< which of `device_wants::allowed` other devices have to be in; −1: any will do
 };
-using device_wants = boost::container::small_vector<device_want, 4>;
+
+/// All that a pod wants of one node's devices.
+struct device_wants : boost::container::small_vector<device_want, 4> {
+  using other_set = fixed_set<max_other_devices>;
+
+  bool guaranteed = false;
+  /// Where the node's kubelet aligns: what each container asks for, and of each want how many. Else empty.
+  std::vector<numa_container> containers;
+  std::vector<other_set> allowed;
+
+  /// Neither devices nor anything else that the node hands out piece by piece.
+  [[nodiscard]] bool nothing() const noexcept { return empty() && containers.empty(); }
+};
 
 /// Which GPU a share goes to, among those with room.
 enum class share_rule : std::uint8_t {
@@ -66,8 +80,9 @@ struct mig_choice {
   mig_placement at;
   std::int64_t delta;
 };
-/// By @p rule the best place for an instance of @p profile, if there is one. O(GPUs · starts).
-[[nodiscard]] GANGSCHED_API std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule);
+/// By @p rule the best place for an instance of @p profile on one of the GPUs @p among, if there is one. O(GPUs · starts).
+[[nodiscard]] GANGSCHED_API std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule,
+                                                                      std::uint32_t among = ~std::uint32_t{0});
 
 /// How many more pods with these wants the devices have room for, if each chooses like the one before; at most @p most.
 [[nodiscard]] GANGSCHED_API std::int64_t device_capacity(const device_state& state, const device_wants& wants,

@@ -8,6 +8,7 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/devices/device_spec.hpp"
+#include "gangsched/devices/numa_layout.hpp"
 
 namespace gangsched {
 
@@ -49,7 +50,7 @@ struct shared_counter {
 /// What the words of nodes with the same devices mean. Nodes with equal hardware share one; ids and health are the node's own.
 ///
 /// Words of a node: two a GPU (`gpu_word`; MiB of memory in use), then one for each other device (units in use; `unhealthy_bit`), then
-/// one for each shared counter (amount in use).
+/// one for each shared counter (amount in use), then those of `numa_layout`.
 struct device_inventory {
   struct gpu {
     std::int16_t numa = -1, pcie = -1;
@@ -80,6 +81,7 @@ struct device_inventory {
   std::vector<symbol> mig_profiles;                ///< names of the table's profiles
   std::vector<other> others;
   std::vector<shared_counter> counters;
+  std::optional<numa_layout> numa;
 
   /// The place of a profile in the MIG table, if GPUs here have it. O(profiles).
   [[nodiscard]] std::optional<mig_profile_index> find_profile(symbol name) const noexcept {
@@ -92,7 +94,10 @@ struct device_inventory {
   [[nodiscard]] std::uint32_t first_counter() const noexcept {
     return first_other() + static_cast<std::uint32_t>(others.size());
   }
-  [[nodiscard]] std::uint32_t words() const noexcept { return first_counter() + static_cast<std::uint32_t>(counters.size()); }
+  [[nodiscard]] std::uint32_t first_numa() const noexcept {
+    return first_counter() + static_cast<std::uint32_t>(counters.size());
+  }
+  [[nodiscard]] std::uint32_t words() const noexcept { return first_numa() + (numa ? numa->words() : 0); }
 };
 
 /// The devices of one node as they are now. Cheap to copy; valid until the node or what runs there changes.

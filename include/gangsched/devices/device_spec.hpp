@@ -6,9 +6,12 @@
 #include <variant>
 #include <vector>
 
+#include "gangsched/devices/cpu_manager.hpp"
 #include "gangsched/devices/gpu_machines.hpp"
 #include "gangsched/devices/gpu_partitions.hpp"
 #include "gangsched/devices/mig.hpp"
+#include "gangsched/devices/numa_hints.hpp"
+#include "gangsched/devices/numa_topology.hpp"
 
 /// What is inside a node and what a pod asks of it, as a host says it: plain structs, checked when they are handed over.
 namespace gangsched {
@@ -70,12 +73,24 @@ struct other_device {
   std::vector<counter_use> consumes = {};
 };
 
-/// All devices of a node. At most 16 GPUs, and 1,024 others.
+/// A node's NUMA cells, and how its kubelet gives them out: what the fields of its configuration are called there.
+struct node_numa {
+  std::vector<numa_cell> cells = {};
+  numa_policy policy = numa_policy::none;       ///< topologyManagerPolicy
+  numa_scope scope = numa_scope::container;     ///< topologyManagerScope
+  bool prefer_closest = false;                  ///< its option prefer-closest-numa-nodes: the cells must have distances
+  cpu_policy cpu = {};                          ///< cpuManagerPolicy and its options
+  bool static_memory = false;                   ///< memoryManagerPolicy Static
+  std::vector<std::uint32_t> reserved_cpus = {};  ///< reservedSystemCPUs
+};
+
+/// All devices of a node. At most 16 GPUs, and 1,024 others; where `numa` is told 256 of each class.
 struct node_devices {
   gpu_class gpu = {};
   std::vector<gpu_spec> gpus = {};
   std::vector<other_device> others = {};
   boost::container::flat_map<std::string, std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
+  std::optional<node_numa> numa = {};  ///< told: pods get CPUs, memory and devices as kubelet would give them
 };
 
 /// The GPUs of a machine whose inside is known: links, PCIe switches and NUMA cells are filled in, the rest is the host's to say.
@@ -116,13 +131,17 @@ struct device_request {
   bool beside_preferred = false;
 
   std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of all the above
+  std::uint16_t container = 0;  ///< number of the container, among `containers`, that uses them: kubelets align container by container
 };
 
-/// A device that a pod which others bound holds already. How much of it is what the request says.
+/// A device that a pod which others bound holds already. How much of it is what the request says. CPUs that are its own have the id
+/// "cpu", memory in NUMA cells "memory" or "hugepages-2Mi"; there the request is the container (init containers come first).
 struct held_device {
   std::string id;
   std::int32_t request = -1;    ///< number among the pod's `devices`; −1: the first that is about such devices and has not got all
   std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
+  std::vector<std::uint32_t> places = {};  ///< the CPUs; of memory the ids of its NUMA cells
+  std::uint64_t bytes = 0;                 ///< of memory
 };
 
 }  // namespace gangsched

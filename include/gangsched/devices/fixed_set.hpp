@@ -32,6 +32,10 @@ class fixed_set {
     return member < Bits && (words_[word(member)] & mask(member)) != 0;
   }
 
+  /// Members 64·@p word … 64·@p word + 63 as bits; and to set them.
+  [[nodiscard]] constexpr std::uint64_t bits(std::size_t word) const noexcept { return words_[word]; }
+  constexpr void set_bits(std::size_t word, std::uint64_t bits) noexcept { words_[word] = bits; }
+
   [[nodiscard]] constexpr unsigned count() const noexcept {
     unsigned members = 0;
     for (const std::uint64_t bits : words_) members += static_cast<unsigned>(std::popcount(bits));

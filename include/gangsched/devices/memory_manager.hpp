@@ -62,10 +62,14 @@ struct memory_grant {
 /// Gives @p wanted by @p hint (cells 0: the best hint of its own), widened to the best own hint that contains it when it has too
 /// little, and takes it out of @p state, lowest cell first. Nothing, and no change, where kubelet refuses: no such hint, none as
 /// preferred as the one given, or a group that would overlap another.
+/// @param whole_groups kubelet gives one cell out of a group of several where that has enough (best-effort, when CPUs are only there),
+///   and then which cell is in what group depends on the order in which all of it came and went. If true, the hint is widened instead:
+///   the same is admitted, groups stay the same or disjoint, and grants tell all there is to know
 [[nodiscard]] GANGSCHED_API std::optional<memory_grant> allocate_memory(const numa_topology& topology,
                                                                         memory_state& state,
                                                                         const reusable_memory& reusable,
-                                                                        const memory_amounts& wanted, numa_hint hint);
+                                                                        const memory_amounts& wanted, numa_hint hint,
+                                                                        bool whole_groups = false);
 
 /// Puts a grant back, lowest cell first, as kubelet does: into whichever cells of the group have some in use.
 GANGSCHED_API void release_memory(const numa_topology& topology, memory_state& state, const memory_grant& grant);

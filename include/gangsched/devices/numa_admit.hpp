@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,7 @@ struct numa_node {
   cpu_policy cpu;
   bool static_memory = false;  ///< memoryManagerPolicy Static
   std::vector<device_kind> devices;
+  bool whole_groups = false;  ///< as allocate_memory's argument
 };
 
 /// What a node has left. Copying it is how a caller tries something.
@@ -76,11 +79,16 @@ struct numa_admission {
   numa_state after;                ///< what is left; the state given, when refused
 };
 
+/// A device plugin's preferred allocation: which @p wanted devices of kind @p kind a container gets, with allocate_devices' arguments. Must
+/// have all of @p reusable first, and as many of those free in @p affinity as that has.
+using numa_device_choice = std::function<std::optional<device_set>(std::size_t kind, const device_set& free, const device_set& reusable,
+                                                                   cell_mask affinity, unsigned wanted)>;
+
 /// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
 /// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the
-/// lowest), where a device plugin has its own.
+/// lowest, or what @p choice says), where a device plugin has its own.
 [[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state,
-                                                      const numa_pod& pod);
+                                                      const numa_pod& pod, const numa_device_choice& choice = {});
 
 /// The state of an empty node; the error is make_cpu_pool's.
 [[nodiscard]] GANGSCHED_API result<numa_state> make_numa_state(const numa_node& node, const cpu_set& reserved);

@@ -56,6 +56,11 @@ inline void put(std::string& out, const device_demand::selector& v);
 inline void put(std::string& out, const mig_placement& v);
 inline void put(std::string& out, const device_inventory::gpu& v);
 inline void put(std::string& out, const device_inventory::other& v);
+inline void put(std::string& out, const container_needs& v);
+inline void put(std::string& out, const numa_cpu& v) { put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache); }
+inline void put(std::string& out, const numa_hugepages& v) { put(out, v.page_bytes), put(out, v.bytes); }
+inline void put(std::string& out, const numa_cell& v);
+inline void put(std::string& out, const numa_layout& v);
 inline void put(std::string& out, const shared_counter& v) { put(out, v.name), put(out, v.value); }
 inline void put(std::string& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
 
@@ -106,6 +111,7 @@ inline void put(std::string& out, const device_demand& v) {
   put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
   put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
   put(out, v.selectors), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
+  put(out, v.container);
 }
 inline void put(std::string& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
 inline void put(std::string& out, const device_inventory::gpu& v) {
@@ -114,9 +120,22 @@ inline void put(std::string& out, const device_inventory::gpu& v) {
 inline void put(std::string& out, const device_inventory::other& v) {
   put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes), put(out, v.consumes);
 }
+inline void put(std::string& out, const container_needs& v) { put(out, v.kind), put(out, v.requests); }
+inline void put(std::string& out, const numa_cell& v) {
+  put(out, v.id), put(out, v.cpus), put(out, v.memory_bytes), put(out, v.hugepages), put(out, v.distances);
+}
+inline void put(std::string& out, const cpu_policy& v) {
+  put(out, v.is_static), put(out, v.full_pcpus_only), put(out, v.distribute_cpus_across_numa), put(out, v.align_by_socket);
+  put(out, v.distribute_cpus_across_cores), put(out, v.strict_cpu_reservation), put(out, v.prefer_align_cpus_by_uncorecache);
+}
+inline void put(std::string& out, const numa_layout& v) {
+  put(out, v.spec.cells), put(out, v.spec.policy), put(out, v.spec.scope), put(out, v.spec.prefer_closest), put(out, v.spec.cpu);
+  put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus);
+}
 inline void put(std::string& out, const device_inventory& v) {
   put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
   put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
+  put(out, v.numa);
   for (std::size_t a = 0; a < v.gpus.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) put(out, (*v.links)(a, b).nvlinks), put(out, (*v.links)(a, b).path);
   }
@@ -138,6 +157,7 @@ inline void put(std::string& out, const pod_class& v) {
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
+  put(out, v.guaranteed), put(out, v.containers);
 }
 
 /// The bytes by themselves.

@@ -159,6 +159,7 @@ struct pod_spec {
   pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
+  bool guaranteed = false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
   std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
   std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};

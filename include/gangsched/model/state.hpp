@@ -48,6 +48,7 @@ struct device_record {
   std::vector<bool> unhealthy;   ///< the same
   /// Resources that count devices, and what a pod that requests one of them asks for.
   std::vector<std::pair<resource_kind, device_demand>> counted;
+  std::vector<resource_kind> memory_kinds;  ///< of its NUMA cells: what each kind of memory there is requested as
 
   /// Its place in `ids`, if the node has the device. O(devices).
   [[nodiscard]] GANGSCHED_API std::optional<std::uint32_t> find(std::string_view id) const noexcept;

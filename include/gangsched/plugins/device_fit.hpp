@@ -11,6 +11,8 @@ namespace gangsched {
 /// Kubernetes' plugin of that name knows claims of devices; this one all that the model knows of them (docs/devices.md).
 /// Filter: `choose_devices` of devices/device_fit.hpp finds something for all requests at once. A pod that only requests resources by
 /// number ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not tell of; one with requests for devices does not.
+/// Where the host told of a node's NUMA cells the kubelet is asked, too: `numa_admit` of devices/numa_admit.hpp, with the CPUs, memory and
+/// devices that the pods there have. It says no in the kubelet's words.
 /// Choice: the closest GPUs for several, and a share goes where the least is left (or the most, or to the first with room).
 class device_fit {
  public:
@@ -41,16 +43,16 @@ class device_fit {
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
-    return counted || !pod.spec().devices.empty() ? status::success() : status::skip();
+    return counted || pod.spec().guaranteed || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     const device_wants wants = node.wants_of(pod.spec());
-    return wants.empty() ? status::success() : devices_fit(node.devices(), wants, rules_);
+    return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
   }
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, room node) const {
     const device_wants wants = node.wants_of(pod.spec());
     constexpr std::int64_t most = 1024;
-    return wants.empty() ? std::numeric_limits<std::int64_t>::max() : device_capacity(node.devices(), wants, rules_, most);
+    return wants.nothing() ? std::numeric_limits<std::int64_t>::max() : device_capacity(node.devices(), wants, rules_, most);
   }
   [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return rules_; }
 

@@ -1,0 +1,36 @@
+#pragma once
+#include "gangsched/devices/device_fit.hpp"
+
+namespace gangsched {
+
+/// What the node's kubelet makes of a pod: whether it would admit it (`numa_admit`), and the CPUs and memory that the containers get.
+///
+/// Part of the kubelet's hints are whole GPUs, which are chosen by their links; shares, replicas and MIG instances, of which a GPU is
+/// as many devices as it has room for; and other devices, each as one. Not so what DRA alone can say (`first_of`, `all`, `admin`):
+/// there the kubelet gives no hints either.
+/// @param narrowed @p wants, with the devices that are left for each
+/// @param own the grants of CPUs and memory
+[[nodiscard]] GANGSCHED_API status fit_cells(const device_state& state, const device_wants& wants,
+                                             device_wants& narrowed,
+                                             boost::container::small_vector<device_grant, 8>& own);
+
+/// Whether CPUs or memory that @p grant says can be had as things stand.
+[[nodiscard]] GANGSCHED_API bool is_free_in_cells(const device_state& state, const device_grant& grant);
+/// What it adds to the words.
+GANGSCHED_API void add_cells_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
+
+/// Whether a device is of the class, and its attributes are, what @p demand asks for.
+[[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand,
+                                         std::size_t device);
+/// Of the GPUs @p free the best @p count as a whole; 0 if there are none, or none as close as they have to be. O(1) up to 8 GPUs.
+[[nodiscard]] GANGSCHED_API std::uint32_t best_gpus(const device_inventory& inventory, std::uint32_t free,
+                                                    std::uint32_t count, const device_demand& demand);
+/// How many instances of a MIG profile the GPU has room for; or had, if nobody used it.
+[[nodiscard]] GANGSCHED_API unsigned mig_room(const device_state& state, std::size_t gpu, mig_profile_index profile,
+                                              bool empty);
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/numa_fit.cpp"
+#endif
