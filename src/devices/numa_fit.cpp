@@ -24,6 +24,50 @@ class numa_fitting {
     return status::success();
   }
 
+  [[nodiscard]] numa_zones zones() const {
+    const numa_topology& topology = layout_.topology;
+    numa_zones made;
+    made.resources.push_back({.numa_affine = true, .whole = 1000});
+    made.resources.resize(1 + layout_.kinds(), {.numa_affine = true});
+    made.resources.resize(made.resources.size() + kinds_.size());
+    for (const kind_info& kind : kinds_) {
+      made.devices.push_back(kind.demand->wants_gpu() ? state_.inventory->resource : kind.demand->device_class);
+    }
+    made.pod.resources = made.resources;
+    made.pod.scope = node_.scope;
+    made.pod.guaranteed = wants_.guaranteed;
+    for (unsigned cell = 0; cell < topology.cell_number(); ++cell) {
+      numa_zone& zone = made.pod.zones.emplace_back();
+      zone.id = cell;
+      zone.available.push_back(1000 * std::int64_t{(now_.cpus.available() & topology.cells()[cell].cpus).count()});
+      for (const std::uint64_t free : now_.memory.cells[cell].free)
+        zone.available.push_back(static_cast<std::int64_t>(free));
+      for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+        std::int64_t all = 0, free = 0;
+        for (unsigned device = 0; device < node_.devices[kind].cells.size(); ++device) {
+          if ((node_.devices[kind].cells[device] & one_cell(cell)) == 0) continue;
+          ++all;
+          free += now_.free_devices[kind].contains(device);
+        }
+        zone.available.push_back(all == 0 ? not_listed : free);
+      }
+      const numa_distances& distances = topology.distances();
+      for (unsigned to = 0; to < distances.cells; ++to) zone.costs.push_back(distances.at(cell, to));
+    }
+    const numa_pod pod = by_kind();
+    for (const numa_container& from : pod.containers) {
+      numa_zone_container& one = made.pod.containers.emplace_back();
+      one.init = from.kind != container_kind::app;
+      const auto add = [&](std::int64_t amount) { one.requests.push_back(amount == 0 ? not_listed : amount); };
+      add(from.cpu_milli);
+      for (std::size_t kind = 0; kind < layout_.kinds(); ++kind) {
+        add(kind < from.memory.size() ? static_cast<std::int64_t>(from.memory[kind]) : 0);
+      }
+      for (const unsigned count : from.devices) add(count);
+    }
+    return made;
+  }
+
  private:
   static constexpr int not_aligned = -1;
 
@@ -233,6 +277,10 @@ class numa_fitting {
 GANGSCHED_INLINE status fit_cells(const device_state& state, const device_wants& wants, device_wants& narrowed,
                                   boost::container::small_vector<device_grant, 8>& own) {
   return detail::numa_fitting{state, wants}.run(narrowed, own);
+}
+
+GANGSCHED_INLINE numa_zones zones_of(const device_state& state, const device_wants& wants) {
+  return detail::numa_fitting{state, wants}.zones();
 }
 
 GANGSCHED_INLINE bool is_free_in_cells(const device_state& state, const device_grant& grant) {

@@ -43,6 +43,14 @@ GANGSCHED_INLINE numa_state numa_layout::state(const std::int64_t* words) const 
   return now;
 }
 
+GANGSCHED_INLINE std::string memory_resource(std::uint64_t page_bytes) {
+  if (page_bytes == 0) return "memory";
+  static constexpr const char* suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  std::size_t suffix = 0;
+  for (; page_bytes % 1024 == 0 && suffix < 6; ++suffix) page_bytes /= 1024;
+  return fmt::format("hugepages-{}{}", page_bytes, suffixes[suffix]);
+}
+
 GANGSCHED_INLINE result<numa_layout> make_numa_layout(const node_numa& spec, const std::string& object) {
   const auto fail = [&](errc code, const std::string& field, std::string reason) {
     return error{code, object, "devices.numa." + field, std::move(reason)};

@@ -28,14 +28,6 @@ GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_st
   return std::optional{std::move(*made)};
 }
 
-/// "hugepages-2Mi"
-GANGSCHED_INLINE std::string hugepages_name(std::uint64_t page_bytes) {
-  static constexpr const char* suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  std::size_t suffix = 0;
-  for (; page_bytes % 1024 == 0 && suffix < 6; ++suffix) page_bytes /= 1024;
-  return "hugepages-" + std::to_string(page_bytes) + suffixes[suffix];
-}
-
 GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
   device_record made;
   std::string key = canonical::bytes(inventory);
@@ -73,7 +65,7 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
   }
   if (made.inventory->numa) {
     for (const std::uint64_t page_bytes : made.inventory->numa->topology.memory_kinds()) {
-      made.memory_kinds.push_back(page_bytes == 0 ? kinds::memory : state.kind_of(hugepages_name(page_bytes)));
+      made.memory_kinds.push_back(state.kind_of(memory_resource(page_bytes)));
     }
   }
   return made;

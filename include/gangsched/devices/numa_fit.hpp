@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/devices/device_fit.hpp"
+#include "gangsched/devices/numa_scores.hpp"
 
 namespace gangsched {
 
@@ -13,6 +14,14 @@ namespace gangsched {
 [[nodiscard]] GANGSCHED_API status fit_cells(const device_state& state, const device_wants& wants,
                                              device_wants& narrowed,
                                              boost::container::small_vector<device_grant, 8>& own);
+
+/// A node with NUMA cells and a pod as NodeResourceTopologyMatch sees them: a zone a cell, by index.
+struct numa_zones {
+  std::vector<numa_resource> resources;  ///< cpu, the kinds of memory, then one for each want that the kubelet aligns
+  std::vector<symbol> devices;           ///< of the last resources: what GPUs are counted by, or the class of other devices
+  numa_zone_pod pod;
+};
+[[nodiscard]] GANGSCHED_API numa_zones zones_of(const device_state& state, const device_wants& wants);
 
 /// Whether CPUs or memory that @p grant says can be had as things stand.
 [[nodiscard]] GANGSCHED_API bool is_free_in_cells(const device_state& state, const device_grant& grant);

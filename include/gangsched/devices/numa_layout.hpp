@@ -39,6 +39,9 @@ struct numa_layout {
   static constexpr std::uint64_t group_change(cell_mask cells) noexcept { return 1 + (std::uint64_t{cells} << 24); }
 };
 
+/// What a kind of memory of numa_topology::memory_kinds() is requested as: "memory", "hugepages-2Mi".
+[[nodiscard]] GANGSCHED_API std::string memory_resource(std::uint64_t page_bytes);
+
 /// Checks @p spec and lays it out; @p object names the node in errors, fields begin with "devices.numa".
 [[nodiscard]] GANGSCHED_API result<numa_layout> make_numa_layout(const node_numa& spec, const std::string& object);
 
