@@ -35,9 +35,9 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
 
 namespace {
 
-class linker {
+class device_linker {
  public:
-  linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
+  device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
     for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one.spec);
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
     for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
@@ -246,6 +246,8 @@ class linker {
 
 }  // namespace
 
-std::optional<error> link_devices(manifests& into, device_objects& objects) { return linker{into, objects}.run(); }
+std::optional<error> link_devices(manifests& into, device_objects& objects) {
+  return device_linker{into, objects}.run();
+}
 
 }  // namespace gangsched::kube::detail
