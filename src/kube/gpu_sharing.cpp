@@ -199,7 +199,17 @@ class sharing_reader {
     return true;
   }
 
+  /// What narrows the choice, and is not read.
+  void warn_of(std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      const spot at = annotation(key);
+      if (annotated(key) != nullptr) read_->warn(at.line, at.path, "is not modelled; it is left out");
+    }
+  }
+
   bool hints() {
+    warn_of({"nvidia.com/use-gputype", "nvidia.com/nouse-gputype", "nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid",
+             "scheduling.koordinator.sh/gpu-partition-spec"});
     if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
       std::vector<std::string> kinds;
       std::string scope;

@@ -168,6 +168,10 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "alibabacloud.com/gpu-milli",
                                                "alibabacloud.com/gpu-count",
                                                "alibabacloud.com/gpu-card-model",
+                                               "nvidia.com/use-gputype",
+                                               "nvidia.com/nouse-gputype",
+                                               "nvidia.com/use-gpuuuid",
+                                               "nvidia.com/nouse-gpuuuid",
                                                "gpu-fraction",
                                                "gpu-fraction-num-devices",
                                                "gpu-memory"};

@@ -289,6 +289,15 @@ spec:
   CHECK(only(fine(pod("koordinator.sh/gpu: 200", hint))).within == device_scope::numa);
 }
 
+TEST_CASE("words that narrow the choice and are not read are warnings", "[kube][devices]") {
+  const manifests all = fine(pod("koordinator.sh/gpu: 100",
+                                 "nvidia.com/use-gputype: A100, scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
+  CHECK(warned(all) ==
+        "a.yaml:3: Pod default/p: metadata.annotations[\"nvidia.com/use-gputype\"]: is not modelled; it is left out\n"
+        "a.yaml:3: Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/gpu-partition-spec\"]: is not "
+        "modelled; it is left out\n");
+}
+
 TEST_CASE("pods that run say what they hold", "[kube][devices]") {
   const std::string node = gpu_node("nvidia.com/gpu.product: Tesla-T4, nvidia.com/gpu.memory: \"15360\"");
   const auto running = [](const std::string& annotation) {
