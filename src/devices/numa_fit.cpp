@@ -12,7 +12,12 @@ class numa_fitting {
   numa_fitting(const device_state& state, const device_wants& wants)
       : state_(state), wants_(wants), layout_(*state.inventory->numa), node_(layout_.node()) {
     now_ = layout_.state(state.used + state.inventory->first_numa());
-    for (const device_want& one : wants) kind_of_.push_back(kind_for(one));
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      // What no container has a part in, the kubelet does not see.
+      const bool seen = std::any_of(wants.containers.begin(), wants.containers.end(),
+                                    [i](const numa_container& one) { return one.devices[i] != 0; });
+      kind_of_.push_back(seen ? kind_for(wants[i]) : not_aligned);
+    }
   }
 
   [[nodiscard]] status run(device_wants& narrowed, boost::container::small_vector<device_grant, 8>& own) {

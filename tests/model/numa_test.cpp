@@ -191,6 +191,99 @@ TEST_CASE("shares, NICs and MIG instances come from the cells that the kubelet a
   CHECK(fits(c, c.add_pod(a_pod("not").device({.device_class = "rdma", .count = 2})).value(), n));
 }
 
+TEST_CASE("replicas, MIG instances and requests of one container are aligned with its CPUs", "[model][numa]") {
+  const auto node_with = [](cluster& c, auto change) {
+    a_node node = a_numa_node("n", 2, numa_policy::single_numa_node);
+    change(node.spec.devices);
+    const node_id made = c.add_node(node).value();
+    CHECK(c.add_pod(aligned("full").cpu(8).on(made)));
+    return made;
+  };
+  SECTION("replicas, which come from the fullest GPU of the cell") {
+    cluster c;
+    const node_id n = node_with(c, [](node_devices& d) { d.gpu.replicas = 4; });
+    const pod_id p = c.add_pod(aligned("p").cpu(2).gpus(6).on(n)).value();
+    CHECK(gpus_of(c, p) == std::vector<unsigned>{4, 4, 4, 4, 5, 5});
+    CHECK(fits(c, c.add_pod(aligned("rest").cpu(2).gpus(10)).value(), n));
+    CHECK_FALSE(fits(c, c.add_pod(aligned("more").cpu(2).gpus(11)).value(), n));
+    CHECK(fits(c, c.add_pod(a_pod("elsewhere").gpus(16)).value(), n));
+  }
+  SECTION("MIG instances") {
+    cluster c;
+    const node_id n = node_with(c, [](node_devices& d) {
+      d.gpu.model = "NVIDIA-A100-SXM4-40GB";
+      for (gpu_spec& one : d.gpus) one.mig = mig_mode::dynamic;
+    });
+    const pod_id p = c.add_pod(aligned("p").cpu(2).device({.count = 2, .mig_profile = "3g.20gb"}).on(n)).value();
+    REQUIRE(gpus_of(c, p).size() == 2);
+    for (const unsigned gpu : gpus_of(c, p)) CHECK(gpu >= 4);
+    CHECK(fits(c, c.add_pod(aligned("rest").cpu(2).device({.count = 6, .mig_profile = "3g.20gb"})).value(), n));
+    CHECK_FALSE(fits(c, c.add_pod(aligned("more").cpu(2).device({.count = 7, .mig_profile = "3g.20gb"})).value(), n));
+  }
+  SECTION("a request is its container's") {
+    cluster c;
+    const node_id n = node_with(c, [](node_devices&) {});
+    CHECK(c.add_pod(aligned("four").cpu(4).on(n)));
+    a_pod made = aligned("p").cpu(4).container().device({.count = 4, .container = 1});
+    const pod_id p = c.add_pod(made.on(n)).value();
+    CHECK(cpus_of(c, p, 0).count() == 4);
+    CHECK(gpus_of(c, p) == std::vector<unsigned>{0, 1, 2, 3});
+  }
+}
+
+TEST_CASE("the kubelet's options count: whole cores, strict reservation, the nearest cells", "[model][numa]") {
+  const auto refusal = [](const cluster& c, pod_id pod, node_id node) {
+    const cluster_state& state = c.state();
+    const device_wants wants = state.wants_of(state.classes[state.pods.cls[pod.row]], node.row);
+    const status said = devices_fit(state.devices_of(node.row), wants, {});
+    return std::string{said.reason == nullptr ? "" : said.reason};
+  };
+  SECTION("full-pcpus-only") {
+    cluster c;
+    a_node node = a_numa_node("n", 2, numa_policy::best_effort);
+    node.spec.devices.numa->cpu.full_pcpus_only = true;
+    const node_id n = c.add_node(node).value();
+    CHECK(refusal(c, c.add_pod(aligned("odd").cpu(3)).value(), n) == "node(s) would refuse the pod: SMTAlignmentError");
+    CHECK(refusal(c, c.add_pod(aligned("even").cpu(4)).value(), n).empty());
+  }
+  SECTION("reserved CPUs are nobody's own") {
+    cluster c;
+    a_node node = a_numa_node("n", 2, numa_policy::single_numa_node);
+    node.spec.devices.numa->reserved_cpus = {0, 8};
+    const node_id n = c.add_node(node).value();
+    const pod_id a = c.add_pod(aligned("a").cpu(8).on(n)).value();
+    CHECK(cpus_of(c, a) == cpus("4-7,12-15"));
+    CHECK(refusal(c, c.add_pod(aligned("b").cpu(7)).value(), n) ==
+          "node(s) would refuse the pod: TopologyAffinityError");
+    CHECK(refusal(c, c.add_pod(aligned("c").cpu(6)).value(), n).empty());
+  }
+  SECTION("prefer-closest-numa-nodes") {
+    cluster c;
+    a_node node = a_numa_node("n", 4, numa_policy::restricted);
+    const std::vector<std::vector<std::uint32_t>> rows{
+        {10, 30, 20, 30}, {30, 10, 30, 30}, {20, 30, 10, 30}, {30, 30, 30, 10}};
+    for (unsigned i = 0; i < 4; ++i) node.spec.devices.numa->cells[i].distances = rows[i];
+    node.spec.devices.numa->prefer_closest = true;
+    const node_id n = c.add_node(node).value();
+    const pod_id p = c.add_pod(aligned("p").cpu(10).memory("110").gpus(5).on(n)).value();
+    for (const unsigned gpu : gpus_of(c, p)) CHECK((gpu / 4 == 0 || gpu / 4 == 2));
+    for (const device_grant& one : c.devices_of(p))
+      if (one.kind == form::memory) CHECK(one.device == 5);
+  }
+  SECTION("groups of cells are the same or disjoint") {
+    cluster c;
+    const node_id n = c.add_node(a_numa_node("n", 2, numa_policy::none)).value();
+    const pod_id wide = c.add_pod(aligned("wide").memory("120").on(n)).value();
+    CHECK(c.devices_of(wide).front().device == 3);
+    CHECK(refusal(c, c.add_pod(aligned("more").memory("80")).value(), n).empty());
+    CHECK(c.remove_pod(wide));
+    const pod_id low = c.add_pod(aligned("low").memory("20").on(n)).value();
+    CHECK(c.devices_of(low).front().device == 1);
+    CHECK(refusal(c, c.add_pod(aligned("again").memory("120")).value(), n) ==
+          "node(s) would refuse the pod: UnexpectedAdmissionError");
+  }
+}
+
 TEST_CASE("pods keep their CPUs and memory when the node is told anew, and hosts say what pods have", "[model][numa]") {
   cluster c;
   a_node node = a_numa_node("n", 2, numa_policy::best_effort);
