@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/numa_nodes.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
@@ -203,6 +204,15 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
         made.spec.devices.others.push_back(
             {.id = "nic" + std::to_string(nic), .device_class = "rdma", .units = 1 + dice(3)});
       }
+      if (i != 0) {
+        node_numa& numa = made.spec.devices.numa.emplace();
+        numa.cells = gangsched::testing::numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+        for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
+        numa.policy = static_cast<numa_policy>(dice(4));
+        numa.scope = static_cast<numa_scope>(dice(2));
+        numa.cpu.is_static = numa.static_memory = true;
+        for (gpu_spec& gpu : made.spec.devices.gpus) gpu.numa = dice(3) - 1;
+      }
       nodes.push_back(c.add_node(made).value());
     }
     std::vector<pod_id> pods;
@@ -215,6 +225,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
           case 2: made.gpus(1 + dice(2)); break;
           case 3: made.device({.milli = 0, .memory_mib = 100 + dice(900)}).device({.device_class = "rdma"}); break;
         }
+        made.spec.guaranteed = dice(2) == 0;
+        made.cpu(dice(5)).resource("memory", quantity{dice(120)});
         if (dice(2) == 0) made.on(nodes[static_cast<std::size_t>(dice(3))]);
         pods.push_back(c.add_pod(made).value());
       } else {
@@ -252,6 +264,14 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
           REQUIRE(now.used_memory_mib(gpu) <= 1000);
           REQUIRE(word.replicas() <= now.inventory->replicas);
           REQUIRE((word.slices() == 0 || (word.slices() == 0xff && word.milli() == whole_gpu && word.pods() == 1)));
+        }
+        if (now.inventory->numa) {
+          // All cells of a group agree on what it is.
+          const numa_state left = now.inventory->numa->state(now.used + now.inventory->first_numa());
+          for (const memory_state::cell& cell : left.memory.cells) {
+            for (unsigned j = 0; j < 2; ++j)
+              REQUIRE(((cell.group >> j & 1u) == 0 || left.memory.cells[j].group == cell.group));
+          }
         }
         for (std::size_t i = 0; i < now.inventory->others.size(); ++i) {
           REQUIRE(now.used[now.inventory->first_other() + i] <= now.inventory->others[i].units);
