@@ -16,6 +16,7 @@
 #include "gangsched/plugins/group_preemption.hpp"
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"
+#include "gangsched/plugins/mig_packing.hpp"
 #include "gangsched/plugins/network_cost.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
 #include "gangsched/plugins/node_name.hpp"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gangsched/devices/numa_layout.hpp"
+
 namespace gangsched {
 namespace detail {
 
@@ -181,7 +183,8 @@ GANGSCHED_INLINE std::optional<error> lay_out_numa(const node_devices& spec, con
     }
   }
   if (say.wrong) return std::move(say.wrong);
-  made.numa = std::move(*layout);
+  made.numa = std::make_shared<const numa_layout>(std::move(*layout));
+  made.numa_words = made.numa->words();
   return std::nullopt;
 }
 

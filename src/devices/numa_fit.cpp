@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "gangsched/devices/numa_layout.hpp"
+
 namespace gangsched {
 namespace detail {
 

@@ -24,7 +24,7 @@ GANGSCHED_INLINE core::movable core::movable_pods(row_t group, const move_option
     bool any = false;
     for (row_t pod = state_->nodes.first_pod[node]; pod != no_row; pod = state_->pods.next_on_node[pod]) {
       const bool runs = state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod] && state_->pods.group[pod] != group;
-      const std::int64_t cost = !runs ? -1 : options.cost ? options.cost(pod_info{*state_, pod}) : 1;
+      const std::int64_t cost = runs ? options.cost(pod_info{*state_, pod}) : -1;
       if (cost < 0) continue;
       made.guests.push_back({pod, node, cost});
       sum += cost, any = true;

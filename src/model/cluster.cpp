@@ -31,12 +31,14 @@ GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_st
 GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
   device_record made;
   std::string key = canonical::bytes(inventory);
-  auto& kept = state.inventories[std::move(key)];
-  made.inventory = kept.lock();
+  for (const auto& [known, kept] : state.inventories) {
+    if (known == key) made.inventory = kept.lock();
+  }
   if (made.inventory == nullptr) {
     complete_inventory(inventory);
-    kept = made.inventory = std::make_shared<const device_inventory>(std::move(inventory));
+    made.inventory = std::make_shared<const device_inventory>(std::move(inventory));
     std::erase_if(state.inventories, [](const auto& one) { return one.second.expired(); });
+    state.inventories.emplace_back(std::move(key), made.inventory);
   }
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
     made.ids.push_back(spec.gpus[i].id.empty() ? std::to_string(i) : spec.gpus[i].id);

@@ -475,7 +475,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   CHECK(state.groups.assumed[g.row] == 1);
   CHECK(c.requested(n, "cpu") == 1000);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_removed, members[1].row, n.row, g.row}});
-  CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports | reads::devices));
+  CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports));
 
   REQUIRE(c.remove_pod(members[0]));  // assumed: the others keep waiting
   CHECK(list() == std::vector{members[2].row});

@@ -5,6 +5,8 @@
 
 #include "gangsched/core/status.hpp"
 #include "gangsched/devices/device_demand.hpp"
+#include "gangsched/devices/fixed_set.hpp"
+#include "gangsched/devices/numa_container.hpp"
 
 /// Which devices of a node a pod gets: pure functions of the node's words and the pod's demands. What they choose is always free.
 namespace gangsched {

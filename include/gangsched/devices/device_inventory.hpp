@@ -8,7 +8,6 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/devices/device_spec.hpp"
-#include "gangsched/devices/numa_layout.hpp"
 
 namespace gangsched {
 
@@ -40,6 +39,8 @@ struct gpu_word {
   /// All of it, to one pod.
   static constexpr std::uint64_t whole = std::uint64_t{whole_gpu} | (std::uint64_t{0xff} << 16) | one_pod;
 };
+
+struct numa_layout;
 
 /// A counter that devices share, and how much there is.
 struct shared_counter {
@@ -81,7 +82,8 @@ struct device_inventory {
   std::vector<symbol> mig_profiles;                ///< names of the table's profiles
   std::vector<other> others;
   std::vector<shared_counter> counters;
-  std::optional<numa_layout> numa;
+  std::shared_ptr<const numa_layout> numa;  ///< null: not known (numa_layout.hpp)
+  std::uint32_t numa_words = 0;
 
   /// The place of a profile in the MIG table, if GPUs here have it. O(profiles).
   [[nodiscard]] std::optional<mig_profile_index> find_profile(symbol name) const noexcept {
@@ -97,7 +99,7 @@ struct device_inventory {
   [[nodiscard]] std::uint32_t first_numa() const noexcept {
     return first_counter() + static_cast<std::uint32_t>(counters.size());
   }
-  [[nodiscard]] std::uint32_t words() const noexcept { return first_numa() + (numa ? numa->words() : 0); }
+  [[nodiscard]] std::uint32_t words() const noexcept { return first_numa() + numa_words; }
 };
 
 /// The devices of one node as they are now. Cheap to copy; valid until the node or what runs there changes.
@@ -119,8 +121,8 @@ struct device_state {
 /// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.
 GANGSCHED_API void complete_inventory(device_inventory& inventory);
 
-/// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named twice, more than
-/// 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts
+/// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named
+/// twice, more than 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts
 /// below zero, … O(size · log size).
 [[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names, const std::string& object);
 

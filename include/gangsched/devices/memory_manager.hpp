@@ -3,13 +3,11 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/devices/numa_container.hpp"
 #include "gangsched/devices/numa_hints.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
 namespace gangsched {
-
-/// Bytes of each kind of memory, in the order of numa_topology::memory_kinds().
-using memory_amounts = std::vector<std::uint64_t>;
 
 /// What is left of a node's memory, as kubelet's Memory Manager keeps it.
 struct memory_state {

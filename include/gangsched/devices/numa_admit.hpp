@@ -10,6 +10,7 @@
 #include "gangsched/devices/cpu_manager.hpp"
 #include "gangsched/devices/device_manager.hpp"
 #include "gangsched/devices/memory_manager.hpp"
+#include "gangsched/devices/numa_container.hpp"
 #include "gangsched/devices/numa_hints.hpp"
 
 namespace gangsched {
@@ -31,19 +32,6 @@ struct numa_state {
   cpu_pool cpus;
   memory_state memory;
   std::vector<device_set> free_devices;  ///< one for each kind of numa_node::devices
-};
-
-enum class container_kind : unsigned char {
-  init,     ///< ends before the next container starts; what it had may be used again
-  sidecar,  ///< an init container that goes on running
-  app
-};
-
-struct numa_container {
-  container_kind kind = container_kind::app;
-  std::int64_t cpu_milli = 0;
-  memory_amounts memory;          ///< by numa_topology::memory_kinds(); kinds left out at the end are 0
-  std::vector<unsigned> devices;  ///< by numa_node::devices; likewise
 };
 
 struct numa_pod {

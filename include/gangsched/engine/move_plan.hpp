@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gangsched/framework/hooks.hpp"
@@ -21,10 +23,25 @@ struct move_plan {
   std::int64_t cost = 0;            ///< sum over the moves
 };
 
+/// What moving a running pod costs, as any callable from a const pod_info& to a number; below 0: it must stay. By default each costs 1.
+class move_cost {
+ public:
+  move_cost() = default;
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, move_cost> && std::is_invocable_r_v<std::int64_t, F&, const pod_info&>)
+  move_cost(F&& of) : target_(std::make_shared<std::decay_t<F>>(std::forward<F>(of))) {
+    call_ = [](void* target, const pod_info& pod) -> std::int64_t { return (*static_cast<std::decay_t<F>*>(target))(pod); };
+  }
+  [[nodiscard]] std::int64_t operator()(const pod_info& pod) const { return call_ == nullptr ? 1 : call_(target_.get(), pod); }
+
+ private:
+  std::shared_ptr<void> target_;
+  std::int64_t (*call_)(void*, const pod_info&) = nullptr;
+};
+
 struct move_options {
   std::size_t most_moves = 64;
-  /// What moving a running pod costs; below 0: it must stay. Without it every pod costs 1.
-  std::function<std::int64_t(const pod_info&)> cost = {};
+  move_cost cost = {};
   std::size_t nodes_tried = 64;  ///< that are cleared alone, cheapest first, before several are
 };
 

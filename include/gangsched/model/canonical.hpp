@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/pod_class.hpp"
 
 /// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
@@ -135,7 +136,8 @@ inline void put(std::string& out, const numa_layout& v) {
 inline void put(std::string& out, const device_inventory& v) {
   put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
   put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
-  put(out, v.numa);
+  put(out, static_cast<std::uint8_t>(v.numa != nullptr));
+  if (v.numa != nullptr) put(out, *v.numa);
   for (std::size_t a = 0; a < v.gpus.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) put(out, (*v.links)(a, b).nvlinks), put(out, (*v.links)(a, b).path);
   }

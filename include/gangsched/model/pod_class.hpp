@@ -9,6 +9,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
 #include "gangsched/devices/device_demand.hpp"
+#include "gangsched/devices/numa_container.hpp"
 #include "gangsched/model/spec.hpp"
 
 namespace gangsched {

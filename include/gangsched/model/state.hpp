@@ -1,5 +1,4 @@
 #pragma once
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -275,7 +274,8 @@ struct GANGSCHED_API cluster_state {
   label_map no_labels;
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
   std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
-  std::map<std::string, std::weak_ptr<const device_inventory>> inventories;  ///< by canonical bytes: nodes with equal devices share
+  /// By canonical bytes: nodes with equal devices share one.
+  std::vector<std::pair<std::string, std::weak_ptr<const device_inventory>>> inventories;
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
 
   /// The kind of resource @p name, made on first sight (kind_of) or only if it is known.
