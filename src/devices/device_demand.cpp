@@ -18,6 +18,9 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, c
     if (nested) return fail(errc::malformed, "first_of", "cannot be inside another one");
     for (std::size_t i = 0; i < one.first_of.size(); ++i) {
       if (auto wrong = check_request(one.first_of[i], object, fmt::format("{}.first_of[{}]", at, i), true)) return wrong;
+      if ((one.first_of[i].device_class == "gpu") != (one.first_of[0].device_class == "gpu")) {
+        return fail(errc::malformed, "first_of", "GPUs and other devices cannot stand for each other");
+      }
     }
     return std::nullopt;
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "devices/numa_nodes.hpp"
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
@@ -187,6 +188,8 @@ TEST_CASE("nonsense about devices is refused, and says what", "[model][devices]"
   });
   check_refused(c, errc::out_of_range, "pod default/p", "devices[0].first_of[0].count",
                 [&] { return pod({.first_of = {{.count = 0}}}); });
+  check_refused(c, errc::malformed, "pod default/p", "devices[0].first_of",
+                [&] { return pod({.first_of = {{.count = 1}, {.device_class = "rdma"}}}); });
   CHECK(c.digest() == before);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "devices/numa_nodes.hpp"
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
