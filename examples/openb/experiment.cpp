@@ -163,6 +163,7 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
   outcome result;
   std::array<std::int64_t, 131> events{};
   std::int64_t arrived = 0, used = 0, samples = 0, big = 0, big_failed = 0;
+  std::size_t measured = 0;  // the last percent up to 100 that somebody arrived at
   std::chrono::nanoseconds spent{};
   std::uint64_t number = 0;
   for (const std::size_t which : order.pods) {
@@ -193,12 +194,16 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
     if (percent >= events.size()) continue;
     result.allocated[percent] += static_cast<double>(used) / (10.0 * static_cast<double>(gpus));
     ++events[percent];
-    if (percent == 100 && used < gpus * 1000) {
-      result.fragmented += 100 * meter.sum() / static_cast<double>(gpus * 1000 - used);
-      ++samples;
-    }
+    if (percent > 100 || used >= gpus * 1000) continue;
+    if (percent != measured) result.fragmented = 0, samples = 0, measured = percent;
+    result.fragmented += 100 * meter.sum() / static_cast<double>(gpus * 1000 - used);
+    ++samples;
   }
-  for (std::size_t i = 0; i < events.size(); ++i) result.allocated[i] /= std::max<double>(1, static_cast<double>(events[i]));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    // In a small list one arrival may leap over a percent: then nothing has changed since the one before.
+    if (events[i] != 0) result.allocated[i] /= static_cast<double>(events[i]);
+    else if (i != 0) result.allocated[i] = result.allocated[i - 1];
+  }
   result.fragmented /= std::max<double>(1, static_cast<double>(samples));
   result.micros = std::chrono::duration<double, std::micro>(spent).count() / static_cast<double>(order.pods.size());
   result.big_failed = 100.0 * static_cast<double>(big_failed) / std::max<double>(1, static_cast<double>(big));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -152,6 +153,13 @@ int run(const options& asked) {
   return 0;
 }
 
+/// The published table's names, in any case, and the plugins' too.
+std::string policy_called(std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word.starts_with("gpu")) word.erase(0, 3);
+  return word == "fragmentation" ? "fgd" : word == "dotproduct" ? "dotprod" : word;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -163,7 +171,8 @@ int main(int count, char** words) {
   app.add_option("PODS.csv", asked.lists, "name, cpu_milli, memory_mib, num_gpu, gpu_milli, and gpu_spec, creation_time if known")
       ->required()->check(CLI::ExistingFile);
   app.add_option("--policy", asked.policies, "which ones: random, dotprod, clustering, packing, bestfit, fgd, pricing")
-      ->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{openb::policies.begin(), openb::policies.end()}));
+      ->delimiter(',')->transform(policy_called)
+      ->check(CLI::IsMember(std::vector<std::string>{openb::policies.begin(), openb::policies.end()}));
   app.add_option("--seeds", asked.seeds, "FROM-TO: one run a seed")->capture_default_str();
   app.add_option("--train", asked.train, "what is expected: `all` of the list; or its `earlier-half` by creation time, and the later one arrives")
       ->check(CLI::IsMember({"all", "earlier-half"}))->capture_default_str();

@@ -71,7 +71,6 @@ GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target,
     all.erase(std::unique(all.begin(), all.end()), all.end());
   };
   unique(sizes_), unique(models_);
-  GANGSCHED_ASSERT(sizes_.size() <= 64);
   lines_.resize(models_.size() + 1);
   never_.resize(models_.size() + 1);
   for (const expected_pods& one : target) {
@@ -118,7 +117,7 @@ void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, st
 }  // namespace detail
 
 GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu_rest& rest) const noexcept {
-  std::array<std::int32_t, 64> fitting, slivers;
+  std::array<std::int32_t, whole_gpu> fitting, slivers;  // a share is 1 to 1000 thousandths
   if (rest.gpus <= 2) detail::measure_sizes<2>(sizes_, rest, fitting.data(), slivers.data());
   else if (rest.gpus <= 8) detail::measure_sizes<8>(sizes_, rest, fitting.data(), slivers.data());
   else detail::measure_sizes<max_node_gpus>(sizes_, rest, fitting.data(), slivers.data());

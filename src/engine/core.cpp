@@ -557,11 +557,20 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
   return made;
 }
 
-GANGSCHED_INLINE bool core::schedule(instant now) {
-  now_ = now;
+GANGSCHED_INLINE void core::forget_said() {
   decisions_.clear();
   failures_.clear();
   granted_.clear();
+}
+
+GANGSCHED_INLINE void core::forget_cached() {
+  picker_.forget_cached();
+  memory_ = {};
+}
+
+GANGSCHED_INLINE bool core::schedule(instant now) {
+  now_ = now;
+  forget_said();
   sink_ = &decisions_;
   broken_ = nullptr;
   absorb();

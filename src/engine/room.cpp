@@ -179,8 +179,7 @@ GANGSCHED_INLINE void core::ask_permit_again() {
 
 GANGSCHED_INLINE void core::permit(instant now) {
   now_ = now;
-  failures_.clear();
-  decisions_.clear();
+  forget_said();
   absorb();
   expire_waits();
   flush(now);

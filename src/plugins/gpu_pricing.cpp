@@ -28,7 +28,7 @@ GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room
     const auto index = static_cast<std::size_t>(gpu);
     std::int64_t worth = before - book_->outlook.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
     worth -= 500 * price * ask.total() * gpu_outlook::unit / 1'000'000;
-    if (ask.share()) {
+    if (ask.share() && !book_->bids.empty()) {
       const auto left = static_cast<std::size_t>(rest.left[index]), size = static_cast<std::size_t>(ask.milli);
       const std::int64_t lost = std::int64_t{book_->bids[left]} - book_->bids[left - size] - book_->bids[size];
       worth -= 6 * std::max<std::int64_t>(0, lost) * gpu_outlook::unit;

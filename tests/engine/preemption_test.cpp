@@ -45,6 +45,16 @@ struct crowd : world {
   }
 };
 
+/// A filter whose parameter the host changes.
+struct gate {
+  static constexpr std::string_view name = "Gate";
+  using points = implements<point::filter>;
+  const bool* open;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::name>) const {
+    return *open ? status::success() : status::unschedulable("closed");
+  }
+};
+
 }  // namespace
 
 TEST_CASE("the least important pods go, and no more than needed", "[engine][preemption]") {
@@ -182,6 +192,17 @@ TEST_CASE("a changed budget counts at once, also where an outcome is remembered"
   w.remove(w.pod("p"));
   w.budget("web", 0);
   CHECK(w.asks(1, "q") == words{"nominate q b", "evict higher b"});
+}
+
+TEST_CASE("what a plugin goes by may change, and remembered verdicts go with it", "[engine][preemption]") {
+  bool open = false;
+  crowd w{profile{priority_sort{}, node_resources_fit{}, gate{&open}, default_preemption{}}};
+  w.add(a_node{"a"}.cpu(1));
+  w.runs("low", "a", 1, 1);
+  CHECK(w.asks(1, "p") == words{"reject p"});
+  open = true;
+  w.must(w.scheduler.forget_cached());
+  CHECK(w.asks(1, "q") == words{"nominate q a", "evict low a"});
 }
 
 TEST_CASE("nodes that no eviction can help are not touched", "[engine][preemption]") {

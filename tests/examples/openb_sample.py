@@ -54,6 +54,8 @@ with tempfile.TemporaryDirectory() as name:
             del each["us_per_pod"]
     assert first == again and [one["policy"] for one in first] == ["fgd", "pricing"] and len(first[0]["runs"]) == 2, first
 
+    called = json.loads(run(nodes, pods, "--policy", "FGD,GpuPacking", "--json").stdout)
+    assert [one["policy"] for one in called] == ["fgd", "packing"], called
     run(nodes, pods, "--policy", "nonsense", code=105)
     assert "--seeds" in run(nodes, pods, "--seeds", "5-1", code=2).stderr
     bad = pathlib.Path(name) / "bad.csv"

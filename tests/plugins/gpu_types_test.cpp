@@ -81,9 +81,24 @@ TEST_CASE("MIG instances go where they leave the most, among nodes as well", "[p
     };
     CHECK(add("first", "2g.10gb") == "a");
     const std::string four = add("four", "4g.20gb");
-    return four + add("three", "3g.20gb") + add("seven", "7g.40gb");
+    return four + add("three", "3g.20gb");
   };
-  // 2g at 4 on a would keep 3g out, not 4g.
-  CHECK(place(mig_rule::first_fit).starts_with("b"));
-  CHECK(place(mig_rule::fragmentation) != "");
+  CHECK(place(mig_rule::first_fit) == "ba");      // 2g at 0 is in the way of 4g, which starts nowhere else
+  CHECK(place(mig_rule::fragmentation) == "ab");  // 2g at 4 is in the way of 3g only
+}
+
+TEST_CASE("MigPacking without DynamicResources has no say about nodes without MIG", "[plugins][mig]") {
+  types_world w{profile{priority_sort{}, mig_packing{}, node_resources_fit{}}};
+  w.cluster.add_node(a_node("plain").cpu(64)).value();
+  const pod_id made = w.cluster.add_pod(a_pod("p").device({.mig_profile = "1g.5gb"})).value();
+  w.run();
+  CHECK(w.where(made) == "plain");
+}
+
+TEST_CASE("GpuPricing without bids goes by fragments and prices alone", "[plugins][packing]") {
+  types_world w{profile{priority_sort{}, gpu_pricing{std::make_shared<gpu_price_book>()}, device_fit{}}};
+  w.cluster.add_node(a_node("n").cpu(64).cards(1, "A")).value();
+  const pod_id made = w.cluster.add_pod(a_pod("p").milli(500)).value();
+  w.run();
+  CHECK(w.where(made) == "n");
 }

@@ -107,7 +107,7 @@ struct attribute_selector {
 
 /// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
 struct device_request {
-  std::string name = {};            ///< the request's, or the container's; decisions say which one a device is for by its number
+  std::string name = {};            ///< the host's word for it, never read: decisions go by the request's number
   std::string device_class = "gpu"; ///< "gpu", or the class of other devices
   std::int32_t count = 1;           ///< how many different devices (of MIG: instances)
 

@@ -69,7 +69,7 @@ class GANGSCHED_API gpu_outlook {
 
   gpu_outlook() = default;
   /// @p stranding: in 256ths, how much it counts that what CPU is left feeds fewer of the GPUs that are left (0: FGD).
-  /// @pre lines with counts above 0, at most 64 different sizes of shares.
+  /// @pre lines with counts above 0, shares of 1 to 1000 thousandths.
   explicit gpu_outlook(std::span<const expected_pods> target, std::int32_t stranding = 0);
 
   /// A model's number; models that no line names share one.
@@ -89,8 +89,8 @@ class GANGSCHED_API gpu_outlook {
   std::int32_t stranding_ = 0;
   std::vector<std::int32_t> sizes_;
   std::vector<std::string> models_;
-  std::vector<std::vector<line>> lines_;  ///< that can run on a model; the last: on models that nobody names
-  std::vector<std::int32_t> never_;       ///< the weight of those that cannot
+  std::vector<std::vector<line>> lines_ = std::vector<std::vector<line>>(1);  ///< that can run on a model; the last: on models that nobody names
+  std::vector<std::int32_t> never_ = std::vector<std::int32_t>(1);  ///< the weight of those that cannot
 };
 
 /// How scarce each model is: the demand of lines that name models, scaled so that all of @p expected fills @p supply, spread over the

@@ -51,7 +51,7 @@ class GANGSCHED_API core {
   [[nodiscard]] bool is_tried(pod_id pod) { return flight_of(pod) != flights_.end(); }
   [[nodiscard]] bool is_tried(group_id group) { return flight_of(group) != flights_.end(); }
   void restore(row_t pod, std::uint32_t failures, instant since);
-  void forget_cached() { picker_.forget_cached(); }
+  void forget_cached();
   [[nodiscard]] std::optional<move_plan> plan_moves(row_t group, const move_options& options);
   [[nodiscard]] std::optional<std::string> difference();
 
@@ -355,6 +355,8 @@ class GANGSCHED_API core {
   /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
   [[nodiscard]] bool stands(const waiting& entry) const noexcept;
 
+  /// Before a call that says anew what was decided.
+  void forget_said();
   decision& decide(decision_kind kind, row_t pod);
 
   cluster_state* state_;

@@ -141,11 +141,14 @@ inline void put(std::string& out, const device_inventory& v) {
   for (std::size_t a = 0; a < v.gpus.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) put(out, (*v.links)(a, b).nvlinks), put(out, (*v.links)(a, b).path);
   }
+  put(out, static_cast<std::uint8_t>(v.partitions.has_value()));
   if (v.partitions) {
     for (const gpu_partition& one : v.partitions->partitions()) put(out, one.gpus), put(out, one.score);
   }
   put(out, v.mig_profiles);
+  put(out, static_cast<std::uint8_t>(v.mig.has_value()));
   if (v.mig) {
+    put(out, v.mig->compute_slices()), put(out, v.mig->memory_slices());
     for (const mig_profile& one : v.mig->profiles()) {
       put(out, one.compute_slices), put(out, one.memory_slices), put(out, one.starts), put(out, one.media);
     }

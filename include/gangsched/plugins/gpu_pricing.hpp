@@ -12,7 +12,7 @@ namespace gangsched {
 struct gpu_price_book {
   gpu_outlook outlook;             ///< of the pods that are expected, with stranding
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
-  bid_values bids;                 ///< what is left of a GPU is worth to shares: `bid_for_shares`
+  bid_values bids;                 ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
 
   /// From a list of pods that are like those to come, and the GPUs there are.
   [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected, std::vector<gpu_supply> supply);

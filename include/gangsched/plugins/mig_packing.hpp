@@ -22,6 +22,7 @@ class mig_packing {
     const device_state state = node.devices();
     for (const device_want& one : node.wants_of(pod.spec())) {
       if (one.what->kind != device_demand::form::mig || rule_ == mig_rule::first_fit) continue;
+      if (!state) return worst;
       const auto profile = state.inventory->find_profile(one.what->mig_profile);
       const auto choice = profile ? choose_instance(state, *profile, rule_) : std::nullopt;
       if (!choice) return worst;
