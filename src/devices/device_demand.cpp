@@ -7,17 +7,17 @@
 namespace gangsched {
 namespace detail {
 
-/// One request; @p at is where it stands ("devices[2]").
-GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, const std::string& object, const std::string& at,
-                                                    bool nested) {
-  const auto fail = [&](errc code, const char* field, std::string reason) {
-    return error{code, object, fmt::format("{}.{}", at, field), std::move(reason)};
-  };
+/// One request; the error's field is one of its own, and says nothing yet of where the request stands.
+GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, bool nested) {
+  const auto fail = [&](errc code, std::string field, std::string reason) { return error{code, {}, std::move(field), std::move(reason)}; };
   const auto outside = [](auto value, auto least, auto most) { return value < least || value > most; };
   if (!one.first_of.empty()) {
     if (nested) return fail(errc::malformed, "first_of", "cannot be inside another one");
     for (std::size_t i = 0; i < one.first_of.size(); ++i) {
-      if (auto wrong = check_request(one.first_of[i], object, fmt::format("{}.first_of[{}]", at, i), true)) return wrong;
+      if (auto wrong = check_request(one.first_of[i], true)) {
+        wrong->field = fmt::format("first_of[{}].{}", i, wrong->field);
+        return wrong;
+      }
       if ((one.first_of[i].device_class == "gpu") != (one.first_of[0].device_class == "gpu")) {
         return fail(errc::malformed, "first_of", "GPUs and other devices cannot stand for each other");
       }
@@ -51,10 +51,9 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, c
   }
   for (std::size_t i = 0; i < one.selectors.size(); ++i) {
     const attribute_selector& selector = one.selectors[i];
-    const std::string field = fmt::format("selectors[{}].values", i);
     const bool none = selector.op == attribute_operator::exists || selector.op == attribute_operator::absent;
     if (none != selector.values.empty() || (selector.op != attribute_operator::in && selector.values.size() > 1)) {
-      return fail(errc::malformed, field.c_str(), none ? "the operator takes none" : "the operator takes one, `in` any number");
+      return fail(errc::malformed, fmt::format("selectors[{}].values", i), none ? "the operator takes none" : "the operator takes one, `in` any number");
     }
   }
   return std::nullopt;
@@ -92,10 +91,14 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, const std::string& object) {
-  if (requests.size() >= counted_request) return error{errc::out_of_range, object, "devices", "are more than 254 requests"};
+GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, std::string_view object) {
+  if (requests.size() >= counted_request) return error{errc::out_of_range, std::string{object}, "devices", "are more than 254 requests"};
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (auto wrong = detail::check_request(requests[i], object, fmt::format("devices[{}]", i), false)) return wrong;
+    if (auto wrong = detail::check_request(requests[i], false)) {
+      wrong->object = object;
+      wrong->field = fmt::format("devices[{}].{}", i, wrong->field);
+      return wrong;
+    }
   }
   return std::nullopt;
 }

@@ -80,6 +80,40 @@ GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const devic
   });
 }
 
+/// What no pod that leaves can change.
+GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_demand& demand) {
+  if (inventory.gpus.empty()) return status::unresolvable("node(s) didn't have GPUs");
+  if (!demand.models.empty() && !std::binary_search(demand.models.begin(), demand.models.end(), inventory.model)) {
+    return status::unresolvable("node(s) didn't have GPUs of the models asked for");
+  }
+  if (demand.least_memory_mib > inventory.gpu_memory_mib) return status::unresolvable("node(s) had GPUs with too little memory");
+  if (demand.kind == device_demand::form::mig && !inventory.find_profile(demand.mig_profile)) {
+    return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
+  }
+  if (demand.least_compute_capability > inventory.compute_capability) {
+    return status::unresolvable("node(s) had GPUs with too low a compute capability");
+  }
+  return status::success();
+}
+
+/// Narrows @p among, a bit for each GPU that will do, to those that have room for whole GPUs or shares; says why they are too few. Of
+/// replicas and MIG instances, of which one GPU may give several, only whether the node is of the kind.
+GANGSCHED_INLINE status free_gpus(const device_state& state, const device_demand& demand, std::int32_t count, std::uint32_t& among) {
+  if (status said = suits(*state.inventory, demand); !said.ok()) return said;
+  if (demand.kind == device_demand::form::replica || demand.kind == device_demand::form::mig) return status::success();
+  if (static_cast<std::uint32_t>(count) > state.inventory->gpu_count()) return status::unresolvable("node(s) didn't have enough GPUs");
+  among &= gpus_for(state, demand);
+  if (std::popcount(among) < count) return status::unschedulable("node(s) didn't have enough free GPUs");
+  return status::success();
+}
+
+/// Whether one more of a device's units, or a look at it, can be had.
+GANGSCHED_INLINE bool admits(const device_state& state, const device_demand& demand, std::size_t device) {
+  return is_kind(*state.inventory, demand, device) && is_free(state, {.kind = device_grant::form::other,
+                                                                      .device = static_cast<std::uint16_t>(device),
+                                                                      .amount = demand.admin ? 0 : demand.units});
+}
+
 using device_words = boost::container::small_vector<std::int64_t, 64>;
 
 /// What a search has chosen so far, with the words as they are then.
@@ -141,33 +175,15 @@ class device_search {
   }
 
   [[nodiscard]] status take_gpus(const device_want& want, const device_demand& demand) {
-    if (status said = suits(demand); !said.ok()) return said;
+    std::uint32_t free = want.gpus;
+    if (status said = free_gpus(now(), demand, want.count, free); !said.ok()) return said;
     if (demand.kind == device_demand::form::replica) return take_replicas(want);
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
-    if (count > inventory_->gpu_count()) return status::unresolvable("node(s) didn't have enough GPUs");
-    const std::uint32_t free = gpus_for(now(), demand) & want.gpus;
-    if (static_cast<std::uint32_t>(std::popcount(free)) < count) return status::unschedulable("node(s) didn't have enough free GPUs");
     const std::uint32_t chosen = demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
     if (demand.kind == device_demand::form::whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
     for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
-    return status::success();
-  }
-
-  /// What no pod that leaves can change.
-  [[nodiscard]] status suits(const device_demand& demand) const {
-    if (inventory_->gpus.empty()) return status::unresolvable("node(s) didn't have GPUs");
-    if (!demand.models.empty() && !std::binary_search(demand.models.begin(), demand.models.end(), inventory_->model)) {
-      return status::unresolvable("node(s) didn't have GPUs of the models asked for");
-    }
-    if (demand.least_memory_mib > inventory_->gpu_memory_mib) return status::unresolvable("node(s) had GPUs with too little memory");
-    if (demand.kind == device_demand::form::mig && !inventory_->find_profile(demand.mig_profile)) {
-      return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
-    }
-    if (demand.least_compute_capability > inventory_->compute_capability) {
-      return status::unresolvable("node(s) had GPUs with too low a compute capability");
-    }
     return status::success();
   }
 
@@ -253,7 +269,7 @@ class device_search {
     for (const bool beside : {true, false}) {
       if (!beside && (!near || !demand.beside_preferred)) break;
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
-        if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(demand, i)) continue;
+        if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(now(), demand, i)) continue;
         if (allowed != nullptr && !allowed->contains(static_cast<unsigned>(i))) continue;
         if (near && is_beside(demand, i, taken.size()) != beside) continue;
         const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
@@ -274,7 +290,7 @@ class device_search {
     bool fine = true, any = false;
     for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
       if (!is_kind(*inventory_, demand, i)) continue;
-      fine = has_room(demand, i);
+      fine = admits(now(), demand, i);
       if (fine) take_device(index, demand, i), any = true;
     }
     if (fine && any && take_others(index + 1)) return true;
@@ -287,14 +303,6 @@ class device_search {
           .request = others_[index]->request,
           .device = static_cast<std::uint16_t>(device),
           .amount = demand.admin ? 0 : demand.units});
-  }
-  [[nodiscard]] bool admits(const device_demand& demand, std::size_t device) const {
-    return is_kind(*inventory_, demand, device) && has_room(demand, device);
-  }
-  [[nodiscard]] bool has_room(const device_demand& demand, std::size_t device) const {
-    return is_free(now(), {.kind = device_grant::form::other,
-                           .device = static_cast<std::uint16_t>(device),
-                           .amount = demand.admin ? 0 : demand.units});
   }
   /// Whether the device is where the pod's GPU number @p nth is; GPUs are gone round again if there are fewer of them.
   [[nodiscard]] bool is_beside(const device_demand& demand, std::size_t device, std::size_t nth) const {
@@ -494,17 +502,42 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
 }
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
-  if (state && wants.size() == 1 && wants.containers.empty() && wants.front().what->first_of.empty() && !state.inventory->gpus.empty()) {
-    // Whether there are enough of them; which, nobody wants to know yet.
-    const device_demand& demand = *wants.front().what;
-    const bool counts = demand.kind == device_demand::form::share ||
-                        (demand.kind == device_demand::form::whole && !state.inventory->partitions &&
-                         (demand.within == device_scope::node || demand.within_preferred));
-    const bool plain = demand.models.empty() && demand.least_memory_mib == 0 && demand.least_compute_capability == 0;
-    if (counts && plain && std::popcount(gpus_for(state, demand)) >= wants.front().count) return status::success();
+  if (state && wants.size() == 1 && wants.containers.empty()) {
+    if (const std::optional<status> said = one_request_fits(state, *wants.front().what, wants.front().count)) return *said;
   }
   device_claim unused;
   return choose_devices(state, wants, rules, unused);
+}
+
+GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand, std::int32_t count) {
+  if (!demand.first_of.empty()) return std::nullopt;
+  const device_inventory& inventory = *state.inventory;
+  if (!demand.wants_gpu()) {
+    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node) return std::nullopt;
+    for (std::size_t i = 0; i < inventory.others.size(); ++i) {
+      if (detail::admits(state, demand, i)) return status::success();
+    }
+    return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
+  }
+  std::uint32_t free = ~std::uint32_t{0};
+  if (status said = detail::free_gpus(state, demand, count, free); !said.ok()) return said;
+  switch (demand.kind) {
+    case device_demand::form::share: return status::success();
+    case device_demand::form::whole:
+      if (inventory.partitions || (demand.within != device_scope::node && !demand.within_preferred)) return std::nullopt;
+      return status::success();
+    case device_demand::form::mig: {
+      if (count != 1) return std::nullopt;
+      const mig_profile_index profile = *inventory.find_profile(demand.mig_profile);
+      for (std::size_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
+        if (detail::mig_starts(state, gpu, profile) != 0) return status::success();
+      }
+      return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
+    }
+    case device_demand::form::replica:
+    case device_demand::form::other: break;
+  }
+  return std::nullopt;
 }
 
 GANGSCHED_INLINE status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,

@@ -27,7 +27,7 @@ GANGSCHED_INLINE std::vector<expected_pods> most_frequent(std::vector<expected_p
   return kept;
 }
 
-GANGSCHED_INLINE gpu_ask gpu_ask_of(const device_wants& wants) noexcept {
+GANGSCHED_INLINE gpu_ask gpu_ask_of(std::span<const device_want> wants) noexcept {
   for (const device_want& one : wants) {
     if (one.what->kind == device_demand::form::whole) return {one.count, whole_gpu};
     if (one.what->kind == device_demand::form::share) return {one.count, one.what->milli};
@@ -71,20 +71,36 @@ GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target,
     all.erase(std::unique(all.begin(), all.end()), all.end());
   };
   unique(sizes_), unique(models_);
-  lines_.resize(models_.size() + 1);
-  never_.resize(models_.size() + 1);
+  of_.resize(models_.size() + 1);
   for (const expected_pods& one : target) {
     const auto weight = static_cast<std::int32_t>((one.count * unit + total / 2) / total);
-    for (std::size_t model = 0; model < lines_.size(); ++model) {
+    for (std::size_t model = 0; model < of_.size(); ++model) {
+      of_[model].weight += weight;
       const bool named = model < models_.size() && std::find(one.models.begin(), one.models.end(), models_[model]) != one.models.end();
-      if (one.gpus == 0 || (!one.models.empty() && !named)) {
-        never_[model] += weight;
-        continue;
-      }
+      if (one.gpus == 0 || (!one.models.empty() && !named)) continue;
       const auto size = std::lower_bound(sizes_.begin(), sizes_.end(), one.milli) - sizes_.begin();
       const std::int64_t asks = std::int64_t{one.gpus} * one.milli;
-      lines_[model].push_back({one.cpu_milli, (asks << 16) / std::max<std::int64_t>(1, one.cpu_milli), one.gpus,
-                               static_cast<std::uint32_t>(size), weight});
+      of_[model].lines.push_back({one.cpu_milli, (asks << 16) / std::max<std::int64_t>(1, one.cpu_milli), one.gpus,
+                                  static_cast<std::uint32_t>(size), weight});
+    }
+  }
+  for (prospects& one : of_) bundle_up(one);
+}
+
+GANGSCHED_INLINE void gpu_outlook::bundle_up(prospects& one) const {
+  for (const line& each : one.lines) {
+    one.cpus.push_back(each.cpu_milli);
+    const auto same = [&](const bundle& other) { return other.size == each.size && other.gpus == each.gpus; };
+    if (std::none_of(one.bundles.begin(), one.bundles.end(), same)) one.bundles.push_back({each.size, each.gpus});
+  }
+  std::sort(one.cpus.begin(), one.cpus.end());
+  one.cpus.erase(std::unique(one.cpus.begin(), one.cpus.end()), one.cpus.end());
+  one.runs.assign((one.cpus.size() + 1) * one.bundles.size(), 0);
+  for (const line& each : one.lines) {
+    std::size_t at = 0;
+    while (one.bundles[at].size != each.size || one.bundles[at].gpus != each.gpus) ++at;
+    for (std::size_t row = 1; row <= one.cpus.size(); ++row) {
+      if (one.cpus[row - 1] >= each.cpu_milli) one.runs[row * one.bundles.size() + at] += each.weight;
     }
   }
 }
@@ -121,13 +137,21 @@ GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu
   if (rest.gpus <= 2) detail::measure_sizes<2>(sizes_, rest, fitting.data(), slivers.data());
   else if (rest.gpus <= 8) detail::measure_sizes<8>(sizes_, rest, fitting.data(), slivers.data());
   else detail::measure_sizes<max_node_gpus>(sizes_, rest, fitting.data(), slivers.data());
-  std::int64_t sum = std::int64_t{never_[model]} * rest.sum;
-  for (const line& one : lines_[model]) {
-    const bool runs = one.cpu_milli <= rest.cpu_milli && fitting[one.size] >= one.gpus;
-    const std::int64_t lost = runs ? slivers[one.size] : rest.sum;
-    sum += std::int64_t{one.weight} * lost;
-    if (stranding_ == 0 || lost == rest.sum || one.gpus != 1) continue;
+  // All that is left is lost to those that do not run, to the others only the slivers.
+  const prospects& of = of_[model];
+  const auto fed_by = static_cast<std::size_t>(std::upper_bound(of.cpus.begin(), of.cpus.end(), rest.cpu_milli) - of.cpus.begin());
+  const std::int32_t* const runs = of.runs.data() + fed_by * of.bundles.size();
+  std::int64_t sum = of.weight * rest.sum;
+  for (std::size_t i = 0; i < of.bundles.size(); ++i) {
+    const bundle& one = of.bundles[i];
+    const std::int32_t weight = fitting[one.size] >= one.gpus ? runs[i] : 0;
+    sum -= std::int64_t{weight} * (rest.sum - slivers[one.size]);
+  }
+  if (stranding_ == 0) return sum;
+  for (const line& one : of.lines) {
+    if (one.gpus != 1 || one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
     // What the CPU that is left could still feed with pods of this line.
+    const std::int64_t lost = slivers[one.size];
     const std::int64_t fed = std::min<std::int64_t>((rest.cpu_milli * one.feeds) >> 16, 1'000'000);
     const std::int64_t stranded = std::max(lost, rest.sum - fed);
     sum += std::int64_t{one.weight} * ((stranding_ * (stranded - lost)) >> 8);

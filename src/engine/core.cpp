@@ -234,7 +234,7 @@ GANGSCHED_INLINE void core::start_over() {
   members_waiting_.assign(state_->groups.rows.count(), 0);
   dependents_.clear();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
-    if (state_->groups.alive(group)) dependents_.push_back(group);  // those that depend on nobody go when they are asked
+    if (state_->groups.alive(group)) dependents_.push_back(group), shake(group);  // those that depend on nobody go when they are asked
   }
   calls_.assign(state_->pods.rows.count(), {});
   if (by_hints()) rejections_.resize(state_->pods.rows.count());
@@ -310,6 +310,9 @@ GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
 GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position) {
   const pod_table& pods = state_->pods;
   const row_t row = record.row;
+  if (record.kind == change_kind::pod_removed) shake(record.after);
+  else if (record.about_pod() && pods.alive(row)) shake(pods.group[row]);
+  else if (record.kind == change_kind::group_updated) shake(row);
   switch (record.kind) {
     case change_kind::pod_added:
       queue_.take_out({row, false});
@@ -405,7 +408,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         const bool gated = item != nullptr && item->where == place::gated;
         // Of an elastic gang that was full.
         const bool surplus = cycles_as_group(pods.group[pod]) && (item == nullptr || item->where == place::none);
-        if (gated || surplus || record.after < record.before) enqueue(pod, false);
+        if (gated || surplus || record.more || record.after < record.before) enqueue(pod, false);
       });
       if (record.after > record.before) ask_gate_again(row);
       else if (record.after < record.before) ask_again_.push_back(row);
@@ -470,6 +473,7 @@ GANGSCHED_INLINE std::optional<instant> core::next_time(bool catch_up) {
       if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
     }
   }
+  if (const std::optional<instant> due = next_stale()) next = std::min(next.value_or(*due), *due);
   return next;
 }
 

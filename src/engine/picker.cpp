@@ -1,6 +1,7 @@
 #include "gangsched/engine/picker.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace gangsched::engine {
 
@@ -261,6 +262,11 @@ GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<
 
 /// Numbers equal keys, ascending.
 GANGSCHED_INLINE void picker::number_keys() {
+  if (std::adjacent_find(keys_.begin(), keys_.end(), std::not_equal_to<>{}) == keys_.end()) {  // as in most clusters
+    distinct_.assign(keys_.begin(), keys_.begin() + (keys_.empty() ? 0 : 1));
+    slot_.assign(keys_.size(), 0);
+    return;
+  }
   distinct_.assign(keys_.begin(), keys_.end());
   std::sort(distinct_.begin(), distinct_.end());
   distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());

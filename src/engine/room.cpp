@@ -150,6 +150,7 @@ GANGSCHED_INLINE void core::expire_waits() {
       }
     }
   }
+  evict_stale();
 }
 
 /// A gang needs fewer than before, or others placed a member: hooks that hold its members back are asked once more. Their deadlines

@@ -215,6 +215,13 @@ GANGSCHED_INLINE bool core::waits_parked(const parked_group& one) const noexcept
   return waits && state_->groups.alive(one.group);
 }
 
+GANGSCHED_INLINE bool core::minds_labels(row_t root) const {
+  return !state_->groups.each_below(root, [&](row_t group) {
+    const group_spec& spec = state_->groups.record[group]->spec;
+    return spec.topology.within.empty() && spec.topology.slices.empty() && spec.topology.spread_key.empty() && spec.affinity.empty();
+  });
+}
+
 GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) {
   const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
   // (Who was placed elsewhere gave up what was kept for it all the same.)
@@ -255,11 +262,13 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
     do before = statistics_.wake_ups, wake_next({cls, position});
     while (options_.wake == wake_rule::all && statistics_.wake_ups != before);
   }
+  // No filter of a member reads the labels that its group's domains are made of.
+  const bool relabelled = what.node && any(record.facets & reads::labels);
   std::vector<row_t> groups;
   std::erase_if(parked_groups_, [&](const parked_group& one) {
     if (!waits_parked(one)) return true;
     if (one.since > position) return false;
-    const bool can = std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
+    const bool can = (relabelled && minds_labels(one.group)) || std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
       return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
     });
     if (can) groups.push_back(one.group);

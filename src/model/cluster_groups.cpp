@@ -190,8 +190,12 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_tree(state, group.row, spec, object)) return std::move(*wrong);
   const std::uint32_t old_minimum = state.groups.min_count(group.row);
+  group_record same_minimum{spec, record.ns};
+  if (gang* policy = std::get_if<gang>(&same_minimum.spec.policy)) policy->min_count = before->min_count;
+  const bool more = same_minimum.bytes() != record.bytes();
   state.groups.record.set(group.row, std::make_unique<group_record>(group_record{spec, record.ns}));
   state.changed({.kind = change_kind::group_updated,
+                 .more = more,
                  .row = group.row,
                  .before = old_minimum,
                  .after = state.groups.min_count(group.row)});

@@ -22,7 +22,7 @@ struct resolved_priority {
 
 /// What the Priority admission of Kubernetes does: the named class, else the default class, else 0. A number beside a class must agree.
 GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state& state, const pod_spec& spec,
-                                                            const std::string& object) {
+                                                            const object_label& object) {
   const auto& table = state.priority_classes;
   const priority_class_spec* found = nullptr;
   if (!spec.priority_class.empty()) {
@@ -81,7 +81,7 @@ GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const pod_spec& spec,
-                                                       const std::string& object) {
+                                                       const object_label& object) {
   if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};
   if (spec.group && state.names.text(state.groups.record[spec.group.row]->ns) != spec.ns) {
     return error{errc::malformed, object, "group", "is of another namespace"};
@@ -96,8 +96,8 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   return std::nullopt;
 }
 
-GANGSCHED_INLINE error usage_overflow(const std::string& object) {
-  return {errc::overflow, object, "node", "the node's usage would not fit into 64 bits"};
+GANGSCHED_INLINE error usage_overflow(std::string object) {
+  return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
 }
 
 GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
@@ -185,18 +185,29 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  const std::string object = detail::object_name("pod", spec.ns, spec.name);
+  const pod_templates::known* like = state.templates.find(spec);
+  if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
+  if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
+  const detail::object_label object{"pod", spec.ns, spec.name};
   if (pods.by_name.find(state.names.intern(spec.ns), spec.name) != no_row) {
     return error{errc::duplicate, object, "name", "exists already"};
   }
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
-  auto requests = requests_of(spec, state.semantics);
-  if (!requests) return std::move(requests).error();
-  if (!state.undo.recording()) state.classes.sweep();
-  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
+  class_id cls = no_class;
+  if (like != nullptr && like->priority == priority->value && like->preemption == priority->preemption) {
+    cls = like->cls;
+  } else {
+    auto requests = requests_of(spec, state.semantics);
+    if (!requests) return std::move(requests).error();
+    if (!state.undo.recording()) state.classes.sweep();
+    cls = make_class(state, spec, *requests, priority->value, priority->preemption);
+    // Counters live as long as the classes that name them have pods, epochs of a trial are taken back.
+    if (state.classes[cls].counters.named.empty() && !state.undo.recording()) {
+      state.templates.keep(spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
+    }
+  }
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
   const std::uint32_t epoch = state.classes.epoch();
@@ -211,7 +222,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   std::vector<pod_id> made;
   if (names.empty()) return made;
   pod_spec one = like;
-  const auto object = [&] { return detail::object_name("pod", one.ns, one.name); };
+  const auto object = [&] { return detail::object_label{"pod", one.ns, one.name}; };
   one.name = names.front();
   if (auto wrong = check(one)) return std::move(*wrong);
   if (like.node || like.nominated_node) {
@@ -257,7 +268,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
 GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
-  const std::string object = detail::object_name("pod", spec.ns, spec.name);
+  const detail::object_label object{"pod", spec.ns, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   if (!contains(pod)) return detail::unknown_id("pod");
   if (auto wrong = check(spec)) return std::move(*wrong);

@@ -53,42 +53,44 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   out.add(bytes);
 }
 
-GANGSCHED_INLINE void group_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, expected);
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, ns);
-  canonical::put(bytes, spec.policy.index());
+GANGSCHED_INLINE std::string group_record::bytes() const {
+  std::string out;
+  canonical::put(out, expected);
+  canonical::put(out, spec.name);
+  canonical::put(out, ns);
+  canonical::put(out, spec.policy.index());
   if (const gang* policy = std::get_if<gang>(&spec.policy)) {
-    canonical::put(bytes, policy->min_count);
-    canonical::put(bytes, policy->desired_count);
-    canonical::put(bytes, policy->max_count);
-    for (const role_minimum& one : policy->roles) canonical::put(bytes, one.role), canonical::put(bytes, one.min_count);
-    canonical::put(bytes, policy->mode);
-    canonical::put(bytes, policy->timeout.count());
-    canonical::put(bytes, policy->atomic);
-    canonical::put(bytes, policy->match);
-    canonical::put(bytes, policy->strict);
+    canonical::put(out, policy->min_count);
+    canonical::put(out, policy->desired_count);
+    canonical::put(out, policy->max_count);
+    for (const role_minimum& one : policy->roles) canonical::put(out, one.role), canonical::put(out, one.min_count);
+    canonical::put(out, policy->mode);
+    canonical::put(out, policy->timeout.count());
+    canonical::put(out, policy->atomic);
+    canonical::put(out, policy->match);
+    canonical::put(out, policy->strict);
+    canonical::put(out, policy->stale_after.has_value()), canonical::put(out, policy->stale_after.value_or(instant::zero()).count());
   }
-  const auto put_id = [&](group_id id) { canonical::put(bytes, id.row), canonical::put(bytes, id.generation); };
-  canonical::put(bytes, spec.composite);
+  const auto put_id = [&](group_id id) { canonical::put(out, id.row), canonical::put(out, id.generation); };
+  canonical::put(out, spec.composite);
   put_id(spec.parent);
-  canonical::put(bytes, spec.workload);
-  canonical::put(bytes, spec.priority);
-  canonical::put(bytes, spec.preemption);
-  canonical::put(bytes, spec.topology.within);
-  canonical::put(bytes, spec.topology.or_anywhere);
-  for (const topology_slice& one : spec.topology.slices) canonical::put(bytes, one.key), canonical::put(bytes, one.size);
-  canonical::put(bytes, spec.topology.spread_key);
-  canonical::put(bytes, spec.topology.spread_most);
-  canonical::put(bytes, spec.topology.choice);
-  canonical::put(bytes, spec.disruption);
-  for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(bytes, one.until);
-  for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(bytes, one.key), canonical::put(bytes, one.apart);
-  canonical::put(bytes, spec.done);
-  canonical::put(bytes, spec.cookie);
-  out.add(bytes);
+  canonical::put(out, spec.workload);
+  canonical::put(out, spec.priority);
+  canonical::put(out, spec.preemption);
+  canonical::put(out, spec.topology.within);
+  canonical::put(out, spec.topology.or_anywhere);
+  for (const topology_slice& one : spec.topology.slices) canonical::put(out, one.key), canonical::put(out, one.size);
+  canonical::put(out, spec.topology.spread_key);
+  canonical::put(out, spec.topology.spread_most);
+  canonical::put(out, spec.topology.choice);
+  canonical::put(out, spec.disruption);
+  for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(out, one.until);
+  for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
+  canonical::put(out, spec.done);
+  canonical::put(out, spec.cookie);
+  return out;
 }
+GANGSCHED_INLINE void group_record::digest_into(digest& out) const { out.add(bytes()); }
 
 GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
   std::string bytes;

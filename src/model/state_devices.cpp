@@ -85,6 +85,10 @@ GANGSCHED_INLINE held_device held_of(const cluster_state& state, const device_re
   return made;
 }
 
+GANGSCHED_INLINE device_want counted_want(const device_demand& demand, std::int64_t count) {
+  return {&demand, static_cast<std::int32_t>(std::min<std::int64_t>(count, 1 << 20)), counted_request};
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_view id) const noexcept {
@@ -108,11 +112,26 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
     if (gpus) break;  // requests for GPUs say how the counted ones are to be chosen
     const std::int64_t count = cls.request(kind);
     if (count <= 0) continue;
-    wants.push_back({&demand, static_cast<std::int32_t>(std::min<std::int64_t>(count, 1 << 20)), counted_request});
+    wants.push_back(detail::counted_want(demand, count));
     counted.push_back(kind);
   }
   if (devices->inventory->numa && !cls.containers.empty()) detail::want_containers(cls, *devices, {counted.data(), counted.size()}, wants);
   return wants;
+}
+
+GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_class& cls, row_t node) const {
+  const std::optional<device_record>& devices = nodes.record[node]->devices;
+  if (!devices || cls.devices.size() > 1 || (devices->inventory->numa && !cls.containers.empty())) return std::nullopt;
+  std::optional<device_want> only;
+  if (!cls.devices.empty()) only = device_want{&cls.devices.front(), cls.devices.front().count, 0};
+  if (only && only->what->wants_gpu()) return only;
+  for (const auto& [kind, demand] : devices->counted) {
+    const std::int64_t count = cls.request(kind);
+    if (count <= 0) continue;
+    if (only) return std::nullopt;
+    only = detail::counted_want(demand, count);
+  }
+  return only;
 }
 
 GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const device_rules& rules) {

@@ -69,7 +69,7 @@ class spec_checker {
   }
 
   [[nodiscard]] bool pod(const pod_spec& spec) {
-    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
+    return pod_own(spec) && dns_label(spec.ns, top("ns")) &&
            labels(spec.labels, top("labels")) && containers(spec.containers, false, top("containers")) &&
            containers(spec.init_containers, true, top("init_containers")) &&
            image_names(spec.image_volumes, top("image_volumes")) && volumes(spec.volumes, top("volumes")) &&
@@ -83,9 +83,14 @@ class spec_checker {
            (spec.priority_class.empty() || dns_subdomain(spec.priority_class, top("priority_class"))) &&
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption")) &&
            (!spec.scheduler_name.empty() || fail(errc::malformed, top("scheduler_name"), "is empty")) &&
-           gates(spec.scheduling_gates, top("scheduling_gates")) &&
            kind(spec.controller.kind, top("controller").field("kind")) &&
-           (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
+           (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node")));
+  }
+
+  /// What pods that are otherwise alike differ in.
+  [[nodiscard]] bool pod_own(const pod_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && gates(spec.scheduling_gates, top("scheduling_gates")) &&
+           (spec.node || spec.held_devices.empty() || fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));
   }
@@ -468,7 +473,9 @@ class spec_checker {
     if (spec.composite && policy->mode == gang_mode::permit)
       return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
     if (spec.composite && (!policy->roles.empty() || policy->desired_count || policy->max_count))
-      return fail(errc::malformed, at, "a group of groups has nothing but a minimum");
+      return fail(errc::malformed, at, "a group of groups has a minimum and stale_after, nothing else");
+    if (policy->stale_after.value_or(instant::zero()) < instant::zero())
+      return fail(errc::out_of_range, at.field("stale_after"), "is negative");
     return roles(*policy, at.field("roles")) && (policy->timeout > instant::zero() ||
            fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
   }
@@ -509,16 +516,21 @@ GANGSCHED_INLINE std::optional<error> check(const node_spec& spec) {
 
 GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
   detail::spec_checker checker;
-  const std::string object = fmt::format("pod {}/{}", spec.ns, spec.name);
-  if (!checker.pod(spec)) return std::move(checker).failure(object);
-  if (!spec.node && !spec.held_devices.empty()) {
-    return error{errc::malformed, object, "held_devices", "a pod without a node holds none"};
-  }
+  const auto object = [&] { return fmt::format("pod {}/{}", spec.ns, spec.name); };
+  if (!checker.pod(spec)) return std::move(checker).failure(object());
   for (std::size_t i = 0; i < spec.devices.size(); ++i) {
     if (spec.devices[i].container == 0 || spec.devices[i].container < spec.containers.size()) continue;
-    return error{errc::unknown, object, fmt::format("devices[{}].container", i), "the pod has no such container"};
+    return error{errc::unknown, object(), fmt::format("devices[{}].container", i), "the pod has no such container"};
   }
-  return check(spec.devices, object);
+  auto wrong = check(spec.devices, {});
+  if (wrong) wrong->object = object();
+  return wrong;
+}
+
+GANGSCHED_INLINE std::optional<error> check_own(const pod_spec& spec) {
+  detail::spec_checker checker;
+  if (checker.pod_own(spec)) return std::nullopt;
+  return std::move(checker).failure(fmt::format("pod {}/{}", spec.ns, spec.name));
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {

@@ -17,7 +17,7 @@ GANGSCHED_INLINE gpu_price_book gpu_price_book::of(std::span<const expected_pods
 GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room node) const {
   const device_state devices = node.devices();
   const gpu_rest rest{devices, node.free(kinds::cpu)};
-  const gpu_ask ask = gpu_ask_of(node.wants_of(pod.spec()));
+  const gpu_ask ask = gpu_ask_of(pod.spec(), node);
   const std::string_view text = devices ? node.text(devices.inventory->model) : std::string_view{};
   const std::size_t model = book_->outlook.model(text);
   const auto known = std::find_if(book_->models.begin(), book_->models.end(), [&](const gpu_supply& one) { return one.model == text; });

@@ -329,6 +329,41 @@ TEST_CASE("a group that does not fit is woken by a change that helps one of its 
   CHECK(w.wake_ups() == 2);
 }
 
+TEST_CASE("a group that does not fit is tried again when it asks for something else", "[engine][wake]") {
+  world w{profiles::kube_default(), {.max_backoff = instant{0}}};
+  w.add(a_node{"n1"}.cpu(1).label("rack", "a"));
+  w.add(a_node{"n2"}.cpu(1).label("rack", "b"));
+  group_spec spec = a_gang{"gang", 2};
+  spec.topology.within = {"rack"};
+  const group_id gang = w.add(spec);
+  w.add(a_pod{"p1"}.cpu(1).in(gang));
+  w.add(a_pod{"p2"}.cpu(1).in(gang));
+  CHECK(w.run().size() == 2);
+  w.must(w.cluster.update_group(gang, spec));  // the same
+  CHECK(w.run().empty());
+  spec.topology.or_anywhere = true;
+  w.must(w.cluster.update_group(gang, spec));
+  CHECK(w.run().size() == 2);
+  CHECK(w.cluster.state_of(w.pod("p1")) != pod_state::pending);
+}
+
+TEST_CASE("a group that finds no domain is tried again when nodes get the label", "[engine][wake]") {
+  world w{profiles::kube_default(), {.max_backoff = instant{0}}};
+  const node_id n1 = w.add(a_node{"n1"}.cpu(1)), n2 = w.add(a_node{"n2"}.cpu(1));
+  group_spec spec = a_gang{"gang", 2};
+  spec.topology.within = {"rack"};
+  const group_id gang = w.add(spec);
+  w.add(a_pod{"p1"}.cpu(1).in(gang));
+  w.add(a_pod{"p2"}.cpu(1).in(gang));
+  CHECK(w.run().size() == 2);
+  w.must(w.cluster.update_node(n1, a_node{"n1"}.cpu(1).label("rack", "a")));
+  w.run();
+  CHECK(w.cluster.state_of(w.pod("p1")) == pod_state::pending);
+  w.must(w.cluster.update_node(n2, a_node{"n2"}.cpu(1).label("rack", "a")));
+  w.run();
+  CHECK(w.cluster.state_of(w.pod("p1")) != pod_state::pending);
+}
+
 TEST_CASE("classes and groups of classes that are no more wake nobody", "[engine][wake]") {
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(1));

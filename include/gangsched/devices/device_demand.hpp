@@ -50,7 +50,7 @@ struct device_demand {
 
 /// Checks the requests of one pod. Errors name the field: milli outside 0 to 1000 or below 1000 with more than one GPU and no memory,
 /// a share and a MIG profile at once, a count below 1, … O(size).
-[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests, const std::string& object);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests, std::string_view object);
 /// The demands of @p requests, which `check` found good; new names are interned.
 [[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names);
 

@@ -34,7 +34,14 @@ struct gpu_ask {
   [[nodiscard]] std::int32_t total() const noexcept { return gpus * milli; }
 };
 /// Of the first want that is about GPUs as a whole, or about shares; none if there is no such.
-[[nodiscard]] GANGSCHED_API gpu_ask gpu_ask_of(const device_wants& wants) noexcept;
+[[nodiscard]] GANGSCHED_API gpu_ask gpu_ask_of(std::span<const device_want> wants) noexcept;
+/// What a pod of class @p cls asks of a node's, seen through its view.
+template <class Class, class Node>
+[[nodiscard]] gpu_ask gpu_ask_of(const Class& cls, const Node& node) {
+  if (const auto only = node.only_want(cls)) return gpu_ask_of({&*only, 1});
+  const device_wants wants = node.wants_of(cls);
+  return gpu_ask_of({wants.data(), wants.size()});
+}
 
 /// What is left of a node's GPUs and CPUs.
 struct gpu_rest {
@@ -75,7 +82,7 @@ class GANGSCHED_API gpu_outlook {
   /// A model's number; models that no line names share one.
   [[nodiscard]] std::size_t model(std::string_view name) const noexcept;
   /// F_n of devices-topology 6.1: what of the idle GPUs pods of the target could not use, on average.
-  /// O(sizes · GPUs + lines).
+  /// O(sizes · GPUs + log lines); with stranding O(lines).
   [[nodiscard]] std::int64_t fragment(std::size_t model, const gpu_rest& rest) const noexcept;
 
  private:
@@ -86,11 +93,25 @@ class GANGSCHED_API gpu_outlook {
     std::uint32_t size;  ///< its place in `sizes_`
     std::int32_t weight;
   };
+  /// Lines that ask for the same of GPUs: with so many GPUs that have room for the size, the CPU alone decides which of them run.
+  struct bundle {
+    std::uint32_t size;
+    std::int32_t gpus;
+  };
+  /// What pods there are for one model.
+  struct prospects {
+    std::vector<line> lines;
+    std::int64_t weight = 0;                ///< of all pods, also of those that can never run there
+    std::vector<bundle> bundles;
+    std::vector<std::int64_t> cpus;         ///< that lines ask for, ascending
+    std::vector<std::int32_t> runs;         ///< weight of a bundle's lines that so much CPU feeds: a row for each of `cpus`, from none
+  };
+  void bundle_up(prospects& one) const;
+
   std::int32_t stranding_ = 0;
   std::vector<std::int32_t> sizes_;
   std::vector<std::string> models_;
-  std::vector<std::vector<line>> lines_ = std::vector<std::vector<line>>(1);  ///< that can run on a model; the last: on models that nobody names
-  std::vector<std::int32_t> never_ = std::vector<std::int32_t>(1);  ///< the weight of those that cannot
+  std::vector<prospects> of_ = std::vector<prospects>(1);  ///< by model; the last: models that nobody names
 };
 
 /// How scarce each model is: the demand of lines that name models, scaled so that all of @p expected fills @p supply, spread over the

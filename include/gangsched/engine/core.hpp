@@ -222,6 +222,14 @@ class GANGSCHED_API core {
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
   [[nodiscard]] bool waits_parked(const parked_group& one) const noexcept;
+  // Gangs that lost members (stale.cpp).
+  void shake(row_t group);
+  [[nodiscard]] bool has_enough(row_t group) const;
+  [[nodiscard]] bool is_stale(row_t group) const;
+  void evict_stale();
+  [[nodiscard]] std::optional<instant> next_stale() const;
+  /// Whether some group of the tree asks for domains of node labels. O(groups).
+  [[nodiscard]] bool minds_labels(row_t root) const;
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
   void retry_group(row_t group, bool error, bool strict);
   void requeue(row_t pod, bool error);
@@ -392,6 +400,12 @@ class GANGSCHED_API core {
   std::deque<witnessed> kept_;                ///< events since the first of them began
   std::uint64_t kept_from_ = 0;               ///< the number of the first
   std::vector<parked_group> parked_groups_;
+  std::vector<row_t> shaken_;  ///< groups with stale_after that something happened to
+  struct stale_gang {
+    group_id group;
+    instant since;
+  };
+  std::vector<stale_gang> stale_;
   std::vector<member_place> placed_;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
   members_room by_pod_;
@@ -422,5 +436,6 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/room.cpp"
 #include "gangsched/src/engine/trial.cpp"
+#include "gangsched/src/engine/stale.cpp"
 #include "gangsched/src/engine/wake.cpp"
 #endif

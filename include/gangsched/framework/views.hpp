@@ -102,6 +102,10 @@ class node_view {
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
     return state_->wants_of(cls, row_);
   }
+  /// That, if it is one thing only, and the node has devices and no kubelet that aligns anything. O(requests).
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
+    return state_->only_want(cls, row_);
+  }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
   [[nodiscard]] std::int32_t count(counter_id counter) const

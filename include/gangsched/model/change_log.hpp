@@ -47,7 +47,7 @@ enum class change_kind : std::uint8_t {
   pod_bound,         ///< row = pod, after = node row: an assumed pod was confirmed
   pod_released,      ///< row = pod, before = node row: it is pending again
   group_added,       ///< row = group
-  group_updated,     ///< row = group, before/after = minimum counts
+  group_updated,     ///< row = group, before/after = minimum counts, more
   group_removed,     ///< row = group
   namespace_changed, ///< row = name symbol
   budget_changed,    ///< row = budget: added, updated or removed
@@ -56,7 +56,7 @@ enum class change_kind : std::uint8_t {
 /// One record of the change log, 16 bytes.
 struct change {
   change_kind kind;
-  std::uint8_t unused = 0;
+  bool more = false;              ///< of group_updated: something else than the minimum changed
   reads facets = reads::nothing;  ///< what of a node it touched
   row_t row = no_row;
   std::uint32_t before = no_row;

@@ -17,6 +17,11 @@ namespace gangsched::detail {
   if (!ns.empty()) (text += ns) += '/';
   return text += name;
 }
+/// The same, written only if an error says it.
+struct object_label {
+  std::string_view table, ns, name;
+  operator std::string() const { return object_name(table, ns, name); }
+};
 [[nodiscard]] inline bool names_pod(const cluster_state& state, pod_id pod) noexcept {
   return state.pods.alive(pod.row) && state.pods.rows.generation(pod.row) == pod.generation;
 }

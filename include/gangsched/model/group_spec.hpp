@@ -47,6 +47,9 @@ struct gang {
   bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
   match_policy match = match_policy::waiting_and_running;
   bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
+  /// Members are evicted when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:
+  /// 60 s). Absent: they stay. A group that is done stays too.
+  std::optional<instant> stale_after = {};
 };
 
 /// What goes with a member that is evicted (kube-workloads 6).

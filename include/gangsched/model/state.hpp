@@ -18,6 +18,7 @@
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/pod_templates.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/priority_table.hpp"
 #include "gangsched/model/slots.hpp"
@@ -156,6 +157,8 @@ struct group_record {
   group_spec spec;
   symbol ns;
   bool expected = false;  ///< nobody has added it yet, or it was removed before its members: only its name is known
+  /// All of it, canonical.
+  [[nodiscard]] GANGSCHED_API std::string bytes() const;
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
@@ -261,6 +264,7 @@ struct GANGSCHED_API cluster_state {
   claim_table claims;         ///< of pods on nodes
   group_table groups;
   class_table classes;
+  pod_templates templates;
   topology_table topologies;
   choice_table choices;
   counter_table counters;
@@ -307,6 +311,8 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
   /// What a pod of @p cls asks of the node's devices; nothing if the node has none that it asks for. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
+  /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
   [[nodiscard]] device_state devices_of(row_t node) const noexcept {
     const std::optional<device_record>& devices = nodes.record[node]->devices;
     return devices ? device_state{devices->inventory.get(), nodes.devices.row(node)} : device_state{};

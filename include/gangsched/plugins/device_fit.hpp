@@ -46,6 +46,9 @@ class device_fit {
     return counted || pod.spec().guaranteed || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
+    if (const std::optional<device_want> only = node.only_want(pod.spec())) {
+      if (const std::optional<status> said = one_request_fits(node.devices(), *only->what, only->count)) return *said;
+    }
     const device_wants wants = node.wants_of(pod.spec());
     return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
   }

@@ -16,7 +16,7 @@ class gpu_clustering {
   using room = node_view<reads::devices | reads::pods>;
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
-    const gpu_ask ask = gpu_ask_of(node.wants_of(pod.spec()));
+    const gpu_ask ask = gpu_ask_of(pod.spec(), node);
     if (ask.gpus == 0) return 0;
     std::bitset<max_node_gpus + 1> kinds_there;
     node.each_pod([&](const pod_info& other) {

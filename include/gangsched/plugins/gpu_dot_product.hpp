@@ -16,7 +16,7 @@ class gpu_dot_product {
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
     const gpu_rest rest{node.devices(), node.free(kinds::cpu)};
-    const gpu_ask ask = gpu_ask_of(node.wants_of(pod.spec()));
+    const gpu_ask ask = gpu_ask_of(pod.spec(), node);
     // Both products over the square of the largest node: exact in 128 bits.
     using wide = __int128;
     constexpr wide cpu = wide{128'000} * 128'000, gpu = wide{8'000} * 8'000;

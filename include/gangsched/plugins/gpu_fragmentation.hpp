@@ -33,7 +33,7 @@ class gpu_fragmentation {
   [[nodiscard]] option best(const pod_view& pod, room node) const {
     const device_state devices = node.devices();
     const gpu_rest rest{devices, node.free(kinds::cpu)};
-    const gpu_ask ask = gpu_ask_of(node.wants_of(pod.spec()));
+    const gpu_ask ask = gpu_ask_of(pod.spec(), node);
     const std::size_t model = outlook_.model(devices ? node.text(devices.inventory->model) : std::string_view{});
     const std::int64_t cpu = pod.request(kinds::cpu), before = outlook_.fragment(model, rest);
     option found{0, -1};

@@ -16,7 +16,7 @@ class gpu_packing {
   using room = node_view<reads::devices>;
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
-    const gpu_ask ask = gpu_ask_of(node.wants_of(pod.spec()));
+    const gpu_ask ask = gpu_ask_of(pod.spec(), node);
     if (ask.gpus == 0) return 0;
     gpu_rest rest{node.devices(), 0};
     const auto end = rest.left.begin() + rest.gpus;

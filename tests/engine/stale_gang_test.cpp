@@ -1,0 +1,136 @@
+// gang::stale_after: members that are left of a gang go when they have been too few for too long (KAI 24).
+#include "world.hpp"
+
+using namespace gangsched;
+using namespace gangsched::testing;
+
+namespace {
+
+/// A gang of three with a grace of a minute, whose members run.
+struct shrinking : world {
+  group_spec spec;
+  group_id group;
+
+  explicit shrinking(std::optional<instant> grace = instant{60s}, std::int32_t minimum = 3, int members = 3) {
+    add(a_node{"n"}.cpu(8));
+    spec = a_gang{"gang", minimum};
+    std::get<gang>(spec.policy).stale_after = grace;
+    group = add(spec);
+    for (int i = 0; i < members; ++i) add_member(i);
+    run(true);
+  }
+  using world::add;
+  void add_member(int number) { add(a_pod{"p" + std::to_string(number)}.cpu(1).in(group)); }
+  words at(instant when) { return now = when, run(true); }
+};
+
+}  // namespace
+
+TEST_CASE("a gang that lost a member is evicted after its grace, and not before", "[engine][group][stale]") {
+  shrinking w;
+  w.remove(w.pod("p1"));
+  CHECK(w.at(instant{10s}).empty());
+  CHECK(w.scheduler.next_deadline() == instant{70s});
+  CHECK(w.at(instant{69s}).empty());
+  CHECK(w.at(instant{70s}) == words{"evict p0 n", "evict p2 n"});
+  CHECK(w.at(instant{100s}).empty());
+  CHECK(w.at(instant{130s}).size() == 2);  // nobody listened
+  for (const char* name : {"p0", "p2"}) w.must(w.cluster.set_terminating(w.pod(name)));
+  CHECK(w.at(instant{500s}).empty());
+  CHECK_FALSE(w.scheduler.next_deadline());
+}
+
+TEST_CASE("a member that goes away on its own terms counts as gone", "[engine][group][stale]") {
+  shrinking w;
+  w.must(w.cluster.set_terminating(w.pod("p1")));
+  w.at(instant{0s});
+  CHECK(w.at(instant{60s}) == words{"evict p0 n", "evict p2 n"});
+}
+
+TEST_CASE("a gang that is whole again in time stays, and its grace begins anew", "[engine][group][stale]") {
+  shrinking w;
+  w.remove(w.pod("p1"));
+  w.at(instant{0s});
+  w.now = instant{50s};
+  w.add_member(7);
+  w.run(true);
+  CHECK(w.at(instant{200s}).empty());
+  w.remove(w.pod("p7"));
+  CHECK(w.at(instant{201s}).empty());
+  CHECK(w.at(instant{261s}).size() == 2);
+}
+
+TEST_CASE("who is not stale", "[engine][group][stale]") {
+  SECTION("without a grace") {
+    shrinking w{std::nullopt};
+    w.remove(w.pod("p1"));
+    w.at(instant{0s});
+    CHECK(w.at(instant{1h}).empty());
+  }
+  SECTION("above the minimum") {
+    shrinking w{instant{60s}, 2};
+    w.remove(w.pod("p1"));
+    w.at(instant{0s});
+    CHECK(w.at(instant{1h}).empty());
+  }
+  SECTION("done") {
+    shrinking w;
+    w.spec.done = true;
+    w.must(w.cluster.update_group(w.group, w.spec));
+    w.remove(w.pod("p1"));
+    w.at(instant{0s});
+    CHECK(w.at(instant{1h}).empty());
+  }
+  SECTION("with a minimum that was lowered") {
+    shrinking w;
+    w.remove(w.pod("p1"));
+    w.at(instant{0s});
+    std::get<gang>(w.spec.policy).min_count = 2;
+    w.must(w.cluster.update_group(w.group, w.spec));
+    CHECK(w.at(instant{1h}).empty());
+  }
+  SECTION("nobody runs") {
+    shrinking w;
+    for (const char* name : {"p0", "p1", "p2"}) w.remove(w.pod(name));
+    w.at(instant{0s});
+    CHECK(w.at(instant{1h}).empty());
+  }
+}
+
+TEST_CASE("a role below its minimum is too few, too", "[engine][group][stale]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  const group_id group = w.add({.name = "ray", .policy = gang{.min_count = 1, .roles = {{"head", 1}}, .stale_after = instant{60s}}});
+  for (const char* name : {"head", "worker"}) {
+    a_pod pod = a_pod{name}.cpu(1).in(group);
+    pod.spec.role = name;
+    w.add(pod);
+  }
+  w.run(true);
+  w.remove(w.pod("head"));
+  w.run(true);
+  w.now = instant{60s};
+  CHECK(w.run(true) == words{"evict worker n"});
+}
+
+TEST_CASE("what a tree says goes for all below it, and a gang that ran before the scheduler came counts", "[engine][group][stale]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(8));
+  const group_id tree = w.add({.name = "tree", .policy = gang{.min_count = 2, .stale_after = instant{60s}}, .composite = true});
+  std::vector<group_id> leaves;
+  for (const char* name : {"a", "b"}) leaves.push_back(w.add({.name = name, .policy = gang{.min_count = 2}, .parent = tree}));
+  w.add(a_pod{"a0"}.cpu(1).in(leaves[0]).on(n));
+  w.add(a_pod{"b0"}.cpu(1).in(leaves[1]).on(n));
+  w.add(a_pod{"b1"}.cpu(1).in(leaves[1]).on(n));
+  scheduler late{w.cluster, profiles::kube_default(), world::lowest_first()};
+  CHECK_FALSE(late.schedule_cycle(instant{5s}));
+  CHECK(late.next_deadline() == instant{65s});
+  CHECK(w.said(late.schedule_cycle(instant{65s}).decisions()) == words{"evict a0 n", "evict b0 n", "evict b1 n"});
+}
+
+TEST_CASE("a grace below nothing is refused", "[engine][group][stale]") {
+  cluster c;
+  const auto made = c.add_group({.name = "g", .policy = gang{.stale_after = instant{-1s}}});
+  REQUIRE_FALSE(made.has_value());
+  CHECK(made.error().field == "policy.stale_after");
+}
