@@ -111,6 +111,11 @@ class spec_checker {
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption"));
   }
 
+  [[nodiscard]] bool resource_claim(const resource_claim_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
+           (!spec.devices.empty() || fail(errc::malformed, top("devices"), "are none")) &&
+           at_least(spec.most_pods, 0, "", top("most_pods"));
+  }
   [[nodiscard]] bool namespace_(const namespace_spec& spec) {
     return dns_label(spec.name, top("name")) && labels(spec.labels, top("labels"));
   }
@@ -518,7 +523,16 @@ GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
     if (spec.devices[i].container == 0 || spec.devices[i].container < spec.containers.size()) continue;
     return error{errc::unknown, object, fmt::format("devices[{}].container", i), "the pod has no such container"};
   }
-  return check(spec.devices, object);
+  if (auto wrong = check(spec.devices, object)) return wrong;
+  return check(spec.device_constraints, spec.devices, object, "device_constraints");
+}
+
+GANGSCHED_INLINE std::optional<error> check(const resource_claim_spec& spec) {
+  detail::spec_checker checker;
+  const std::string object = fmt::format("resource claim {}/{}", spec.ns, spec.name);
+  if (!checker.resource_claim(spec)) return std::move(checker).failure(object);
+  if (auto wrong = check(spec.devices, object)) return wrong;
+  return check(spec.constraints, spec.devices, object, "constraints");
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {

@@ -12,6 +12,7 @@ namespace gangsched {
 /// The first thing that is wrong, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const resource_claim_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const group_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const priority_class_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_disruption_budget_spec& spec);
