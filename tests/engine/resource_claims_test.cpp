@@ -290,7 +290,7 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
         w.remove(w.pod(pods[which].name));
         pods.erase(pods.begin() + static_cast<std::ptrdiff_t>(which));
       }
-      w.now += 1h;  // everybody is tried again
+      w.now += 1min;  // backoffs are over, but who is parked has to be woken
       while (const cycle done = w.scheduler.schedule_cycle(w.now)) {
         REQUIRE(done.error() == nullptr);
         for (const decision& one : done) {
