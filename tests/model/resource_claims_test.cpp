@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/numa_nodes.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
@@ -242,6 +243,14 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
       for (int nic = 0; nic < dice(4); ++nic) {
         made.spec.devices.others.push_back({.id = "nic" + std::to_string(nic), .device_class = "rdma", .units = 1 + dice(2)});
       }
+      if (i == 2) {
+        node_numa& numa = made.spec.devices.numa.emplace();
+        numa.cells = gangsched::testing::numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+        for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
+        numa.policy = static_cast<numa_policy>(dice(4));
+        numa.cpu.is_static = numa.static_memory = true;
+        for (gpu_spec& gpu : made.spec.devices.gpus) gpu.numa = dice(3) - 1;
+      }
       return made;
     };
     std::vector<node_id> nodes;
@@ -260,6 +269,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
         for (const resource_claim_id one : claims)
           if (dice(3) == 0) made.spec.resource_claims.push_back(one);
         if (dice(3) == 0) made.cards(1);
+        made.spec.guaranteed = dice(2) == 0;
+        made.cpu(1 + dice(3)).resource("memory", quantity{dice(60)});
         if (dice(3) == 0) made.on(nodes[static_cast<std::size_t>(dice(3))]);
         pods.push_back(c.add_pod(made).value());
       } else {
