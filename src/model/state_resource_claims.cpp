@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/state.hpp"
@@ -115,6 +116,11 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
   const auto take = [&](const device_claim& one) {
     for (const device_claim::change& change : one.changes) words[change.word] += static_cast<std::int64_t>(change.more);
   };
+  const auto of_any_health = [&] {  // what is unhealthy stays with who had it
+    std::vector<std::int64_t> made = words;
+    for (std::uint32_t word = 0; word < now.inventory->first_counter(); ++word) made[word] &= std::numeric_limits<std::int64_t>::max();
+    return made;
+  };
   // Part 0 is the pod's own; its claims follow.
   std::vector<bool> open(1 + cls.claims.size());
   std::vector<std::size_t> first{0, cls.devices.size()};  // requests of each part
@@ -126,7 +132,7 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
     open[1 + i] = resource_claims.allocated_on(row) == no_row;
     const device_claim* had = resource_claims.users[row] == 0 ? resource_claims.held[row] : nullptr;
     if (had == nullptr) continue;
-    if (resource_claims.node[row] == node && still_free(now, *had)) open[1 + i] = false, take(*had);
+    if (resource_claims.node[row] == node && still_free({now.inventory, of_any_health().data()}, *had)) open[1 + i] = false, take(*had);
     else resource_claims.forget(row);
   }
   const auto part_of = [&](std::uint8_t request) -> std::size_t {

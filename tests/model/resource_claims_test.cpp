@@ -139,6 +139,9 @@ TEST_CASE("claims of pods that others bound have what the host says, or what the
   SECTION("an unhealthy device is said of everyone who has it by a claim") {
     CHECK(c.set_device_health(n, "GPU-3", false).value() == std::vector{p, q});
     CHECK(c.set_device_health(n, "GPU-0", false).value() == std::vector{p});
+    CHECK(c.update_pod(p, sharing("p", {told, guessed}).label("a", "b").on(n)));
+    CHECK(cards_of(c, guessed) == std::vector<std::uint16_t>{0});
+    CHECK(words_of(c, n)[0] < 0);  // its mark
   }
   SECTION("a pod whose spec names a claim no more uses it no more") {
     CHECK(c.update_pod(p, sharing("p", {guessed}).on(n)));
