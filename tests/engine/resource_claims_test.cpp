@@ -1,4 +1,5 @@
 // Claims of devices that pods share, through the engine: where their pods go, in gangs, preemption and trials.
+#include <array>
 #include <random>
 
 #include "world.hpp"
@@ -8,10 +9,10 @@ using namespace gangsched::testing;
 
 namespace {
 
-scheduler_options checked() { return {.ties = tie_rule::lowest_row, .check_hooks = true}; }
+scheduler_options checked(wake_rule wake = wake_rule::one_per_class) { return {.ties = tie_rule::lowest_row, .wake = wake, .check_hooks = true}; }
 
 struct sharing_world : world {
-  sharing_world() : world(profiles::kube_default(), checked()) {}
+  explicit sharing_world(const scheduler_options& options = checked()) : world(profiles::kube_default(), options) {}
   using world::add;
   resource_claim_id claim(const std::string& name, std::int32_t cards, std::int32_t most_pods = 256) {
     return must(cluster.add_resource_claim({.name = name, .devices = {{.count = cards}}, .most_pods = most_pods}));
@@ -226,8 +227,8 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   std::mt19937 random{20261122};
   const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
   int binds = 0, rejects = 0;
-  for (int round = 0; round < 40; ++round) {
-    sharing_world w;
+  for (int round = 0; round < 60; ++round) {
+    sharing_world w{checked(std::array{wake_rule::one_per_class, wake_rule::all, wake_rule::hints}[static_cast<std::size_t>(round % 3)])};
     struct machine {
       std::string name;
       int cpu, cards;
