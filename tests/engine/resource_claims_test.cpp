@@ -63,6 +63,21 @@ TEST_CASE("when its last pod has left the claim can go elsewhere, and who waits 
   CHECK(w.run_at(3h) == words{"bind both large"});
 }
 
+TEST_CASE("a pod is woken for the other nodes too when its claim is given back", "[engine][resource_claims]") {
+  sharing_world w;
+  w.add(a_node{"n"}.cpu(1).cards(1));
+  w.add(a_node{"m"}.cpu(1).cards(1));
+  const resource_claim_id one = w.claim("one", 1);
+  w.add(a_pod{"full"}.cpu(1).on(w.node("n")));
+  a_pod user{"user"};
+  user.spec.resource_claims = {one};
+  w.add(user.on(w.node("n")));
+  w.add(w.sharing("waits", {one}));
+  CHECK(w.run() == words{"reject waits"});
+  w.remove(w.pod("user"));  // n has no more cpu than before
+  CHECK(w.run_at(1min) == words{"bind waits m"});
+}
+
 TEST_CASE("a claim has at most so many pods", "[engine][resource_claims]") {
   sharing_world w;
   w.add(a_node{"n"}.cpu(600).pods(600).cards(1));
