@@ -44,13 +44,11 @@ std::string cell_of(const gpu_cell& gpu, const marks& with) {
   return made;
 }
 
-}  // namespace
-
-std::vector<device_outcome> devices_of(const cluster& in, node_id node, std::span<const device_grant> grants) {
-  std::vector<device_outcome> made;
+/// What the grants are called on the node.
+void add(const cluster& in, node_id node, std::span<const device_grant> grants, std::vector<device_outcome>& out) {
   using form = device_grant::form;
   for (const device_grant& one : grants) {
-    device_outcome& to = made.emplace_back();
+    device_outcome& to = out.emplace_back();
     to.name = in.name_of(node, one);
     to.other = one.kind == form::other;
     to.replica = one.kind == form::replica;
@@ -63,6 +61,17 @@ std::vector<device_outcome> devices_of(const cluster& in, node_id node, std::spa
     if (one.kind != form::mig) continue;
     to.mig_profile = in.profile_of(one);
     to.mig_start = one.mig_start;
+  }
+}
+
+}  // namespace
+
+std::vector<device_outcome> devices_of(const cluster& in, pod_id pod) {
+  std::vector<device_outcome> made;
+  const node_id node = in.node_of(pod);
+  add(in, node, in.devices_of(pod), made);
+  for (const resource_claim_id claim : in.claims_of(pod)) {
+    if (in.node_of(claim) == node) add(in, node, in.devices_of(claim), made);
   }
   return made;
 }

@@ -8,9 +8,8 @@
 
 namespace simulate {
 
-/// What @p grants on @p node are called there.
-[[nodiscard]] std::vector<device_outcome> devices_of(const gangsched::cluster& in, gangsched::node_id node,
-                                                     std::span<const gangsched::device_grant> grants);
+/// What the pod has of its node's devices, by itself and by claims that it shares.
+[[nodiscard]] std::vector<device_outcome> devices_of(const gangsched::cluster& in, gangsched::pod_id pod);
 /// How full the GPUs of a node are; none if nothing is known of them.
 [[nodiscard]] node_gpus gpus_of(const gangsched::cluster& in, gangsched::node_id node, std::string model);
 

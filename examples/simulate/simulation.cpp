@@ -131,7 +131,7 @@ result<void> host::load() {
     tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
     out_.pods[i].priority = pod_info{cluster_.state(), tasks_[i].id.row}.priority();
     if (!out_.pods[i].was_running) continue;
-    out_.pods[i].devices = devices_of(cluster_, cluster_.find_node(pod.node).value(), cluster_.devices_of(tasks_[i].id));
+    out_.pods[i].devices = devices_of(cluster_, tasks_[i].id);
     groups_.started(i, now_);
     if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, ending::over});
     if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, ending::over});
@@ -200,7 +200,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
   pod_outcome& to = out_.pods[pod];
   switch (one.kind) {
     case decision_kind::bind:
-      to.devices = devices_of(cluster_, one.node, one.devices);
+      to.devices = devices_of(cluster_, one.pod);
       must(scheduler_->confirm(one.pod));
       to.is = fate::placed;
       to.node = cluster_.name_of(one.node);
@@ -210,7 +210,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
     case decision_kind::wait:
       if (to.is != fate::waiting) to.placed_at = now_;
       to.is = fate::waiting;
-      to.devices = devices_of(cluster_, one.node, one.devices);
+      to.devices = devices_of(cluster_, one.pod);
       to.node = cluster_.name_of(one.node);
       to.score = one.score;
       break;

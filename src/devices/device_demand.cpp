@@ -103,6 +103,41 @@ GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requ
   return std::nullopt;
 }
 
+GANGSCHED_INLINE std::optional<error> check(std::span<const device_constraint> constraints, std::span<const device_request> requests,
+                                            std::string_view object, std::string_view field) {
+  const auto about_gpus = [](const device_request& one) {
+    return one.first_of.empty() ? one.device_class == "gpu" : one.first_of.front().device_class == "gpu";
+  };
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    const device_constraint& one = constraints[i];
+    const auto fail = [&](errc code, const char* part, std::string reason) {
+      return error{code, std::string{object}, fmt::format("{}[{}].{}", field, i, part), std::move(reason)};
+    };
+    if (one.attribute.empty()) return fail(errc::malformed, "attribute", "is empty");
+    for (const std::int32_t request : one.requests) {
+      if (request < 0 || static_cast<std::size_t>(request) >= requests.size()) {
+        return fail(errc::unknown, "requests", fmt::format("there is no request {}", request));
+      }
+      if (about_gpus(requests[static_cast<std::size_t>(request)])) return fail(errc::malformed, "requests", "GPUs have no attributes");
+    }
+    if (one.requests.empty() && std::any_of(requests.begin(), requests.end(), about_gpus)) {
+      return fail(errc::malformed, "requests", "are all, and GPUs have no attributes");
+    }
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::vector<device_match> make_matches(std::span<const device_constraint> constraints,
+                                                        std::span<const device_request> requests, interner& names) {
+  std::vector<device_match> made;
+  for (const device_constraint& from : constraints) {
+    device_match& one = made.emplace_back(device_match{names.intern(from.attribute), from.distinct, {}});
+    for (const std::int32_t request : from.requests) one.requests.insert(static_cast<unsigned>(request));
+    if (from.requests.empty()) one.requests = device_set::range(0, static_cast<unsigned>(requests.size()));
+  }
+  return made;
+}
+
 GANGSCHED_INLINE std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names) {
   std::vector<device_demand> made;
   made.reserve(requests.size());

@@ -58,6 +58,13 @@ GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t 
   return starts;
 }
 
+/// The device's value of an attribute; null if it has none.
+GANGSCHED_INLINE const device_attribute* find_attribute(const device_inventory::other& device, symbol name) {
+  const auto found = std::lower_bound(device.attributes.begin(), device.attributes.end(), name,
+                                      [](const auto& attribute, symbol wanted) { return attribute.first < wanted; });
+  return found != device.attributes.end() && found->first == name ? &found->second : nullptr;
+}
+
 /// Whether a device's value, null if it has none, is what the selector wants.
 GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const device_attribute* value) {
   using op = attribute_operator;
@@ -271,6 +278,7 @@ class device_search {
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
         if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(now(), demand, i)) continue;
         if (allowed != nullptr && !allowed->contains(static_cast<unsigned>(i))) continue;
+        if (!agrees(index, i)) continue;
         if (near && is_beside(demand, i, taken.size()) != beside) continue;
         const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
         take_device(index, demand, i);
@@ -290,7 +298,7 @@ class device_search {
     bool fine = true, any = false;
     for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
       if (!is_kind(*inventory_, demand, i)) continue;
-      fine = admits(now(), demand, i);
+      fine = admits(now(), demand, i) && agrees(index, i);
       if (fine) take_device(index, demand, i), any = true;
     }
     if (fine && any && take_others(index + 1)) return true;
@@ -303,6 +311,17 @@ class device_search {
           .request = others_[index]->request,
           .device = static_cast<std::uint16_t>(device),
           .amount = demand.admin ? 0 : demand.units});
+  }
+  /// Whether the device goes with those that were chosen before it.
+  [[nodiscard]] bool agrees(std::size_t index, std::size_t device) const {
+    return std::all_of(wants_->matches.begin(), wants_->matches.end(), [&](const device_match& match) {
+      if (!match.requests.contains(others_[index]->request)) return true;
+      const device_attribute* const mine = find_attribute(inventory_->others[device], match.attribute);
+      return mine != nullptr && std::all_of(claim_->grants.begin(), claim_->grants.end(), [&](const device_grant& grant) {
+        if (grant.kind != device_grant::form::other || !match.requests.contains(grant.request)) return true;
+        return (*find_attribute(inventory_->others[grant.device], match.attribute) == *mine) != match.distinct;
+      });
+    });
   }
   /// Whether the device is where the pod's GPU number @p nth is; GPUs are gone round again if there are fewer of them.
   [[nodiscard]] bool is_beside(const device_demand& demand, std::size_t device, std::size_t nth) const {
@@ -333,10 +352,7 @@ GANGSCHED_INLINE bool is_kind(const device_inventory& inventory, const device_de
   const device_inventory::other& one = inventory.others[device];
   if (one.device_class != demand.device_class) return false;
   return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
-    const auto found = std::lower_bound(one.attributes.begin(), one.attributes.end(), selector.attribute,
-                                        [](const auto& attribute, symbol name) { return attribute.first < name; });
-    const bool there = found != one.attributes.end() && found->first == selector.attribute;
-    return detail::holds(selector, there ? &found->second : nullptr);
+    return detail::holds(selector, detail::find_attribute(one, selector.attribute));
   });
 }
 
@@ -502,7 +518,7 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
 }
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
-  if (state && wants.size() == 1 && wants.containers.empty()) {
+  if (state && wants.size() == 1 && wants.containers.empty() && wants.matches.empty()) {
     if (const std::optional<status> said = one_request_fits(state, *wants.front().what, wants.front().count)) return *said;
   }
   device_claim unused;
@@ -551,6 +567,7 @@ GANGSCHED_INLINE status choose_devices(const device_state& state, const device_w
   } else {
     device_wants narrowed;
     boost::container::small_vector<device_grant, 8> own;
+    narrowed.matches = wants.matches;
     const status refused = fit_cells(state, wants, narrowed, own);
     said = search(refused.ok() ? narrowed : wants);
     // What there is not enough of anywhere in the node is said first.

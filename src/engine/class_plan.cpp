@@ -66,11 +66,14 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
   return out;
 }
 
-GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data) {
+/// @p shares: pods of the class have claims that others share. What those mean for one node depends on where they are.
+GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data, bool shares) {
   const filter_kernel& kernel = plugin.filter;
   const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1)};
   plan.filters.push_back(hook);
-  plan.opaque |= kernel.opaque;
+  const bool everywhere = shares && kernel.shape == shape::local && any(kernel.facets & reads::devices);
+  plan.opaque |= kernel.opaque || everywhere;
+  if (everywhere) return plan.opaque_filters.push_back(hook);
   switch (kernel.shape) {
     case shape::local:
       plan.local_filters.push_back(hook);
@@ -122,7 +125,8 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   }
   const detail::pre_filter_outcome outcome = detail::run_pre_filters(*plan, table, state);
   for (const std::uint16_t index : table.at(point::filter)) {
-    if (!outcome.skipped[index]) detail::plan_filter(*plan, table.plugins[index], plan->data[index].get());
+    if (outcome.skipped[index]) continue;
+    detail::plan_filter(*plan, table.plugins[index], plan->data[index].get(), !state.classes[cls].claims.empty());
   }
   std::vector<bool> skips_score(table.plugins.size());
   for (const std::uint16_t index : table.at(point::pre_score)) {

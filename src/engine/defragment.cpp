@@ -44,9 +44,7 @@ GANGSCHED_INLINE void core::take_away(row_t pod) {
 
 /// Back where it was, with the devices that it had, if that is still possible.
 GANGSCHED_INLINE bool core::goes_home(row_t pod, row_t home) {
-  if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr) {
-    if (!still_free(state_->devices_of(home), *claim)) return false;
-  }
+  if (!state_->claims_still_free(pod, home)) return false;
   const class_plan& plan = picker_.plan_of(state_->class_of(pod));
   if (!picker_.begin_cycle(plan, pod).ok()) return false;
   picker_.skip_idle(plan, pod);

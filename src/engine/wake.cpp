@@ -164,13 +164,13 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
   bool beyond = !plan.cycle_hooks.empty();
   for (const planned& hook : plan.filters) {
     if ((rejectors & rejector(hook.mark)) == 0) continue;
-    const filter_kernel& kernel = hook.plugin->filter;
     if (hook.plugin->requeue != nullptr) {
       if (!any(hook.plugin->wakes_on & what.what)) continue;
       if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
       continue;
     }
-    if (kernel.shape == shape::local) local = true;
+    const auto same = [&](const planned& other) { return other.mark == hook.mark; };
+    if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same)) local = true;
     else beyond = true;
   }
   if (beyond) return any(touched);

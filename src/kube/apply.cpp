@@ -42,6 +42,9 @@ class applier {
     for (const group_manifest& one : what_->groups)
       if (auto added = add_group(one); !added)
         return told(added.error(), one.kind, one.spec.ns, one.spec.name, one.from);
+    for (const resource_claim_manifest& one : what_->claims)
+      if (auto added = on_->add_resource_claim(one.spec); !added)
+        return told(added.error(), "ResourceClaim", one.spec.ns, one.spec.name, one.from);
     for (const pod_manifest& one : what_->pods)
       if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
     return {};
@@ -104,6 +107,11 @@ class applier {
       auto group = on_->expect_group(spec.ns, one.group);  // it may come later
       if (!group) return error{group.error().code, {}, "group", group.error().reason};
       spec.group = *group;
+    }
+    for (const std::string& name : one.shared_claims) {
+      const auto claim = on_->find_resource_claim(spec.ns, name);
+      if (!claim) return unknown("resource_claims", "resource claim", name);
+      spec.resource_claims.push_back(*claim);
     }
     if (!spec.priority_class.empty()) static_cast<void>(find_class(spec.priority_class));
     return on_->add_pod(spec);

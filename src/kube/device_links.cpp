@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "gangsched/model/validate.hpp"
 #include "gangsched/src/kube/devices.hpp"
 #include "gangsched/src/kube/groups.hpp"
 
@@ -42,6 +43,8 @@ class device_linker {
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
     for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
     for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
+    for (const group_manifest& one : into.groups)
+      if (!one.spec.composite) groups_.emplace(std::pair{one.spec.ns, one.spec.name}, &one);
   }
 
   std::optional<error> run() {
@@ -50,12 +53,6 @@ class device_linker {
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = add_claims(one)) return wrong;
       add_held(one);
-    }
-    for (const auto& [claim, pods] : users_) {
-      if (pods.size() > 1) {
-        warn(claim->from, "ResourceClaim", claim->ns, claim->name,
-             fmt::format("{} pods share it, and each of them gets devices of its own", pods.size()));
-      }
     }
     return std::nullopt;
   }
@@ -123,6 +120,7 @@ class device_linker {
 
   // --- claims
 
+  /// Claims made from templates are the pod's own. Those that it names are shared, and so is what its group claims.
   std::optional<error> add_claims(pod_manifest& pod) {
     const std::size_t before = pod.spec.devices.size();
     std::vector<held_device> held;
@@ -145,23 +143,50 @@ class device_linker {
         into_->warnings.push_back({wrong.object, wrong.field, wrong.reason + "; it is left out"});
         continue;
       }
-      if (!claim->is_template) users_[claim].insert(pod.spec.name);
-      all_held = all_held && !claim->allocated.empty();
-      for (std::size_t r = 0; r < claim->requests.size(); ++r) {
-        device_request& request = pod.spec.devices.emplace_back();
-        if (auto wrong = resolve(*claim, claim->requests[r], fmt::format("requests[{}]", r), request)) return wrong;
-        for (const auto& [of, device] : claim->allocated) {
-          const auto id = ids_.find(device);
-          if (of == claim->requests[r].made.name && id != ids_.end())
-            held.push_back({.id = id->second, .request = static_cast<std::int32_t>(pod.spec.devices.size()) - 1});
-        }
-        request.name = fmt::format("{}/{}", one.name, claim->requests[r].made.name);
+      const bool of_group = group_has(pod, one);
+      if (one.claim_template.empty() || of_group) {
+        const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
+        if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
+        continue;
       }
+      all_held = all_held && !claim->allocated.empty();
+      if (auto wrong = resolve(*claim, pod.spec.devices, pod.spec.device_constraints, held, one.name + "/"))
+        return wrong;
     }
     if (!pod.node.empty() && all_held && !held.empty() && pod.held_devices.empty()) pod.held_devices = std::move(held);
     if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name));
         wrong && pod.spec.devices.size() != before)
       return wrong;
+    return std::nullopt;
+  }
+
+  /// Whether the pod's group claims the same, by the same name.
+  [[nodiscard]] bool group_has(const pod_manifest& pod, const pod_claim& claim) const {
+    const auto group = groups_.find({pod.spec.ns, pod.group});
+    if (pod.group.empty() || group == groups_.end()) return false;
+    return std::any_of(group->second->claims.begin(), group->second->claims.end(), [&](const pod_claim& one) {
+      if (one.name != claim.name || one.claim_template != claim.claim_template) return false;
+      return !one.claim_template.empty() || one.claim == claim.claim;
+    });
+  }
+
+  std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
+    const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
+    if (first) {
+      resource_claim_manifest& made = into_->claims.emplace_back();
+      made.from = from.from;
+      made.spec.name = name;
+      made.spec.ns = pod.spec.ns;
+      if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
+      if (auto wrong = check(made.spec)) {
+        wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
+        return wrong;
+      }
+    }
+    // A pod group reserves a claim once, however many members it has.
+    if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
+    if (std::find(pod.shared_claims.begin(), pod.shared_claims.end(), name) == pod.shared_claims.end())
+      pod.shared_claims.push_back(name);
     return std::nullopt;
   }
 
@@ -189,14 +214,63 @@ class device_linker {
     return found == claims_.end() ? nullptr : found->second;
   }
 
+  static const char* kind_of(const claim_object& claim) {
+    return claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim";
+  }
+  [[nodiscard]] error wrong_in(const claim_object& claim, errc code, const std::string& field,
+                               std::string reason) const {
+    return {code, where(*into_, claim.from, kind_of(claim), claim.ns, claim.name),
+            fmt::format("{}.devices.{}", claim.is_template ? "spec.spec" : "spec", field), std::move(reason)};
+  }
+
+  /// Adds what the claim asks for, and what it has, to what is there already. @p prefix: of the requests' names.
+  std::optional<error> resolve(const claim_object& claim, std::vector<device_request>& requests,
+                               std::vector<device_constraint>& constraints, std::vector<held_device>& held,
+                               const std::string& prefix = {}) {
+    const std::size_t first = requests.size();
+    for (std::size_t r = 0; r < claim.requests.size(); ++r) {
+      const std::string& name = claim.requests[r].made.name;
+      device_request& request = requests.emplace_back();
+      if (auto wrong = resolve(claim, claim.requests[r], fmt::format("requests[{}]", r), request)) return wrong;
+      for (const auto& [of, device] : claim.allocated) {
+        const auto id = ids_.find(device);
+        if (of == name && id != ids_.end())
+          held.push_back({.id = id->second, .request = static_cast<std::int32_t>(first + r)});
+      }
+      request.name = prefix + name;
+    }
+    for (std::size_t c = 0; c < claim.constraints.size(); ++c) {
+      if (auto wrong = resolve(claim, c, first, constraints.emplace_back(claim.constraints[c].made))) return wrong;
+    }
+    return std::nullopt;
+  }
+
+  /// @p first: number of the claim's first request.
+  std::optional<error> resolve(const claim_object& claim, std::size_t constraint, std::size_t first,
+                               device_constraint& out) {
+    const std::vector<std::string>& names = claim.constraints[constraint].requests;
+    for (std::size_t r = 0; names.empty() && r < claim.requests.size(); ++r)
+      out.requests.push_back(static_cast<std::int32_t>(first + r));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string field = fmt::format("constraints[{}].requests[{}]", constraint, i);
+      const std::string main = names[i].substr(0, names[i].find('/'));
+      const auto found = std::find_if(claim.requests.begin(), claim.requests.end(),
+                                      [&](const claimed_request& one) { return one.made.name == main; });
+      if (found == claim.requests.end())
+        return wrong_in(claim, errc::unknown, field, fmt::format("there is no request \"{}\"", names[i]));
+      out.requests.push_back(static_cast<std::int32_t>(first) +
+                             static_cast<std::int32_t>(found - claim.requests.begin()));
+      if (main == names[i]) continue;
+      error told = wrong_in(claim, errc::malformed, field, "it counts for all alternatives of the request");
+      into_->warnings.push_back({std::move(told.object), std::move(told.field), std::move(told.reason)});
+    }
+    return std::nullopt;
+  }
+
   std::optional<error> resolve(const claim_object& claim, const claimed_request& from, const std::string& step,
                                device_request& out) {
     const auto told = [&](errc code, const char* field, std::string reason) {
-      return error{code,
-                   where(*into_, claim.from, claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim", claim.ns,
-                         claim.name),
-                   fmt::format("{}.devices.{}{}", claim.is_template ? "spec.spec" : "spec", step, field),
-                   std::move(reason)};
+      return wrong_in(claim, code, step + field, std::move(reason));
     };
     out = from.made;
     if (!from.first_available.empty()) {
@@ -238,7 +312,8 @@ class device_linker {
   std::map<std::string, node_spec*> nodes_;
   std::map<std::string, const device_class*> classes_;
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
-  std::map<const claim_object*, std::set<std::string>> users_;
+  std::map<std::pair<std::string, std::string>, const group_manifest*> groups_;       // namespace, name
+  std::map<std::pair<std::string, std::string>, std::size_t> shared_;  // namespace, name, place among the claims
   std::set<std::string> drivers_;
   std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
   std::map<std::string, std::string> ids_;  // driver/pool/device, what the node's inventory calls it

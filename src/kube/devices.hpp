@@ -94,11 +94,18 @@ struct claimed_request {
   cel_terms terms;
   std::vector<claimed_request> first_available = {};
 };
+/// A constraint by the names of its requests.
+struct claimed_constraint {
+  device_constraint made;  ///< attribute, distinct
+  std::vector<std::string> requests = {};
+};
 /// What a ResourceClaim, or its template, says.
 struct claim_object {
   bool is_template = false;
+  bool of_group = false;  ///< a pod group has reserved it
   std::string name, ns;
   std::vector<claimed_request> requests;
+  std::vector<claimed_constraint> constraints;
   std::vector<std::pair<std::string, std::string>> allocated;  ///< request, device as its driver, pool and name
   origin from;
 };

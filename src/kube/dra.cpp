@@ -138,6 +138,18 @@ bool read_claimed_request(reader& read, const place& of, claimed_request& out) {
   });
 }
 
+bool read_constraint(reader& read, const place& of, claimed_constraint& out) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "matchAttribute") return read.text(v, out.made.attribute);
+    if (key == "distinctAttribute") return out.made.distinct = true, read.text(v, out.made.attribute);
+    if (key == "requests")
+      return read.list(v, out.requests, [&](const place& item, std::string& name) { return read.text(item, name); });
+    return read.ignore(key, v, {});
+  });
+  return fine && (!out.made.attribute.empty() ||
+                  read.fail(errc::malformed, of, "has neither matchAttribute nor distinctAttribute"));
+}
+
 bool read_claim_spec(reader& read, const place& of, claim_object& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "controller") return true;
@@ -151,16 +163,21 @@ bool read_claim_spec(reader& read, const place& of, claim_object& out) {
         });
       }
       if (field == "constraints") {
-        return read.items(w, [&](const place& item) {
-          return read.warn(item, "constraints between devices are not modelled; it is left out");
-        });
+        return read.list(w, out.constraints,
+                         [&](const place& item, claimed_constraint& one) { return read_constraint(read, item, one); });
       }
       return read.ignore(field, w, {"config"});
     });
   });
 }
 
-bool read_allocation(reader& read, const place& of, claim_object& out) {
+bool read_claim_status(reader& read, const place& of, claim_object& out) {
+  if (const value* users = of.at->find("reservedFor"); users != nullptr) {
+    out.of_group = std::any_of(users->items.begin(), users->items.end(), [](const value& one) {
+      const value* what = one.find("resource");
+      return what != nullptr && what->text == "podgroups";
+    });
+  }
   const value* devices = of.at->find("allocation");
   devices = devices == nullptr ? nullptr : devices->find("devices");
   const value* results = devices == nullptr ? nullptr : devices->find("results");
@@ -247,7 +264,7 @@ bool read_device_class(reader& read, const place& of, device_class& out) {
 bool read_claim_object(reader& read, const place& of, claim_object& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_object_name(read, v, out.name, &out.ns);
-    if (key == "status") return read_allocation(read, v, out);
+    if (key == "status") return read_claim_status(read, v, out);
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
     if (!out.is_template) return read_claim_spec(read, v, out);
     return read.fields(v, [&](std::string_view field, const place& w) {

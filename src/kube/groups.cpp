@@ -177,6 +177,7 @@ class linker {
     if (!spec.priority) spec.priority = base.priority;
     if (!spec.preemption) spec.preemption = base.preemption;
     if (one.made.priority_class.empty()) one.made.priority_class = from->made.priority_class;
+    if (one.made.claims.empty()) one.made.claims = from->made.claims;
     one.has_policy = true;
     return std::nullopt;
   }

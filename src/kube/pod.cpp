@@ -200,6 +200,17 @@ bool read_conditions(reader& read, const place& of, pod_manifest& out) {
   });
 }
 
+bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out) {
+  return read.list(of, out, [&](const place& item, pod_claim& one) {
+    return read.fields(item, [&](std::string_view field, const place& v) {
+      if (field == "name") return read.text(v, one.name);
+      if (field == "resourceClaimName") return read.text(v, one.claim);
+      if (field == "resourceClaimTemplateName") return read.text(v, one.claim_template);
+      return read.ignore(field, v, {});
+    });
+  });
+}
+
 /// Which claims were made from the templates.
 bool read_claim_statuses(reader& read, const place& of, pod_manifest& out) {
   return read.items(of, [&](const place& item) {
@@ -285,16 +296,7 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
     if (key == "activeDeadlineSeconds") return read.integer(v, out.deadline_seconds.emplace(), 1, longest);
-    if (key == "resourceClaims") {
-      return read.list(v, out.claims, [&](const place& item, pod_claim& one) {
-        return read.fields(item, [&](std::string_view field, const place& w) {
-          if (field == "name") return read.text(w, one.name);
-          if (field == "resourceClaimName") return read.text(w, one.claim);
-          if (field == "resourceClaimTemplateName") return read.text(w, one.claim_template);
-          return read.ignore(field, w, {});
-        });
-      });
-    }
+    if (key == "resourceClaims") return read_pod_claims(read, v, out.claims);
     return read.ignore(key, v,
                        {"automountServiceAccountToken",
                         "dnsConfig",

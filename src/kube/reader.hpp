@@ -157,6 +157,9 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, error& wrong);
 
+/// resourceClaims of a pod or pod group.
+bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);
+
 /// "Pod default/web"; what has no namespace goes without.
 std::string object_name(std::string_view kind, std::string_view ns, std::string_view name);
 

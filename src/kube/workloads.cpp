@@ -91,7 +91,7 @@ std::optional<bool> read_common(reader& read, std::string_view field, const plac
         w, spec.preemption.emplace(),
         {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority}, {"Never", preemption_policy::never}});
   }
-  if (field == "resourceClaims") return read.warn(w, "device claims are not modelled; they are left out");
+  if (field == "resourceClaims") return read_pod_claims(read, w, out.made.claims);
   return std::nullopt;
 }
 

@@ -188,7 +188,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
     state.images.add(record->images);
   }
   const bool moves = any(facets & reads::devices);
-  const std::vector<pod_devices> held = moves ? state.take_claims(node.row) : std::vector<pod_devices>{};
+  const node_claims held = moves ? state.take_claims(node.row) : node_claims{};
   state.set_node_record(node.row, std::move(record));
   if (moves) state.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
@@ -215,7 +215,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   state.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
-  state.clear_devices(node.row);
+  static_cast<void>(state.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);

@@ -29,12 +29,15 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
   }
   std::vector<pod_id> there;
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
-    const device_claim* claim = state.pods.claim[pod];
-    if (claim == nullptr) continue;
-    const bool has = std::any_of(claim->grants.begin(), claim->grants.end(), [&](const device_grant& one) {
-      return (gpu ? one.is_gpu() : one.kind == device_grant::form::other) && one.device == place;
-    });
-    if (has) there.push_back({pod, state.pods.rows.generation(pod)});
+    const pod_id id{pod, state.pods.rows.generation(pod)};
+    const auto has = [&](std::span<const device_grant> grants) {
+      return std::any_of(grants.begin(), grants.end(), [&](const device_grant& one) {
+        return (gpu ? one.is_gpu() : one.kind == device_grant::form::other) && one.device == place;
+      });
+    };
+    const std::span<const resource_claim_id> shared = claims_of(id);
+    const auto shares = [&](resource_claim_id claim) { return node_of(claim) == node && has(devices_of(claim)); };
+    if (has(devices_of(id)) || std::any_of(shared.begin(), shared.end(), shares)) there.push_back(id);
   }
   std::sort(there.begin(), there.end());
   return there;

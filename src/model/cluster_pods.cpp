@@ -89,6 +89,18 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
     return error{errc::malformed, object, "group", "is a group of groups"};
   }
+  std::size_t requests = spec.devices.size();
+  for (std::size_t i = 0; i < spec.resource_claims.size(); ++i) {
+    const resource_claim_id claim = spec.resource_claims[i];
+    const std::string field = "resource_claims[" + std::to_string(i) + "]";
+    if (!state.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
+    const resource_claim_record& record = *state.resource_claims.record[claim.row];
+    if (state.names.text(record.ns) != spec.ns) return error{errc::malformed, object, field, "is of another namespace"};
+    const auto twice = std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
+    if (static_cast<std::size_t>(twice) != i) return error{errc::duplicate, object, field, "is there twice"};
+    requests += record.devices.size();
+    if (requests >= counted_request) return error{errc::out_of_range, object, field, "makes more than 254 requests with the pod's others"};
+  }
   if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
   if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
     return error{errc::unknown, object, "nominated_node", "no such node"};
@@ -143,7 +155,8 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
   const auto counted = [](const pod_class& cls) {
     return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });
   };
-  return canonical::bytes(a.devices) == canonical::bytes(b.devices) && (!aligned || same_containers(a, b)) &&
+  return canonical::bytes(a.devices) == canonical::bytes(b.devices) && canonical::bytes(a.device_matches) == canonical::bytes(b.device_matches) &&
+         (!aligned || same_containers(a, b)) &&
          std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
@@ -168,7 +181,7 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, st
   else pods.group.set(row, no_row);
   pods.claim.set(row, nullptr);
   if (spec.node) {
-    if (!spec.held_devices.empty()) state.claim_held(row, spec.node.row, spec.held_devices);
+    state.claim_held(row, spec.node.row, spec.held_devices);
     state.put_on_node(row, spec.node.row);
   }
   state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
@@ -304,13 +317,15 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
   const bool aligned = devices != nullptr && *devices && (*devices)->inventory->numa;
   const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
+  const std::vector<resource_claim_id> shared = state.classes[pods.cls[row]].claims;
   state.enter_class(cls);
   state.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
   if (held != no_row) {
-    if (asks_other_devices) state.drop_claim(row);
-    if (!spec.held_devices.empty()) state.claim_held(row, held, spec.held_devices);
+    if (asks_other_devices) state.pods.claim.set(row, nullptr);
+    if (spec.node) state.claim_held(row, held, spec.held_devices);
     state.put_on_node(row, held);
+    state.drop_unused(shared);  // claims that it names no more
   }
   const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
@@ -324,7 +339,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) {
-      if (!spec.held_devices.empty()) state.claim_held(row, spec.node.row, spec.held_devices);
+      state.claim_held(row, spec.node.row, spec.held_devices);
       state.assume(row, spec.node.row);
     }
     state.bind(row);

@@ -124,6 +124,8 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.scored_cpu = requests.scored_cpu;
   made.scored_memory = requests.scored_memory;
   made.devices = make_demands(spec.devices, names);
+  made.device_matches = make_matches(spec.device_constraints, spec.devices, names);
+  made.claims = spec.resource_claims;
   detail::add_containers(state, spec, made);
   for (const toleration& from : spec.tolerations) {
     made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});

@@ -7,7 +7,7 @@ namespace detail {
 
 GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   const pod_volumes& volumes = spec.volumes;
-  return !spec.affinity.required && spec.affinity.preferred.empty() && spec.affinity_to_pods.required.empty() &&
+  return spec.device_constraints.empty() && spec.resource_claims.empty() && !spec.affinity.required && spec.affinity.preferred.empty() && spec.affinity_to_pods.required.empty() &&
          spec.affinity_to_pods.preferred.empty() && spec.anti_affinity_to_pods.required.empty() &&
          spec.anti_affinity_to_pods.preferred.empty() && spec.topology_spread_constraints.empty() && !volumes.unbound_claims &&
          !volumes.nodes && volumes.zones.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() && volumes.attachments.empty();
@@ -53,8 +53,8 @@ GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) no
 
 /// Everything that `check`, `requests_of` and `make_class` read of a plain pod, but for what `check_own` checks by itself.
 GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
-  const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed, devices, held_devices,
-               node_selector, affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption,
+  const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed, devices, constraints,
+               claims, held_devices,                node_selector, affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption,
                scheduler_name, gates, required_node, group, role, rank, node, nominated_node, terminating, preempted, start_time, controller,
                cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&

@@ -202,6 +202,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_
       pods(undo),
       priorities(undo),
       claims(undo),
+      resource_claims(undo),
       groups(undo),
       classes(undo),
       topologies(undo),
@@ -265,7 +266,7 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   if (!cls.ports.empty()) facets |= reads::ports;
   // Some node may count devices by a resource that it requests.
   const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
-  if (!cls.devices.empty() || others || cls.guaranteed) facets |= reads::devices;
+  if (!cls.devices.empty() || !cls.claims.empty() || others || cls.guaranteed) facets |= reads::devices;
   return facets;
 }
 
@@ -273,10 +274,12 @@ GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal 
   static_cast<void>(class_of(pod));  // what it counts for
   count_pod(pod, node, +1, how);
   count_usage(node, classes[pods.cls[pod]], +1);
+  const bool shares = !classes[pods.cls[pod]].claims.empty();
   if (nodes.record[node]->devices) {
-    if (pods.claim[pod] == nullptr) static_cast<void>(claim_devices(pod, node));
+    if (pods.claim[pod] == nullptr || shares) static_cast<void>(claim_devices(pod, node));
     count_devices(pod, node, +1);
   }
+  if (shares) count_users(pod, node, +1);
   priorities.add(classes[pods.cls[pod]].priority, +1);
   count_claims(pod, +1);
   const row_t next = nodes.first_pod[node];
@@ -293,6 +296,7 @@ GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   count_pod(pod, node, -1, how);
   count_usage(node, classes[pods.cls[pod]], -1);
   count_devices(pod, node, -1);  // it keeps the claim, and so can be put back as it was
+  if (!classes[pods.cls[pod]].claims.empty()) count_users(pod, node, -1);
   priorities.add(classes[pods.cls[pod]].priority, -1);
   count_claims(pod, -1);
   const row_t next = pods.next_on_node[pod];
@@ -438,6 +442,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   named(budgets);
   named(services);
   named(controllers);
+  resource_claims.digest_into(out);
   topologies.digest_into(out, node_rows);
   counters.digest_into(out, topologies);
   arrivals.digest_into(out, 1);

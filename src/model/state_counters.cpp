@@ -42,6 +42,8 @@ GANGSCHED_INLINE void cluster_state::rekey(row_t pod) {
 
 GANGSCHED_INLINE void cluster_state::enter_class(class_id cls) {
   if (!classes.add_pod(cls)) return;
+  for (const resource_claim_id claim : classes[cls].claims)
+    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);
   for (const counter_id id : classes[cls].counters.named) {
     if (!counters.add_user(id)) continue;
     classes.move_epoch();
@@ -51,6 +53,8 @@ GANGSCHED_INLINE void cluster_state::enter_class(class_id cls) {
 
 GANGSCHED_INLINE void cluster_state::leave_class(class_id cls) {
   if (!classes.remove_pod(cls)) return;
+  for (const resource_claim_id claim : classes[cls].claims)
+    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] - 1);
   for (const counter_id id : classes[cls].counters.named) {
     if (counters.remove_user(id)) classes.move_epoch();
   }

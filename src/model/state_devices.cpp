@@ -97,7 +97,7 @@ GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_vi
   return static_cast<std::uint32_t>(found - ids.begin());
 }
 
-GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_t node) const {
+GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, row_t node) const {
   device_wants wants;
   bool gpus = false;
   for (std::size_t i = 0; i < cls.devices.size(); ++i) {
@@ -105,6 +105,7 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
     wants.push_back({&one, one.count, static_cast<std::uint8_t>(i)});
     gpus = gpus || one.wants_gpu();
   }
+  wants.matches = cls.device_matches;
   const std::optional<device_record>& devices = nodes.record[node]->devices;
   if (!devices) return wants;
   boost::container::small_vector<resource_kind, 4> counted;
@@ -121,7 +122,10 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
 
 GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_class& cls, row_t node) const {
   const std::optional<device_record>& devices = nodes.record[node]->devices;
-  if (!devices || cls.devices.size() > 1 || (devices->inventory->numa && !cls.containers.empty())) return std::nullopt;
+  if (!devices || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
+      (devices->inventory->numa && !cls.containers.empty())) {
+    return std::nullopt;
+  }
   std::optional<device_want> only;
   if (!cls.devices.empty()) only = device_want{&cls.devices.front(), cls.devices.front().count, 0};
   if (only && only->what->wants_gpu()) return only;
@@ -135,7 +139,9 @@ GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_c
 }
 
 GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const device_rules& rules) {
-  const device_wants wants = wants_of(classes[pods.cls[pod]], node);
+  const pod_class& cls = classes[pods.cls[pod]];
+  if (!cls.claims.empty()) return claim_shared(pod, node, rules);
+  const device_wants wants = wants_of(cls, node);
   if (wants.nothing()) return true;
   auto made = std::make_unique<device_claim>();
   if (!choose_devices(devices_of(node), wants, rules, *made).ok()) return false;
@@ -143,13 +149,15 @@ GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const 
   return true;
 }
 
-GANGSCHED_INLINE void cluster_state::count_devices(row_t pod, row_t node, std::int64_t sign) {
-  const device_claim* claim = pods.claim[pod];
-  if (claim == nullptr) return;
-  for (const device_claim::change& one : claim->changes) {
+GANGSCHED_INLINE void cluster_state::count_changes(const device_claim& claim, row_t node, std::int64_t sign) {
+  for (const device_claim::change& one : claim.changes) {
     const auto used = static_cast<std::uint64_t>(nodes.devices.at(node, one.word));
     nodes.devices.set(node, one.word, static_cast<std::int64_t>(sign > 0 ? used + one.more : used - one.more));
   }
+}
+
+GANGSCHED_INLINE void cluster_state::count_devices(row_t pod, row_t node, std::int64_t sign) {
+  if (const device_claim* claim = pods.claim[pod]; claim != nullptr) count_changes(*claim, node, sign);
 }
 
 GANGSCHED_INLINE void cluster_state::clear_devices(row_t node) {
@@ -170,14 +178,12 @@ GANGSCHED_INLINE void cluster_state::mark_devices(row_t node) {
   }
 }
 
-/// What cannot be had is left out: the host is right that the pod runs there, and nobody else may lose what he has.
-GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
-  const std::optional<device_record>& devices = nodes.record[node]->devices;
-  if (!devices) return;
-  device_wants wants = wants_of(classes[pods.cls[pod]], node);
-  device_state now = devices_of(node);
-  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
-  now.used = words.data();
+/// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that the
+/// pod runs there, and nobody else may lose what he has.
+GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, device_wants wants, std::span<const held_device> held,
+                                                                   std::vector<std::int64_t>& words) const {
+  const device_record& devices = *nodes.record[node]->devices;
+  const device_state now{devices.inventory.get(), words.data()};
   auto made = std::make_unique<device_claim>();
   const auto take = [&](const device_grant& grant) {
     if (!is_free(now, grant)) return false;
@@ -190,10 +196,10 @@ GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span
   std::vector<device_grant> own;
   for (const held_device& one : held) {
     if (!one.places.empty()) {
-      detail::grants_of(*this, *devices, one, own);
+      detail::grants_of(*this, devices, one, own);
       continue;
     }
-    const std::optional<std::uint32_t> index = devices->find(one.id);
+    const std::optional<std::uint32_t> index = devices.find(one.id);
     if (!index) continue;
     const bool gpu = *index < now.gpu_count();
     const auto want = std::find_if(wants.begin(), wants.end(), [&](const device_want& w) {
@@ -203,44 +209,79 @@ GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span
     if (take(grant_of(*now.inventory, *want, gpu ? *index : *index - now.gpu_count(), one.mig_start))) --want->count;
   }
   for (const device_grant& one : own) static_cast<void>(take(one));
-  pods.claim.set(pod, std::move(made));
+  return made;
 }
 
-GANGSCHED_INLINE std::vector<pod_devices> cluster_state::take_claims(row_t node) {
-  std::vector<pod_devices> all;
-  for (row_t pod = nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod]) {
-    pod_devices& one = all.emplace_back(pod_devices{pod, std::nullopt});
-    if (pods.claim[pod] == nullptr) continue;
-    one.held.emplace();
+GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
+  const pod_class& cls = classes[pods.cls[pod]];
+  if (!nodes.record[node]->devices || (held.empty() && cls.claims.empty())) return;
+  const device_state now = devices_of(node);
+  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
+  if (!held.empty()) pods.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
+  for (const resource_claim_id claim : cls.claims) {
+    const resource_claim_record& record = *resource_claims.record[claim.row];
+    if (resource_claims.held[claim.row] != nullptr || record.spec.held_devices.empty()) continue;
+    auto made = hold(node, record.wants(), record.spec.held_devices, words);
+    if (!made->grants.empty()) allocate(claim.row, node, std::move(made));
+  }
+}
+
+GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
+  node_claims all;
+  const auto told = [&](const device_claim& claim) {
+    std::vector<held_device> held;
     const device_record& devices = *nodes.record[node]->devices;
-    for (const device_grant& grant : pods.claim[pod]->grants) {
+    for (const device_grant& grant : claim.grants) {
       if (grant.kind > device_grant::form::other) {
-        one.held->push_back(detail::held_of(*this, devices, grant));
+        held.push_back(detail::held_of(*this, devices, grant));
         continue;
       }
       const bool other = grant.kind == device_grant::form::other;
-      one.held->push_back({.id = devices.ids[other ? devices.inventory->gpu_count() + grant.device : grant.device],
-                           .request = grant.request == counted_request ? -1 : grant.request,
-                           .mig_start = grant.mig_start});
+      held.push_back({.id = devices.ids[other ? devices.inventory->gpu_count() + grant.device : grant.device],
+                      .request = grant.request == counted_request ? -1 : grant.request,
+                      .mig_start = grant.mig_start});
     }
-    drop_claim(pod);
+    return held;
+  };
+  for (row_t pod = nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod]) {
+    pod_devices& one = all.pods.emplace_back(pod_devices{pod, std::nullopt});
+    if (pods.claim[pod] == nullptr) continue;
+    one.held = told(*pods.claim[pod]);
+    pods.claim.set(pod, nullptr);
   }
-  std::sort(all.begin(), all.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
+  std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
+  for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
+    if (resource_claims.node[claim] != node) continue;
+    all.shared.emplace_back(claim, told(*resource_claims.held[claim]));
+    resource_claims.forget(claim);
+  }
   clear_devices(node);
   return all;
 }
 
 /// First those that say what they had, so that the others choose among the rest.
-GANGSCHED_INLINE void cluster_state::give_claims(row_t node, std::span<const pod_devices> all) {
+GANGSCHED_INLINE void cluster_state::give_claims(row_t node, const node_claims& all) {
   mark_devices(node);
   if (!nodes.record[node]->devices) return;
-  for (const pod_devices& one : all) {
+  const auto words = [&] {
+    const device_state now = devices_of(node);
+    return std::vector<std::int64_t>(now.used, now.used + now.inventory->words());
+  };
+  for (const pod_devices& one : all.pods) {
     if (!one.held) continue;
-    claim_held(one.pod, node, *one.held);
+    std::vector<std::int64_t> used = words();
+    pods.claim.set(one.pod, hold(node, own_wants_of(classes[pods.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
-  for (const pod_devices& one : all) {
-    if (!one.held && claim_devices(one.pod, node)) count_devices(one.pod, node, +1);
+  for (const auto& [claim, held] : all.shared) {
+    std::vector<std::int64_t> used = words();
+    auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
+    if (!made->grants.empty()) allocate(claim, node, std::move(made));
+  }
+  for (const pod_devices& one : all.pods) {
+    if (one.held) continue;
+    static_cast<void>(claim_devices(one.pod, node));
+    count_devices(one.pod, node, +1);
   }
 }
 

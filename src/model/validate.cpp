@@ -116,6 +116,11 @@ class spec_checker {
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption"));
   }
 
+  [[nodiscard]] bool resource_claim(const resource_claim_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
+           (!spec.devices.empty() || fail(errc::malformed, top("devices"), "are none")) &&
+           at_least(spec.most_pods, 0, "", top("most_pods"));
+  }
   [[nodiscard]] bool namespace_(const namespace_spec& spec) {
     return dns_label(spec.name, top("name")) && labels(spec.labels, top("labels"));
   }
@@ -523,6 +528,7 @@ GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
     return error{errc::unknown, object(), fmt::format("devices[{}].container", i), "the pod has no such container"};
   }
   auto wrong = check(spec.devices, {});
+  if (!wrong) wrong = check(spec.device_constraints, spec.devices, {}, "device_constraints");
   if (wrong) wrong->object = object();
   return wrong;
 }
@@ -531,6 +537,14 @@ GANGSCHED_INLINE std::optional<error> check_own(const pod_spec& spec) {
   detail::spec_checker checker;
   if (checker.pod_own(spec)) return std::nullopt;
   return std::move(checker).failure(fmt::format("pod {}/{}", spec.ns, spec.name));
+}
+
+GANGSCHED_INLINE std::optional<error> check(const resource_claim_spec& spec) {
+  detail::spec_checker checker;
+  const std::string object = fmt::format("resource claim {}/{}", spec.ns, spec.name);
+  if (!checker.resource_claim(spec)) return std::move(checker).failure(object);
+  if (auto wrong = check(spec.devices, object)) return wrong;
+  return check(spec.constraints, spec.devices, object, "constraints");
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {

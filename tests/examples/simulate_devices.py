@@ -19,6 +19,8 @@ SAMPLES = {
         "koordinator": "GPU-2 500/1000 7680 MiB", "thousandths": "GPU-3 810/1000", "mig-four": "GPU-0 4g.20gb@0", "two-whole": ""}),
     "dra": (("dra-cluster", "dra-workload"), 1, {"train": "gpu-0, gpu-1, nic-0", "serve-0": "gpu-0-low", "serve-1": "gpu-2",
                                                  "serve-2": "gpu-0-high", "whole": ""}),
+    "shared-claims": (("shared-claims-cluster", "shared-claims-workload"), 1, {
+        "near": "gpu-2, nic-0", "near-too": "", "ring-0": "gpu-0, gpu-1", "ring-2": "gpu-0, gpu-1", "writer": "gpu-0", "reader": "gpu-0"}),
     "koordinator": (("koordinator-devices",), 0, {"pair": "GPU-c, GPU-d", "near": "GPU-a 500/1000 40960 MiB, mlx5_0",
                                                   "half": "GPU-a 500/1000 40960 MiB"}),
 }

@@ -33,12 +33,12 @@ std::string pod(const std::string& name = "p", const std::string& by = "resource
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {resourceClaims: [{name: mine, " + by +
          "}], containers: [{name: c, resources: {claims: [{name: mine}]}}]}\n---\n";
 }
-/// The selectors that a class has of @p cel, as the request of a pod has them.
+/// The selectors that a class has of @p cel, as the request of a claim has them.
 std::vector<attribute_selector> selectors(const std::string& cel) {
   const manifests all = fine(device_class("c", "device.driver == \"d.io\" && " + cel) + claim(one_request()) + pod());
   INFO(cel);
   CHECK(all.warnings.empty());
-  return all.pods.at(0).spec.devices.at(0).selectors;
+  return all.claims.at(0).spec.devices.at(0).selectors;
 }
 std::string refusal(const std::string& text) {
   const auto made = read(source{"a.yaml", text});
@@ -147,15 +147,18 @@ TEST_CASE("what is not understood of CEL is told, and is an error for who uses i
         "a.yaml:4: DeviceClass c: spec.selectors[0].cel.expression: \"something()\" is not understood\n");
 }
 
-TEST_CASE("claims and templates become requests of their pods", "[kube][dra]") {
+TEST_CASE("templates become requests of their pods, and claims are shared", "[kube][dra]") {
   const std::string cel = "selectors: [{cel: {expression: 'device.attributes[\"d.io\"].index > 0'}}]";
   for (const char* kind : {"ResourceClaim", "ResourceClaimTemplate"}) {
     const bool by_name = std::string{kind} == "ResourceClaim";
     const manifests all = fine(pod("p", by_name ? "resourceClaimName: x" : "resourceClaimTemplateName: x") +
                                claim(one_request(", count: 2, adminAccess: true, " + cel), kind) + of_driver);
-    REQUIRE(all.pods.at(0).spec.devices.size() == 1);
-    const device_request& made = all.pods[0].spec.devices[0];
-    CHECK(made.name == "mine/r");
+    CHECK(all.pods.at(0).spec.devices.empty() == by_name);
+    CHECK(all.pods[0].shared_claims == (by_name ? std::vector<std::string>{"x"} : std::vector<std::string>{}));
+    const std::vector<device_request>& requests = by_name ? all.claims.at(0).spec.devices : all.pods[0].spec.devices;
+    REQUIRE(requests.size() == 1);
+    const device_request& made = requests[0];
+    CHECK(made.name == (by_name ? "r" : "mine/r"));
     CHECK(made.device_class == "d.io");
     CHECK(made.count == 2);
     CHECK(made.admin);
@@ -166,15 +169,97 @@ TEST_CASE("claims and templates become requests of their pods", "[kube][dra]") {
       fine(claim("requests: [{name: r, firstAvailable: [{name: a, deviceClassName: c, allocationMode: All}, {name: b, "
                  "deviceClassName: c, count: 3}]}]") +
            pod() + of_driver);
-  const device_request& first = alternatives.pods.at(0).spec.devices.at(0);
+  const device_request& first = alternatives.claims.at(0).spec.devices.at(0);
   REQUIRE(first.first_of.size() == 2);
   CHECK(first.first_of[0].all);
   CHECK(first.first_of[1].count == 3);
   // v1beta1 has no "exactly"
   CHECK(fine(claim("requests: [{name: r, deviceClassName: c, count: 4}]") + pod() + of_driver)
-            .pods[0]
+            .claims.at(0)
             .spec.devices[0]
             .count == 4);
+}
+
+TEST_CASE("pods that name one claim share it", "[kube][dra]") {
+  const std::string twice =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: twice}\nspec: {resourceClaims: [{name: a, "
+      "resourceClaimName: x}, {name: b, resourceClaimName: x}], containers: [{name: c}]}\n---\n";
+  const manifests all = fine(claim(one_request()) + pod("p") + pod("q") + twice + of_driver);
+  CHECK(all.warnings.empty());
+  REQUIRE(all.claims.size() == 1);
+  CHECK(all.claims[0].spec.most_pods == 256);
+  cluster on;
+  REQUIRE(apply(on, all));
+  const resource_claim_id x = on.find_resource_claim("default", "x").value();
+  for (const char* name : {"p", "q", "twice"}) {
+    const auto shared = on.claims_of(*on.find_pod("default", name));
+    CHECK(std::vector(shared.begin(), shared.end()) == std::vector{x});
+  }
+}
+
+TEST_CASE("a pod group's claims are shared by the members that name the same", "[kube][dra]") {
+  const auto group = [](const std::string& by) {
+    return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: "
+           "{gang: "
+           "{minCount: 2}}, resourceClaims: [{name: mine, " +
+           by + "}]}\n---\n";
+  };
+  const auto member = [](const std::string& name, const std::string& by) {
+    std::string text = pod(name, by);
+    text.replace(text.find("spec: {"), 7, "spec: {schedulingGroup: {podGroupName: g}, ");
+    return text;
+  };
+  const std::string made = "resourceClaimTemplateName: x", named = "resourceClaimName: x";
+  const manifests all = fine(group(made) + member("p", made) + member("q", made) + pod("alone", made) +
+                             claim(one_request(), "ResourceClaimTemplate") + of_driver);
+  CHECK(all.warnings.empty());
+  REQUIRE(all.claims.size() == 1);
+  CHECK(all.claims[0].spec.name == "g-mine");
+  CHECK(all.claims[0].spec.most_pods == 0);  // the group reserves it, not each of its pods
+  CHECK(all.pods[0].shared_claims == std::vector<std::string>{"g-mine"});
+  CHECK(all.pods[1].shared_claims == all.pods[0].shared_claims);
+  CHECK(all.pods[2].shared_claims.empty());
+  CHECK(all.pods[2].spec.devices.size() == 1);
+  cluster on;
+  CHECK(apply(on, all));
+
+  const manifests by_name = fine(group(named) + member("p", named) + pod("q") + claim(one_request()) + of_driver);
+  REQUIRE(by_name.claims.size() == 1);
+  CHECK(by_name.claims[0].spec.most_pods == 0);
+  CHECK(by_name.pods[1].shared_claims == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("constraints are about the devices of the requests that they name", "[kube][dra]") {
+  const std::string two =
+      "requests: [{name: r, exactly: {deviceClassName: c}}, {name: s, firstAvailable: [{name: a, "
+      "deviceClassName: c}]}], constraints: ";
+  const std::string template_name = "ResourceClaimTemplate";
+  const manifests all =
+      fine(pod("p", "resourceClaimTemplateName: x") +
+           claim(two + "[{matchAttribute: d.io/root}, {requests: [s], distinctAttribute: d.io/index}]", template_name) +
+           of_driver);
+  CHECK(all.warnings.empty());
+  const std::vector<device_constraint>& made = all.pods.at(0).spec.device_constraints;
+  REQUIRE(made.size() == 2);
+  CHECK(made[0].attribute == "d.io/root");
+  CHECK(made[0].requests == std::vector<std::int32_t>{0, 1});
+  CHECK_FALSE(made[0].distinct);
+  CHECK(made[1].attribute == "d.io/index");
+  CHECK(made[1].requests == std::vector<std::int32_t>{1});
+  CHECK(made[1].distinct);
+  CHECK(fine(pod() + claim(two + "[{requests: [r], matchAttribute: d.io/root}]") + of_driver)
+            .claims.at(0)
+            .spec.constraints.size() == 1);
+  CHECK(
+      warned(fine(pod() + claim(two + "[{requests: [s/a], matchAttribute: d.io/root}]") + of_driver))
+          .ends_with(
+              "ResourceClaim default/x: spec.devices.constraints[0].requests[0]: it counts for all alternatives of the "
+              "request\n"));
+  CHECK(refusal(pod() + claim(two + "[{requests: [t], matchAttribute: d.io/root}]") + of_driver)
+            .ends_with("ResourceClaim default/x: spec.devices.constraints[0].requests[0]: there is no request \"t\""));
+  CHECK(refusal(pod() + claim(two + "[{requests: [r]}]") + of_driver)
+            .ends_with("ResourceClaim default/x: spec.devices.constraints[0]: has neither matchAttribute nor "
+                       "distinctAttribute"));
 }
 
 TEST_CASE("the pods of a workload each get what its template says", "[kube][dra]") {
@@ -203,29 +288,47 @@ TEST_CASE("claims that lead nowhere are errors", "[kube][dra]") {
             .find("names no driver") != std::string::npos);
 }
 
-TEST_CASE("what claims say and the library cannot is a warning", "[kube][dra]") {
-  const manifests all = fine(claim(one_request() + ", constraints: [{requests: [r], matchAttribute: d.io/numa}]") +
-                             pod("p") + pod("q") + of_driver);
-  CHECK(warned(all).find(
-            "ResourceClaim default/x: spec.devices.constraints[0]: constraints between devices are not modelled") !=
-        std::string::npos);
-  CHECK(warned(all).find("2 pods share it, and each of them gets devices of its own") != std::string::npos);
-}
-
-TEST_CASE("a pod that runs holds what its claim has", "[kube][dra]") {
+TEST_CASE("pods that run hold what their claim has", "[kube][dra]") {
   std::string allocated = claim(one_request());
   allocated.insert(allocated.size() - 4,
-                   "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: g1}]}}}\n");
-  std::string running = pod();
-  running.replace(running.find("spec: {"), 7, "spec: {nodeName: n1, ");
-  const manifests all = fine(allocated + running + of_driver + slice("{name: g0}, {name: g1}") + node);
-  REQUIRE(all.pods.at(0).held_devices.size() == 1);
-  CHECK(all.pods[0].held_devices[0].id == "g1");
-  cluster on;
-  REQUIRE(apply(on, all));
-  const auto held = on.devices_of(*on.find_pod("default", "p"));
-  REQUIRE(held.size() == 1);
-  CHECK(held[0].device == 1);
+                   "status: {reservedFor: [{resource: pods, name: p}], allocation: {devices: {results: [{request: r, "
+                   "driver: d.io, pool: "
+                   "n1, device: g1}]}}}\n");
+  const auto running = [](const std::string& name, const std::string& by) {
+    std::string text = pod(name, by);
+    return text.replace(text.find("spec: {"), 7, "spec: {nodeName: n1, ");
+  };
+  const std::string devices = of_driver + slice("{name: g0}, {name: g1}") + node;
+  SECTION("that they share") {
+    const manifests all =
+        fine(allocated + running("p", "resourceClaimName: x") + running("q", "resourceClaimName: x") + devices);
+    CHECK(all.claims.at(0).spec.held_devices.at(0).id == "g1");
+    cluster on;
+    REQUIRE(apply(on, all));
+    const resource_claim_id x = on.find_resource_claim("default", "x").value();
+    CHECK(on.users_of(x) == 2);
+    REQUIRE(on.devices_of(x).size() == 1);
+    CHECK(on.devices_of(x)[0].device == 1);
+    CHECK(on.devices_of(*on.find_pod("default", "p")).empty());
+  }
+  SECTION("that was made for one of them") {
+    std::string text = running("p", "resourceClaimTemplateName: t");
+    text.insert(text.size() - 4, "status: {resourceClaimStatuses: [{name: mine, resourceClaimName: x}]}\n");
+    const manifests all = fine(allocated + text + devices);
+    CHECK(all.claims.empty());
+    REQUIRE(all.pods.at(0).held_devices.size() == 1);
+    CHECK(all.pods[0].held_devices[0].id == "g1");
+    cluster on;
+    REQUIRE(apply(on, all));
+    const auto held = on.devices_of(*on.find_pod("default", "p"));
+    REQUIRE(held.size() == 1);
+    CHECK(held[0].device == 1);
+  }
+  SECTION("that a group has reserved") {
+    std::string of_group = allocated;
+    of_group.replace(of_group.find("resource: pods"), 14, "resource: podgroups");
+    CHECK(fine(of_group + running("p", "resourceClaimName: x") + devices).claims.at(0).spec.most_pods == 0);
+  }
 }
 
 TEST_CASE("a pod that runs may name claims that are not in the files", "[kube][dra]") {

@@ -46,7 +46,7 @@ TEST_CASE("a pod that was added waits and is found by namespace and name", "[mod
   CHECK(c.state_of({}) == pod_state::none);
   CHECK(c.name_of(pod_id{}).empty());
   CHECK(c.cookie_of(pod_id{}) == 0);
-  CHECK(c.node_of({}) == node_id{});
+  CHECK(c.node_of(pod_id{}) == node_id{});
   CHECK(events_since(c, 0) ==
         std::vector<happened>{{change_kind::pod_added, p.row}, {change_kind::pod_added, blue.row}});
 }

@@ -29,6 +29,7 @@ using node_id = id<struct node_tag>;
 using pod_id = id<struct pod_tag>;
 using group_id = id<struct group_tag>;
 using budget_id = id<struct budget_tag>;
+using resource_claim_id = id<struct resource_claim_tag>;
 
 /// An interned string of one cluster's `interner`; 0 is the empty string.
 struct symbol {

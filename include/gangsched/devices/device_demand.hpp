@@ -11,6 +11,7 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/devices/device_inventory.hpp"
+#include "gangsched/devices/fixed_set.hpp"
 
 namespace gangsched {
 
@@ -48,11 +49,26 @@ struct device_demand {
   }
 };
 
+/// A `device_constraint`, checked, its name interned.
+struct device_match {
+  symbol attribute;
+  bool distinct = false;
+  device_set requests;  ///< by number
+};
+
 /// Checks the requests of one pod. Errors name the field: milli outside 0 to 1000 or below 1000 with more than one GPU and no memory,
 /// a share and a MIG profile at once, a count below 1, … O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests, std::string_view object);
+/// And what their devices must have in common: an attribute without a name, a request that is not there or is about GPUs. @p field:
+/// what the list of them is called. O(requests named).
+[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_constraint> constraints, std::span<const device_request> requests,
+                                                       std::string_view object, std::string_view field);
 /// The demands of @p requests, which `check` found good; new names are interned.
 [[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names);
+
+/// The same for the constraints on @p requests.
+[[nodiscard]] GANGSCHED_API std::vector<device_match> make_matches(std::span<const device_constraint> constraints,
+                                                                   std::span<const device_request> requests, interner& names);
 
 /// A MIG profile as its table calls it: "1g.5gb+me" of "nvidia.com/mig-1g.5gb.me"; other text as it is. And as a resource.
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);

@@ -28,6 +28,7 @@ struct device_wants : boost::container::small_vector<device_want, 4> {
   /// Where the node's kubelet aligns: what each container asks for, and of each want how many. Else empty.
   std::vector<numa_container> containers;
   std::vector<other_set> allowed;
+  std::vector<device_match> matches;  ///< by the wants' `request`
 
   /// Neither devices nor anything else that the node hands out piece by piece.
   [[nodiscard]] bool nothing() const noexcept { return empty() && containers.empty(); }

@@ -134,6 +134,14 @@ struct device_request {
   std::uint16_t container = 0;  ///< number of the container, among `containers`, that uses them: kubelets align container by container
 };
 
+/// What the devices of several requests of one pod, or of one claim, have in common (DRA's constraints). One that lacks the attribute
+/// will not do. GPUs have none.
+struct device_constraint {
+  std::string attribute;                    ///< "driver/name"
+  std::vector<std::int32_t> requests = {};  ///< numbers of the requests that it is about; empty: all beside it
+  bool distinct = false;                    ///< no two have the same value (distinctAttribute); else all do (matchAttribute)
+};
+
 /// A device that a pod which others bound holds already. How much of it is what the request says. CPUs that are its own have the id
 /// "cpu", memory in NUMA cells "memory" or "hugepages-2Mi"; there the request is the container (init containers come first).
 struct held_device {

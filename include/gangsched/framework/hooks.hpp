@@ -118,7 +118,8 @@ struct decision {
   std::int32_t rank = -1;        ///< of the pod in its group, if it has one
   std::int64_t score = 0;        ///< of the chosen node: the weighted sum
   std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
-  /// Of bind, wait and evict: the devices that the pod has on the node; `cluster::name_of` says what they are called.
+  /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
+  /// `cluster::name_of` says what they are called.
   std::span<const device_grant> devices = {};
 };
 

@@ -106,6 +106,10 @@ class node_view {
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
     return state_->only_want(cls, row_);
   }
+  /// Whether claims that pods of @p cls share let one more of them onto the node; a hook that asks is opaque to pods with such claims.
+  [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept requires(covers(Reads, reads::devices)) {
+    return state_->claims_allow(cls, row_);
+  }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
   [[nodiscard]] std::int32_t count(counter_id counter) const

@@ -50,7 +50,9 @@ struct pod_manifest {
   std::string owner_name = {};
   label_map annotations = {};       ///< those about groups, where their members are to be, and devices
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
-  std::vector<pod_claim> claims = {};  ///< of devices (DRA); where all objects are read together they are in `spec.devices`
+  std::vector<pod_claim> claims = {};  ///< of devices (DRA)
+  /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
+  std::vector<std::string> shared_claims = {};
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
       {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
@@ -69,6 +71,13 @@ struct group_manifest {
   std::string parent = {};          ///< the composite group it is in, in its own namespace
   std::string priority_class = {};  ///< resolved when applied
   std::vector<group_dependency_manifest> start_after = {};
+  std::vector<pod_claim> claims = {};  ///< that its members share
+  origin from = {};
+};
+
+/// A claim of devices that pods share: one that they name, or what a pod group has of a template.
+struct resource_claim_manifest {
+  resource_claim_spec spec;
   origin from = {};
 };
 
@@ -112,6 +121,7 @@ struct manifests {
   std::vector<priority_class_spec> priority_classes;
   std::vector<node_manifest> nodes;
   std::vector<group_manifest> groups;
+  std::vector<resource_claim_manifest> claims;
   std::vector<pod_manifest> pods;
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;
@@ -143,7 +153,7 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups,
-/// pods. What has a name that exists already is an error; namespaces and priority classes are replaced. Groups that pods or
+/// claims of devices, pods. What has a name that exists already is an error; namespaces and priority classes are replaced. Groups that pods or
 /// groups name and that are not there are expected: who is in them waits. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 

@@ -54,6 +54,8 @@ inline void put(std::string& out, const node_term& v);
 inline void put(std::string& out, const weighted_node_term& v);
 inline void put(std::string& out, const device_demand& v);
 inline void put(std::string& out, const device_demand::selector& v);
+inline void put(std::string& out, const device_match& v);
+inline void put(std::string& out, const resource_claim_id& v) { put(out, v.row), put(out, v.generation); }
 inline void put(std::string& out, const mig_placement& v);
 inline void put(std::string& out, const device_inventory::gpu& v);
 inline void put(std::string& out, const device_inventory::other& v);
@@ -114,6 +116,10 @@ inline void put(std::string& out, const device_demand& v) {
   put(out, v.selectors), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
   put(out, v.container);
 }
+inline void put(std::string& out, const device_match& v) {
+  put(out, v.attribute), put(out, v.distinct);
+  for (std::size_t word = 0; word < device_set::capacity / 64; ++word) put(out, v.requests.bits(word));
+}
 inline void put(std::string& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
 inline void put(std::string& out, const device_inventory::gpu& v) {
   put(out, v.numa), put(out, v.pcie), put(out, v.mig), put(out, v.instances);
@@ -162,7 +168,7 @@ inline void put(std::string& out, const pod_class& v) {
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
-  put(out, v.guaranteed), put(out, v.containers);
+  put(out, v.guaranteed), put(out, v.containers), put(out, v.device_matches), put(out, v.claims);
 }
 
 /// The bytes by themselves.

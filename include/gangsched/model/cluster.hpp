@@ -81,6 +81,12 @@ class GANGSCHED_API cluster {
   result<void> set_priority_class(const priority_class_spec& spec);
   result<void> remove_priority_class(std::string_view name);
 
+  // --- claims of devices that pods share
+  /// O(size of the spec).
+  result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
+  /// Error: wrong_state, while a pod names it.
+  result<void> remove_resource_claim(resource_claim_id claim);
+
   // --- disruption budgets (what preemption would rather not break)
   result<budget_id> add_disruption_budget(const pod_disruption_budget_spec& spec);
   /// Replaces the spec; name and namespace must stay.
@@ -102,10 +108,12 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name, bool composite = false) const;
   [[nodiscard]] std::optional<budget_id> find_disruption_budget(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::optional<resource_claim_id> find_resource_claim(std::string_view ns, std::string_view name) const;
   [[nodiscard]] bool contains(node_id node) const noexcept;
   [[nodiscard]] bool contains(pod_id pod) const noexcept;
   [[nodiscard]] bool contains(group_id group) const noexcept;
   [[nodiscard]] bool contains(budget_id budget) const noexcept;
+  [[nodiscard]] bool contains(resource_claim_id claim) const noexcept;
   /// pod_state::none for an id that nothing has.
   [[nodiscard]] pod_state state_of(pod_id pod) const noexcept;
   /// Where the pod runs or is assumed; a default id if nowhere.
@@ -119,6 +127,13 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
   /// What the pod has of its node's devices. Valid until it leaves the node or the node changes.
   [[nodiscard]] std::span<const device_grant> devices_of(pod_id pod) const noexcept;
+  /// The claims that the pod shares, in its order; where one of them is allocated (a default id: nowhere), what it has there, and how many
+  /// pods on nodes use it.
+  [[nodiscard]] std::span<const resource_claim_id> claims_of(pod_id pod) const noexcept;
+  [[nodiscard]] node_id node_of(resource_claim_id claim) const noexcept;
+  [[nodiscard]] std::span<const device_grant> devices_of(resource_claim_id claim) const noexcept;
+  [[nodiscard]] std::uint32_t users_of(resource_claim_id claim) const noexcept;
+  [[nodiscard]] std::string_view name_of(resource_claim_id claim) const;
   /// The node's devices as they are now; false in a boolean context if the host told of none.
   [[nodiscard]] device_state devices_of(node_id node) const noexcept;
   [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
@@ -151,4 +166,5 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
+#include "gangsched/src/model/cluster_resource_claims.cpp"
 #endif

@@ -151,6 +151,8 @@ struct pod_class {
   std::int64_t scored_memory = 0;
 
   std::vector<device_demand> devices;  ///< beside the requests of resources that nodes' devices are counted by
+  std::vector<device_match> device_matches;  ///< among them
+  std::vector<resource_claim_id> claims;     ///< of devices that it shares with others
   bool guaranteed = false;             ///< its QoS class
   std::vector<container_needs> containers;  ///< init containers first; empty unless it is Guaranteed or wants devices
 

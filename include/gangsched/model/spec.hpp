@@ -148,6 +148,17 @@ struct pod_volumes {
   std::vector<attached_volume> attachments = {};
 };
 
+/// Devices that pods share (Kubernetes' ResourceClaim). They are on one node: where the first pod that names the claim is placed they are
+/// allocated, those after it go there too, and when the last one has left the node they are given back.
+struct resource_claim_spec {
+  std::string name;
+  std::string ns = "default";
+  std::vector<device_request> devices = {};
+  std::vector<device_constraint> constraints = {};
+  std::int32_t most_pods = 256;  ///< on nodes at once, as Kubernetes has it; 0: any number (a pod group reserves it, KEP-5729)
+  std::vector<held_device> held_devices = {};  ///< what it has where the pods that others bound run; empty: the library's guess
+};
+
 /// All of a pod that a scheduler reads.
 struct pod_spec {
   std::string name;
@@ -161,6 +172,8 @@ struct pod_spec {
   resource_list overhead = {};
   bool guaranteed = false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
   std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
+  std::vector<device_constraint> device_constraints = {};  ///< on `devices`
+  std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares with others
   std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};
   node_affinity affinity = {};

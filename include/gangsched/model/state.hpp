@@ -21,6 +21,7 @@
 #include "gangsched/model/pod_templates.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/priority_table.hpp"
+#include "gangsched/model/resource_claims.hpp"
 #include "gangsched/model/slots.hpp"
 #include "gangsched/model/spec.hpp"
 #include "gangsched/model/topology.hpp"
@@ -39,6 +40,11 @@ struct volume_limit {
 struct pod_devices {
   row_t pod;
   std::optional<std::vector<held_device>> held;
+};
+/// What all pods there have, and what claims that they share.
+struct node_claims {
+  std::vector<pod_devices> pods;
+  std::vector<std::pair<row_t, std::vector<held_device>>> shared;
 };
 
 /// A node's devices, as far as they change only when the host says so.
@@ -262,6 +268,7 @@ struct GANGSCHED_API cluster_state {
   pod_table pods;
   priority_table priorities;  ///< of pods on nodes
   claim_table claims;         ///< of pods on nodes
+  resource_claim_table resource_claims;
   group_table groups;
   class_table classes;
   pod_templates templates;
@@ -309,7 +316,8 @@ struct GANGSCHED_API cluster_state {
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
-  /// What a pod of @p cls asks of the node's devices; nothing if the node has none that it asks for. O(requests).
+  /// What a pod of @p cls asks of the node's devices, with its claims that are not on it; nothing if the node has none that it asks for.
+  /// O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
   /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
@@ -317,21 +325,28 @@ struct GANGSCHED_API cluster_state {
     const std::optional<device_record>& devices = nodes.record[node]->devices;
     return devices ? device_state{devices->inventory.get(), nodes.devices.row(node)} : device_state{};
   }
+  /// Whether the claims that pods of @p cls share let one more of them onto @p node. O(claims).
+  [[nodiscard]] status claims_allow(const pod_class& cls, row_t node) const noexcept;
   /// Chooses the devices that the pod is to have on @p node, before it is put there. False if there are none for it.
   bool claim_devices(row_t pod, row_t node, const device_rules& rules = {});
-  /// Makes the claim of what the host says that a pod on @p node holds already.
+  /// Makes the claim of what the host says that a pod on @p node holds already; if that is nothing, leaves it open. Then its shared claims.
   void claim_held(row_t pod, row_t node, std::span<const held_device> held);
+  /// Whether the pod, which is on no node now, could have on @p node what it and its claims had there.
+  [[nodiscard]] bool claims_still_free(row_t pod, row_t node) const;
+  /// Forgets what the pod had on a node that it has left, and its shared claims that nobody has any more.
   void drop_claim(row_t pod) {
     if (pods.claim[pod] != nullptr) pods.claim.set(pod, nullptr);
+    drop_unused(classes[pods.cls[pod]].claims);
   }
+  void drop_unused(std::span<const resource_claim_id> shared);
   /// Adds (sign +1) or takes back (−1) what the pod holds of the node's devices.
   void count_devices(row_t pod, row_t node, std::int64_t sign);
   /// Zeros the words of the node's devices; marks the unhealthy ones.
   void clear_devices(row_t node);
   void mark_devices(row_t node);
   /// Around a change of a node's devices: what each pod there has, by id; and as much of that as there is now.
-  [[nodiscard]] std::vector<pod_devices> take_claims(row_t node);
-  void give_claims(row_t node, std::span<const pod_devices> all);
+  [[nodiscard]] node_claims take_claims(row_t node);
+  void give_claims(row_t node, const node_claims& all);
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
 
@@ -376,6 +391,13 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] std::uint64_t digest() const;
 
  private:
+  [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
+  bool claim_shared(row_t pod, row_t node, const device_rules& rules);
+  [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
+                                                   std::vector<std::int64_t>& words) const;
+  void allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices);
+  void count_changes(const device_claim& claim, row_t node, std::int64_t sign);
+  void count_users(row_t pod, row_t node, std::int64_t sign);
   void rekey(row_t pod);
   void fill(counter_id id);
   void count_pod(row_t pod, row_t node, std::int32_t by, removal how = removal::real);
@@ -406,5 +428,6 @@ GANGSCHED_API void match_counters(const cluster_state& state, pod_class& made, s
 #include "gangsched/src/model/state.cpp"
 #include "gangsched/src/model/state_counters.cpp"
 #include "gangsched/src/model/state_devices.cpp"
+#include "gangsched/src/model/state_resource_claims.cpp"
 #include "gangsched/src/model/topology.cpp"
 #endif

@@ -11,6 +11,8 @@ namespace gangsched {
 /// Kubernetes' plugin of that name knows claims of devices; this one all that the model knows of them (docs/devices.md).
 /// Filter: `choose_devices` of devices/device_fit.hpp finds something for all requests at once. A pod that only requests resources by
 /// number ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not tell of; one with requests for devices does not.
+/// A claim that pods share is looked for where no one has allocated it yet; from then on its node is the only one that will do, and until it
+/// has as many pods as it may (Kubernetes: 256).
 /// Where the host told of a node's NUMA cells the kubelet is asked, too: `numa_admit` of devices/numa_admit.hpp, with the CPUs, memory and
 /// devices that the pods there have. It says no in the kubelet's words.
 /// Choice: the closest GPUs for several, and a share goes where the least is left (or the most, or to the first with room).
@@ -43,9 +45,11 @@ class device_fit {
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
-    return counted || pod.spec().guaranteed || !pod.spec().devices.empty() ? status::success() : status::skip();
+    const bool asks = !pod.spec().devices.empty() || !pod.spec().claims.empty();
+    return counted || asks || pod.spec().guaranteed ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
+    if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
     if (const std::optional<device_want> only = node.only_want(pod.spec())) {
       if (const std::optional<status> said = one_request_fits(node.devices(), *only->what, only->count)) return *said;
     }

@@ -1,0 +1,56 @@
+#pragma once
+#include <vector>
+
+#include "gangsched/devices/device_fit.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/slots.hpp"
+#include "gangsched/model/spec.hpp"
+
+namespace gangsched {
+
+struct resource_claim_record {
+  resource_claim_spec spec;
+  symbol ns;
+  std::vector<device_demand> devices;
+  std::vector<device_match> matches;
+  /// What it asks of a node. O(requests).
+  [[nodiscard]] GANGSCHED_API device_wants wants() const;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+/// Claims of devices that pods share, and what they have. One is allocated while it has a node and users. What it had stays with it while a
+/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it.
+struct resource_claim_table {
+  explicit resource_claim_table(undo_log& undo)
+      : rows(undo), record(undo), classes(undo), users(undo), node(undo, no_row), held(undo), by_name(undo) {}
+
+  slots rows;
+  object_column<resource_claim_record> record;
+  column<std::uint32_t> classes;      ///< of pods that name it, those with pods
+  column<std::uint32_t> users;        ///< pods on nodes that name it
+  column<row_t> node;                 ///< where its devices are
+  object_column<device_claim> held;   ///< null: nowhere
+  name_index by_name;
+
+  [[nodiscard]] bool contains(resource_claim_id id) const noexcept {
+    return id.row < rows.count() && record[id.row] != nullptr && rows.generation(id.row) == id.generation;
+  }
+  /// The node that has it allocated, or no_row.
+  [[nodiscard]] row_t allocated_on(row_t row) const noexcept { return users[row] == 0 ? no_row : node[row]; }
+
+  void forget(row_t row) {
+    held.set(row, nullptr);
+    node.set(row, no_row);
+  }
+
+  void digest_into(digest& out) const {
+    rows.digest_into(out);
+    for (const column_base* one : std::initializer_list<const column_base*>{&record, &classes, &users, &node, &held}) {
+      one->digest_into(out, rows.count());
+    }
+    by_name.digest_into(out, 0);
+  }
+};
+
+}  // namespace gangsched
