@@ -21,6 +21,8 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
     return read_it(read, of, made);
   };
   if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
+  if (api_group == "topology.node.k8s.io" && kind == "NodeResourceTopology")
+    return one(out.topologies, read_node_topology);
   if (api_group != "resource.k8s.io") return std::nullopt;
   if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
   if (kind == "DeviceClass") return one(out.classes, read_device_class);
@@ -46,6 +48,8 @@ class device_linker {
 
   std::optional<error> run() {
     for (device_object& one : objects_->devices) add(one);
+    for (node_topology_object& one : objects_->topologies)
+      if (auto wrong = add(one)) return wrong;
     add_slices();
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = add_claims(one)) return wrong;
@@ -89,6 +93,50 @@ class device_linker {
       to.gpu.partition_policy = one.has.gpu.partition_policy;
     }
     for (other_device& device : one.has.others) to.others.push_back(std::move(device));
+  }
+
+  std::optional<error> add(node_topology_object& one) {
+    constexpr std::string_view kind = "NodeResourceTopology";
+    const auto found = nodes_.find(one.node);
+    if (found == nodes_.end()) {
+      warn(one.from, kind, "", one.node, "there is no node of its name; it is left out");
+      return std::nullopt;
+    }
+    node_devices& to = found->second->devices;
+    if (to.numa)
+      return error{errc::duplicate, where(*into_, one.from, kind, "", one.node), "metadata.name",
+                   "there is another one of that name"};
+    to.numa = std::move(one.has);
+    for (const auto& [resource, cells] : one.counted) {
+      if (auto told = place_gpus(resource, cells, to))
+        warn(one.from, kind, "", one.node, fmt::format("which zone has how many {} is left out: {}", resource, *told));
+    }
+    return std::nullopt;
+  }
+
+  /// In the order of the cells; who knows his cell keeps it. Says why not, if that cannot be done.
+  static std::optional<std::string> place_gpus(const std::string& resource,
+                                               const std::map<std::uint32_t, std::int64_t>& cells, node_devices& to) {
+    std::int64_t all = 0;
+    for (const auto& [cell, count] : cells) all += std::min<std::int64_t>(count, 1 << 20);
+    if (to.gpus.empty() && (resource == "nvidia.com/gpu" || resource == "amd.com/gpu")) {
+      if (all > static_cast<std::int64_t>(max_node_gpus))
+        return fmt::format("more than {} GPUs are counted only", max_node_gpus);
+      to.gpu.resource = resource;
+      for (std::int64_t i = 0; i < all; ++i) to.gpus.push_back({.id = fmt::format("GPU-{}", i)});
+    }
+    if (to.gpus.empty() || resource != to.gpu.resource) return "the node has no inventory of them";
+    const std::int64_t replicas = std::max(to.gpu.replicas, 1);
+    if (all != static_cast<std::int64_t>(to.gpus.size()) * replicas)
+      return fmt::format("the node has {}", to.gpus.size());
+    std::int64_t next = 0;
+    for (const auto& [cell, count] : cells) {
+      for (const std::int64_t end = next + count; next < end; ++next) {
+        gpu_spec& gpu = to.gpus[static_cast<std::size_t>(next / replicas)];
+        if (gpu.numa < 0) gpu.numa = static_cast<std::int32_t>(cell);
+      }
+    }
+    return std::nullopt;
   }
 
   /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
