@@ -40,7 +40,7 @@ namespace {
 class device_linker {
  public:
   device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
-    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one.spec);
+    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
     for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
     for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
@@ -74,7 +74,7 @@ class device_linker {
     const auto found = nodes_.find(one.node);
     if (found == nodes_.end())
       return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
-    node_devices& to = found->second->devices;
+    node_devices& to = found->second->spec.devices;
     device_ids_.emplace(one.node, &one.ids);
     if (!one.has.gpus.empty()) {
       const bool same = to.gpus.size() == one.has.gpus.size();
@@ -102,11 +102,13 @@ class device_linker {
       warn(one.from, kind, "", one.node, "there is no node of its name; it is left out");
       return std::nullopt;
     }
-    node_devices& to = found->second->devices;
+    node_devices& to = found->second->spec.devices;
     if (to.numa)
       return error{errc::duplicate, where(*into_, one.from, kind, "", one.node), "metadata.name",
                    "there is another one of that name"};
     to.numa = std::move(one.has);
+    const node_manifest& node = *found->second;
+    if (auto wrong = read_cpu_rules(node, where(*into_, node.from, "Node", "", one.node), *to.numa)) return wrong;
     for (const auto& [resource, cells] : one.counted) {
       if (auto told = place_gpus(resource, cells, to))
         warn(one.from, kind, "", one.node, fmt::format("which zone has how many {} is left out: {}", resource, *told));
@@ -158,7 +160,7 @@ class device_linker {
         warn(one.from, "ResourceSlice", "", one.name, fmt::format("there is no node \"{}\"; it is left out", one.node));
         continue;
       }
-      node_devices& to = found->second->devices;
+      node_devices& to = found->second->spec.devices;
       for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
       for (other_device& device : one.devices) {
         const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
@@ -213,13 +215,25 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// What Koordinator's scheduler wrote onto a pod that runs: {"gpu": [{"minor": 0, …}]}.
+  /// What Koordinator's scheduler wrote onto a pod that runs.
   void add_held(pod_manifest& pod) const {
+    if (pod.node.empty() || !pod.held_devices.empty()) return;
+    add_devices(pod);
+    const bool counts = std::ranges::any_of(pod.spec.containers, [](const container& one) {
+      return std::ranges::any_of(one.requests,
+                                 [](const auto& each) { return each.first.find('/') != std::string::npos; });
+    });
+    // If devices are a guess, so are CPUs: who says something says all.
+    if (!pod.held_devices.empty() || (pod.spec.devices.empty() && !counts)) add_cpus(pod);
+  }
+
+  /// {"gpu": [{"minor": 0, …}]}
+  void add_devices(pod_manifest& pod) const {
     const auto text = pod.annotations.find("scheduling.koordinator.sh/device-allocated");
-    if (text == pod.annotations.end() || pod.node.empty() || !pod.held_devices.empty()) return;
     const auto ids = device_ids_.find(pod.node);
+    if (text == pod.annotations.end() || ids == device_ids_.end()) return;
     const auto parsed = parse(source{"annotation.json", text->second});
-    if (ids == device_ids_.end() || !parsed || parsed->size() != 1) return;
+    if (!parsed || parsed->size() != 1) return;
     const value& all = parsed->front().root;
     for (std::size_t i = 0; i < all.keys.size(); ++i) {
       for (const value& item : all.items[i].items) {
@@ -230,6 +244,18 @@ class device_linker {
         if (id != ids->second->end()) pod.held_devices.push_back({.id = id->second});
       }
     }
+  }
+
+  /// {"cpuset": "0-3", …}
+  static void add_cpus(pod_manifest& pod) {
+    const auto text = pod.annotations.find("scheduling.koordinator.sh/resource-status");
+    if (text == pod.annotations.end()) return;
+    const auto parsed = parse(source{"annotation.json", text->second});
+    const value* cpus = !parsed || parsed->size() != 1 ? nullptr : parsed->front().root.find("cpuset");
+    auto places = cpus == nullptr ? std::nullopt : parse_cpu_list(cpus->text);
+    if (!places || places->empty()) return;
+    const auto app = static_cast<std::int32_t>(pod.spec.init_containers.size());
+    pod.held_devices.push_back({.id = "cpu", .request = app, .places = *std::move(places)});
   }
 
   [[nodiscard]] const claim_object* find(bool is_template, const std::string& ns, const std::string& name) const {
@@ -283,7 +309,7 @@ class device_linker {
 
   manifests* into_;
   device_objects* objects_;
-  std::map<std::string, node_spec*> nodes_;
+  std::map<std::string, node_manifest*> nodes_;
   std::map<std::string, const device_class*> classes_;
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
   std::map<const claim_object*, std::set<std::string>> users_;

@@ -67,6 +67,10 @@ struct node_topology_object {
   origin from;
 };
 bool read_node_topology(reader& read, const place& of, node_topology_object& out);
+/// koord-scheduler's words on a node: how CPUs are bound there, and by how much CPU is amplified. After its NodeResourceTopology.
+std::optional<error> read_cpu_rules(const node_manifest& node, std::string object, node_numa& to);
+/// And on a pod: whether it has CPUs of its own. @p of has its metadata.
+bool read_cpu_binding(reader& read, const place& of, pod_manifest& out);
 /// The numbers of "0-3,8"; nothing if it is no such list.
 std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list);
 

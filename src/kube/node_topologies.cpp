@@ -308,7 +308,92 @@ class topology_reader {
   std::map<std::uint32_t, zone> zones_;              // by the number of the cell
 };
 
+/// Default is what koord-scheduler has by default.
+bool read_bind_policy(reader& read, const place& of, cpu_bind_policy& out) {
+  using enum cpu_bind_policy;
+  return read.word(of, out,
+                   {{"", none},
+                    {"Default", full_pcpus},
+                    {"FullPCPUs", full_pcpus},
+                    {"SpreadByPCPUs", spread_by_pcpus},
+                    {"ConstrainedBurst", none}});
+}
+
 }  // namespace
+
+std::optional<error> read_cpu_rules(const node_manifest& node, std::string object, node_numa& to) {
+  std::optional<error> wrong;
+  const auto label = [&](const char* key, auto& into, auto words) {
+    const auto found = node.spec.labels.find(key);
+    if (found == node.spec.labels.end() || wrong) return false;
+    std::string all;
+    for (const auto& [word, meaning] : words) {
+      if (word == found->second) return into = meaning, true;
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", word);
+    }
+    wrong = error{errc::unknown, object, fmt::format("metadata.labels[\"{}\"]", key),
+                  fmt::format("\"{}\" is not one of {}", found->second, all)};
+    return false;
+  };
+  label("node.koordinator.sh/cpu-bind-policy", to.cpu_bind,
+        std::initializer_list<std::pair<std::string_view, cpu_bind_policy>>{
+            {"None", cpu_bind_policy::none},
+            {"FullPCPUsOnly", cpu_bind_policy::full_pcpus},
+            {"SpreadByPCPUs", cpu_bind_policy::spread_by_pcpus}});
+  label("node.koordinator.sh/numa-allocate-strategy", to.cpu_strategy,
+        std::initializer_list<std::pair<std::string_view, numa_allocate_strategy>>{
+            {"LeastAllocated", numa_allocate_strategy::least_allocated},
+            {"MostAllocated", numa_allocate_strategy::most_allocated},
+            {"DistributeEvenly", numa_allocate_strategy::least_allocated}});
+  const bool aligned = label("node.koordinator.sh/numa-topology-policy", to.policy,
+                             std::initializer_list<std::pair<std::string_view, numa_policy>>{
+                                 {"BestEffort", numa_policy::best_effort},
+                                 {"Restricted", numa_policy::restricted},
+                                 {"SingleNUMANode", numa_policy::single_numa_node}});
+  if (aligned) to.scope = numa_scope::pod;
+  constexpr const char* ratio = "node.koordinator.sh/resource-amplification-ratio";
+  const auto found = node.annotations.find(ratio);
+  if (wrong || found == node.annotations.end()) return wrong;
+  const auto told = [&](std::string reason) {
+    return error{errc::malformed, object, fmt::format("metadata.annotations[\"{}\"]", ratio), std::move(reason)};
+  };
+  const auto parsed = parse(source{"annotation.json", found->second});
+  if (!parsed || parsed->size() != 1) return told("is neither JSON nor YAML");
+  const value* cpu = parsed->front().root.find("cpu");
+  if (cpu == nullptr) return std::nullopt;
+  const auto amount = quantity::parse(cpu->text);
+  std::int64_t milli = 0;
+  if (!amount || !amount->milli_value(milli) || milli <= 0 || milli > 1'000'000)
+    return told(fmt::format("\"{}\" is no ratio like 1.5", cpu->text));
+  to.cpu_amplification_percent = static_cast<std::int32_t>((milli + 5) / 10);
+  return std::nullopt;
+}
+
+bool read_cpu_binding(reader& read, const place& of, pod_manifest& out) {
+  const auto label = [&](const char* key) {
+    const auto found = out.spec.labels.find(key);
+    return found == out.spec.labels.end() ? std::string_view{} : std::string_view{found->second};
+  };
+  const std::string_view qos = label("koordinator.sh/qosClass"), priority = label("koordinator.sh/priority-class");
+  if ((qos != "LSE" && qos != "LSR") || (!priority.empty() && priority != "koord-prod")) return true;
+  cpu_bind_policy preferred = cpu_bind_policy::full_pcpus, required = cpu_bind_policy::none;
+  constexpr const char* spec = "scheduling.koordinator.sh/resource-spec";
+  if (const auto text = out.annotations.find(spec); text != out.annotations.end()) {
+    const bool fine = read_inside(
+        read, find_spot(of, {"metadata", "annotations", spec}), text->second, [&](reader& in, const place& root) {
+          return in.fields(root, [&](std::string_view key, const place& v) {
+            if (key == "requiredCPUBindPolicy") return read_bind_policy(in, v, required);
+            if (key == "preferredCPUBindPolicy") return read_bind_policy(in, v, preferred);
+            if (key != "preferredCPUExclusivePolicy") return in.ignore(key, v, {});
+            return v.at->text.empty() || v.at->text == "None" || in.warn(v, "is not modelled; it is left out");
+          });
+        });
+    if (!fine) return false;
+  }
+  const bool has = required != cpu_bind_policy::none;
+  out.spec.bind_cpus = {has ? required : preferred, has};
+  return true;
+}
 
 std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list) {
   std::vector<std::uint32_t> all;

@@ -365,12 +365,11 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
   out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
-  return fine && read_device_requests(read, of, out);
+  return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out);
 }
 
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {
   node_spec& spec = out.spec;
-  label_map annotations;
   bool has_allocatable = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") {
@@ -378,7 +377,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
       if (!read_meta(read, v, meta)) return false;
       spec.name = std::move(meta.name);
       spec.labels = std::move(meta.labels);
-      annotations = std::move(meta.annotations);
+      out.annotations = std::move(meta.annotations);
       return true;
     }
     if (key == "spec") {
@@ -421,7 +420,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
     return read.ignore(key, v, {"apiVersion", "kind"});
   });
   if (how.defaulting && !has_allocatable) spec.allocatable = spec.capacity;
-  return fine && read_gpu_labels(read, of, annotations, spec);
+  return fine && read_gpu_labels(read, of, out.annotations, spec);
 }
 
 }  // namespace gangsched::kube::detail

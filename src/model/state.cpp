@@ -263,7 +263,7 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   if (!cls.ports.empty()) facets |= reads::ports;
   // Some node may count devices by a resource that it requests.
   const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
-  if (!cls.devices.empty() || others || cls.guaranteed) facets |= reads::devices;
+  if (!cls.devices.empty() || others || cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none) facets |= reads::devices;
   return facets;
 }
 

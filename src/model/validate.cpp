@@ -85,6 +85,7 @@ class spec_checker {
            (!spec.scheduler_name.empty() || fail(errc::malformed, top("scheduler_name"), "is empty")) &&
            gates(spec.scheduling_gates, top("scheduling_gates")) &&
            kind(spec.controller.kind, top("controller").field("kind")) &&
+           enumerator(spec.bind_cpus.policy, cpu_bind_policy::spread_by_pcpus, "policy", top("bind_cpus").field("policy")) &&
            (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));

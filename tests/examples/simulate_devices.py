@@ -23,6 +23,7 @@ SAMPLES = {
                                                   "half": "GPU-a 500/1000 40960 MiB"}),
     "numa": (("numa-cluster", "numa-workload"), 1, {"train": "GPU-0, GPU-1, memory 8Gi@0, cpu 1-6", "serve": "GPU-2, memory 4Gi@1, cpu 9-12",
                                                     "batch": "", "wide": ""}),
+    "koordinator-numa": (("koordinator-numa",), 1, {"cores": "cpu 0,4", "threads": "cpu 2-3", "strict": ""}),
 }
 
 

@@ -176,3 +176,57 @@ TEST_CASE("what is wrong with a NodeResourceTopology is told", "[kube][numa]") {
   CHECK(fine(one).warnings.at(0).message() ==
         "a.yaml:1: NodeResourceTopology n1: there is no node of its name; it is left out");
 }
+
+TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
+  const auto labelled = [](const std::string& labels, const std::string& annotations) {
+    std::string made = node;
+    return made.insert(made.find("name: n1") + 8, ", labels: {" + labels + "}, annotations: {" + annotations + "}");
+  };
+  const std::string cells = topology("zones: [" + zone(0, cpus) + "]");
+  const node_numa numa = numa_in(
+      fine(cells +
+           labelled("node.koordinator.sh/cpu-bind-policy: FullPCPUsOnly, node.koordinator.sh/numa-allocate-strategy: "
+                    "MostAllocated, node.koordinator.sh/numa-topology-policy: SingleNUMANode",
+                    "node.koordinator.sh/resource-amplification-ratio: '{\"cpu\": 1.5, \"memory\": 2}'")));
+  CHECK(numa.cpu_bind == cpu_bind_policy::full_pcpus);
+  CHECK(numa.cpu_strategy == numa_allocate_strategy::most_allocated);
+  CHECK(numa.policy == numa_policy::single_numa_node);
+  CHECK(numa.scope == numa_scope::pod);
+  CHECK(numa.cpu_amplification_percent == 150);
+  CHECK(refusal(cells + labelled("node.koordinator.sh/cpu-bind-policy: Always", "")) ==
+        "a.yaml:6: Node n1: metadata.labels[\"node.koordinator.sh/cpu-bind-policy\"]: \"Always\" is not one of None, "
+        "FullPCPUsOnly, SpreadByPCPUs");
+  CHECK(refusal(cells + labelled("", "node.koordinator.sh/resource-amplification-ratio: '{\"cpu\": -1}'"))
+            .ends_with("resource-amplification-ratio\"]: \"-1\" is no ratio like 1.5"));
+
+  const auto pod = [](const std::string& labels, const std::string& spec, const std::string& more = "") {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {" + labels + "}, annotations: {" +
+           (spec.empty() ? "" : "scheduling.koordinator.sh/resource-spec: '" + spec + "'") + more +
+           "}}\nspec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}\n---\n";
+  };
+  const auto binding = [&](const std::string& labels, const std::string& spec) {
+    return fine(pod(labels, spec)).pods.at(0).spec.bind_cpus;
+  };
+  const std::string lsr = "koordinator.sh/qosClass: LSR";
+  constexpr auto full = cpu_bind_policy::full_pcpus, spread = cpu_bind_policy::spread_by_pcpus;
+  CHECK(binding(lsr, "") == cpu_binding{full, false});
+  CHECK(binding(lsr, R"({"preferredCPUBindPolicy": "SpreadByPCPUs"})") == cpu_binding{spread, false});
+  CHECK(binding(lsr, R"({"preferredCPUBindPolicy": "SpreadByPCPUs", "requiredCPUBindPolicy": "FullPCPUs"})") ==
+        cpu_binding{full, true});
+  CHECK(binding("koordinator.sh/qosClass: LS", R"({"requiredCPUBindPolicy": "FullPCPUs"})") == cpu_binding{});
+  CHECK(binding(lsr + ", koordinator.sh/priority-class: koord-batch", "") == cpu_binding{});
+  CHECK(refusal(pod(lsr, R"({"requiredCPUBindPolicy": "Some"})")) ==
+        "a.yaml:3: Pod default/p: "
+        "metadata.annotations[\"scheduling.koordinator.sh/resource-spec\"].requiredCPUBindPolicy: "
+        "\"Some\" is not one of , Default, FullPCPUs, SpreadByPCPUs, ConstrainedBurst");
+  CHECK(fine(pod(lsr, R"({"preferredCPUExclusivePolicy": "PCPULevel"})")).warnings.size() == 1);
+
+  std::string runs = pod(lsr, "", "scheduling.koordinator.sh/resource-status: '{\"cpuset\": \"2-3\"}'");
+  runs.insert(runs.find("spec: {") + 7, "nodeName: n1, ");
+  cluster on;
+  REQUIRE(apply(on, fine(cells + node + runs)));
+  const auto held = on.devices_of(*on.find_pod("default", "p"));
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].kind == device_grant::form::cpus);
+  CHECK(held[0].cpu_mask() == 0b1100);
+}

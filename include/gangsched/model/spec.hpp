@@ -160,6 +160,7 @@ struct pod_spec {
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
   bool guaranteed = false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
+  cpu_binding bind_cpus = {};  ///< where NUMA cells are known: CPUs of its own for the pod as one, from the scheduler (NodeNUMAResource)
   std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
   std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};

@@ -43,7 +43,8 @@ class device_fit {
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
-    return counted || pod.spec().guaranteed || !pod.spec().devices.empty() ? status::success() : status::skip();
+    const bool own = pod.spec().guaranteed || pod.spec().bind_cpus.policy != cpu_bind_policy::none;
+    return counted || own || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     const device_wants wants = node.wants_of(pod.spec());
