@@ -96,7 +96,8 @@ def half(name, more=""):
 
 
 def numa_cells_can_be_too_small(simulate):
-    done = simulate.raw("--all", "--output", "json", a=(MANIFESTS / "numa-cluster.yaml").read_text(), b=(MANIFESTS / "numa-workload.yaml").read_text())
+    cluster, workload = ((MANIFESTS / f"numa-{each}.yaml").read_text() for each in ("cluster", "workload"))
+    done = simulate.raw("--all", "--output", "json", a=cluster, b=workload)
     pods = {each["name"]: each for each in json.loads(done.stdout)["pods"]}
     assert "TopologyAffinityError" in pods["wide"]["reason"] and pods["batch"]["status"] == "placed", pods
 
@@ -148,8 +149,8 @@ def main(program):
     the_map(program)
     print("ok: the map")
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices, room_comes_free,
-                                       what_is_wrong_is_told)):
+        for number, test in enumerate((numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells,
+                                       pods_that_run_hold_devices, room_comes_free, what_is_wrong_is_told)):
             room = pathlib.Path(folder) / str(number)
             room.mkdir()
             test(Simulate(program, room))

@@ -218,7 +218,7 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
   CHECK(refusal(pod(lsr, R"({"requiredCPUBindPolicy": "Some"})")) ==
         "a.yaml:3: Pod default/p: "
         "metadata.annotations[\"scheduling.koordinator.sh/resource-spec\"].requiredCPUBindPolicy: "
-        "\"Some\" is not one of , Default, FullPCPUs, SpreadByPCPUs, ConstrainedBurst");
+        "\"Some\" is not one of Default, FullPCPUs, SpreadByPCPUs, ConstrainedBurst");
   CHECK(fine(pod(lsr, R"({"preferredCPUExclusivePolicy": "PCPULevel"})")).warnings.size() == 1);
 
   std::string runs = pod(lsr, "", "scheduling.koordinator.sh/resource-status: '{\"cpuset\": \"2-3\"}'");
