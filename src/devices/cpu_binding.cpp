@@ -53,8 +53,10 @@ class cpu_binder {
     }
     std::stable_sort(larger.begin(), larger.end(), [](const list& a, const list& b) { return a.size() < b.size(); });
     for (const list& cpus : larger) {
-      for (std::size_t i = 0; i < cpus.size() && needed_ >= core; i += core)
-        take({cpus.begin() + i, cpus.begin() + i + core}, core);
+      for (std::size_t i = 0; i < cpus.size() && needed_ >= core; i += core) {
+        const auto from = cpus.begin() + static_cast<std::ptrdiff_t>(i);
+        take({from, from + core}, core);
+      }
     }
   }
 
