@@ -38,7 +38,7 @@ GANGSCHED_INLINE plugin_registry builtin_plugins() {
                              scarce_resource_avoidance, topology_placement, pod_group_pods_count, group_preemption,
                              network_cost, device_fit, gpu_dot_product,
                              gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
-                             node_resource_topology_match>();
+                             node_resource_topology_match, node_numa_resource>();
 }
 
 GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }

@@ -1,10 +1,12 @@
 #include "simulate/devices.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/devices/numa_layout.hpp"
 #include "simulate/table.hpp"
 
 namespace simulate {
@@ -44,10 +46,30 @@ std::string cell_of(const gpu_cell& gpu, const marks& with) {
   return made;
 }
 
+/// "0-3,8"
+std::string list_of(const cpu_set& cpus) {
+  std::string made;
+  for (unsigned first = 0; first < cpu_set::capacity; ++first) {
+    if (!cpus.contains(first)) continue;
+    unsigned last = first;
+    while (cpus.contains(last + 1)) ++last;
+    made += fmt::format("{}{}", made.empty() ? "" : ",", first);
+    if (last != first) made += fmt::format("-{}", last);
+    first = last;
+  }
+  return made;
+}
+
 /// What the grants are called on the node.
 void add(const cluster& in, node_id node, std::span<const device_grant> grants, std::vector<device_outcome>& out) {
   using form = device_grant::form;
+  cpu_set cpus;
   for (const device_grant& one : grants) {
+    if (one.kind == form::cpus) {
+      const auto word = static_cast<std::size_t>(one.milli) / 64;
+      cpus.set_bits(word, cpus.bits(word) | one.cpu_mask());
+      continue;
+    }
     device_outcome& to = out.emplace_back();
     to.name = in.name_of(node, one);
     to.other = one.kind == form::other;
@@ -58,10 +80,20 @@ void add(const cluster& in, node_id node, std::span<const device_grant> grants, 
       to.units = one.amount;
       to.whole = one.amount == in.devices_of(node).inventory->others[one.device].units;
     }
+    if (one.kind == form::memory) {
+      to.bytes = one.amount;
+      const auto cells = in.devices_of(node).inventory->numa->topology.cells();
+      for (std::size_t i = 0; i < cells.size(); ++i)
+        if ((one.device >> i & 1) != 0) to.cells.push_back(cells[i].id);
+    }
     if (one.kind != form::mig) continue;
     to.mig_profile = in.profile_of(one);
     to.mig_start = one.mig_start;
   }
+  if (cpus.empty()) return;
+  device_outcome& own = out.emplace_back();
+  own.name = "cpu";
+  own.cpus = list_of(cpus);
 }
 
 }  // namespace
@@ -107,6 +139,11 @@ std::string text_of(const device_outcome& device) {
                                : fmt::format("{} {} units", device.name, device.units);
   if (!device.mig_profile.empty()) return fmt::format("{} {}@{}", device.name, device.mig_profile, device.mig_start);
   if (device.replica) return device.name + " replica";
+  if (!device.cpus.empty()) return "cpu " + device.cpus;
+  if (device.bytes != 0) {
+    const quantity bytes = quantity::from_nanos(quantity{device.bytes}.nanos(), quantity_format::binary_si);
+    return fmt::format("{} {}@{}", device.name, bytes.to_string(), fmt::join(device.cells, ","));
+  }
   std::string made = device.name;
   if (device.milli != 0 && (device.milli != 1000 || device.memory_mib != 0))
     made += fmt::format(" {}/1000", device.milli);

@@ -26,6 +26,9 @@ struct device_outcome {
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
   bool whole = false;      ///< which are all that it has
+  std::string cpus;        ///< that are the pod's own: "0-3,8"
+  std::int64_t bytes = 0;  ///< of memory
+  std::vector<std::uint32_t> cells;  ///< the NUMA cells that it is in
 };
 
 /// A GPU in the end.

@@ -24,6 +24,8 @@ tree tree_of(const device_outcome& device) {
   if (device.replica) made["replica"] = true;
   if (device.milli != 0) made["milli"] = device.milli;
   if (device.memory_mib != 0) made["memory_mib"] = device.memory_mib;
+  if (!device.cpus.empty()) made["cpus"] = device.cpus;
+  if (!device.cells.empty()) made["bytes"] = device.bytes, made["cells"] = device.cells;
   if (device.mig_profile.empty()) return made;
   made["mig_profile"] = device.mig_profile;
   made["mig_start"] = device.mig_start;

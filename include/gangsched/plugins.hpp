@@ -20,6 +20,7 @@
 #include "gangsched/plugins/network_cost.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
 #include "gangsched/plugins/node_name.hpp"
+#include "gangsched/plugins/node_numa_resource.hpp"
 #include "gangsched/plugins/node_ports.hpp"
 #include "gangsched/plugins/node_resource_topology_match.hpp"
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"

@@ -89,7 +89,43 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   return made;
 }
 
+/// Whether a device's value, null if it has none, is what the selector wants.
+GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const device_attribute* value) {
+  using op = attribute_operator;
+  if (selector.op == op::exists || selector.op == op::absent) return (value != nullptr) == (selector.op == op::exists);
+  if (value == nullptr) return false;
+  return std::any_of(selector.values.begin(), selector.values.end(), [&](const device_attribute& wanted) {
+    if (wanted.index() != value->index()) return false;
+    switch (selector.op) {
+      case op::equal:
+      case op::in: return *value == wanted;
+      case op::not_equal: return *value != wanted;
+      case op::less: return *value < wanted;
+      case op::less_equal: return *value <= wanted;
+      case op::greater: return *value > wanted;
+      case op::greater_equal: return *value >= wanted;
+      case op::exists:
+      case op::absent: break;
+    }
+    return false;
+  });
+}
+
 }  // namespace detail
+
+GANGSCHED_INLINE const device_attribute* find_attribute(const device_inventory::other& device, symbol name) {
+  const auto found = std::lower_bound(device.attributes.begin(), device.attributes.end(), name,
+                                      [](const auto& attribute, symbol wanted) { return attribute.first < wanted; });
+  return found != device.attributes.end() && found->first == name ? &found->second : nullptr;
+}
+
+GANGSCHED_INLINE bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
+  const device_inventory::other& one = inventory.others[device];
+  if (one.device_class != demand.device_class) return false;
+  return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
+    return detail::holds(selector, find_attribute(one, selector.attribute));
+  });
+}
 
 GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, std::string_view object) {
   if (requests.size() >= counted_request) return error{errc::out_of_range, std::string{object}, "devices", "are more than 254 requests"};

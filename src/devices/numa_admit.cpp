@@ -25,8 +25,9 @@ inline std::vector<Amount> padded(std::vector<Amount> amounts, std::size_t size)
 /// Admits one pod, container by container.
 class numa_admitter {
  public:
-  numa_admitter(const numa_node& node, const numa_state& state, const numa_pod& pod, const numa_device_choice& choice)
-      : node_(node), pod_(pod), choice_(choice), topology_(*node.topology), reusable_devices_(node.devices.size()) {
+  numa_admitter(const numa_node& node, const numa_state& state, const numa_pod& pod, const numa_device_choice& choice,
+                const numa_cpu_choice& cpus)
+      : node_(node), pod_(pod), choice_(choice), cpu_choice_(cpus), topology_(*node.topology), reusable_devices_(node.devices.size()) {
     out_.after = state;
   }
 
@@ -120,8 +121,9 @@ class numa_admitter {
     if (ask.cpus != 0) {
       if (check_smt_alignment(topology_, node_.cpu, out_.after.cpus, ask.cpus) != smt_alignment::fits)
         return numa_refusal::smt_alignment;
-      const auto cpus =
-          allocate_cpus(topology_, node_.cpu, out_.after.cpus.available() | reusable_cpus_, hint.cells, ask.cpus);
+      const cpu_set available = out_.after.cpus.available() | reusable_cpus_;
+      const auto cpus = cpu_choice_ ? cpu_choice_(available, hint.cells, ask.cpus)
+                                    : allocate_cpus(topology_, node_.cpu, available, hint.cells, ask.cpus);
       if (!cpus) return numa_refusal::cpus;
       grant.cpus = *cpus;
       out_.after.cpus.shared -= *cpus;
@@ -179,6 +181,7 @@ class numa_admitter {
   const numa_node& node_;
   const numa_pod& pod_;
   const numa_device_choice& choice_;
+  const numa_cpu_choice& cpu_choice_;
   const numa_topology& topology_;
   cpu_set reusable_cpus_;
   reusable_memory reusable_memory_;
@@ -201,8 +204,8 @@ GANGSCHED_INLINE std::string_view to_string(numa_refusal reason) noexcept {
 }
 
 GANGSCHED_INLINE numa_admission numa_admit(const numa_node& node, const numa_state& state, const numa_pod& pod,
-                                           const numa_device_choice& choice) {
-  numa_admission out = detail::numa_admitter(node, state, pod, choice).run();
+                                           const numa_device_choice& choice, const numa_cpu_choice& cpus) {
+  numa_admission out = detail::numa_admitter(node, state, pod, choice, cpus).run();
   if (!out.admitted) {
     out.grants.clear();
     out.after = state;

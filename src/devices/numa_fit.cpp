@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "gangsched/devices/numa_layout.hpp"
 
@@ -24,8 +25,13 @@ class numa_fitting {
 
   [[nodiscard]] status run(device_wants& narrowed, boost::container::small_vector<device_grant, 8>& own) {
     const numa_pod pod = by_kind();
-    const numa_admission got = numa_admit(node_, now_, pod, [this](auto... args) { return choose(args...); });
-    if (!got.admitted) return refusal(got.reason);
+    const bool bound = wants_.binding.policy != cpu_bind_policy::none;
+    if (bound) {
+      if (const status wrong = cannot_bind(); !wrong.ok()) return wrong;
+    }
+    const auto devices = [this](auto... args) { return choose(args...); };
+    const numa_admission got = bound ? bind(pod, devices) : numa_admit(node_, now_, pod, devices);
+    if (!got.admitted) return bound ? not_bound(got.reason) : refusal(got.reason);
     for (std::size_t i = 0; i < wants_.size(); ++i) narrow(i, got, narrowed);
     grant_own(got, own);
     return status::success();
@@ -95,6 +101,48 @@ class numa_fitting {
       case numa_refusal::memory: break;
     }
     return status::unschedulable("node(s) would refuse the pod: UnexpectedAdmissionError");
+  }
+
+  /// koord-scheduler's words.
+  [[nodiscard]] static status not_bound(numa_refusal reason) noexcept {
+    switch (reason) {
+      case numa_refusal::topology_affinity: return status::unschedulable("node(s) NUMA Topology affinity error");
+      case numa_refusal::memory: return status::unschedulable("Insufficient NUMA memory");
+      case numa_refusal::devices: return status::unschedulable("Insufficient NUMA devices");
+      case numa_refusal::none:
+      case numa_refusal::smt_alignment:
+      case numa_refusal::cpus: break;
+    }
+    return status::unschedulable("not enough cpus available to satisfy request");
+  }
+  /// What no state of the node changes.
+  [[nodiscard]] status cannot_bind() const noexcept {
+    if (wants_.cpu_milli % 1000 != 0) return status::unresolvable("the requested CPUs must be integer");
+    if (wants_.binding_conflict) {
+      return status::unresolvable("node(s) cpu bind policy conflicts with pod's required cpu bind policy");
+    }
+    const bool whole = wants_.binding.required && wants_.binding.policy == cpu_bind_policy::full_pcpus;
+    return !whole || wants_.cpu_milli / 1000 % layout_.topology.cpus_per_core() == 0
+               ? status::success()
+               : status::unresolvable("node(s) requested cpus not multiple cpus per core");
+  }
+
+  /// All CPUs are the first container's, whole pods are aligned, and hints know only the CPUs that a required policy can use.
+  [[nodiscard]] numa_admission bind(numa_pod pod, const numa_device_choice& devices) const {
+    numa_node node = node_;
+    node.scope = numa_scope::pod;
+    node.cpu = {.is_static = true};
+    numa_state now = now_;
+    const cpu_binding& how = wants_.binding;
+    if (how.required)
+      now.cpus.shared = cpus_for(layout_.topology, now.cpus.available(), how.policy) | now.cpus.reserved;
+    pod.guaranteed = true;
+    std::int64_t left = wants_.cpu_milli;
+    for (numa_container& one : pod.containers)
+      one.cpu_milli = one.kind == container_kind::app ? std::exchange(left, 0) : 0;
+    return numa_admit(node, now, pod, devices, [&](const cpu_set& available, cell_mask cells, unsigned wanted) {
+      return bind_cpus_in(layout_.topology, available, cells, wanted, how, layout_.spec.cpu_strategy);
+    });
   }
 
   [[nodiscard]] int kind_for(const device_want& want) {
@@ -280,6 +328,14 @@ class numa_fitting {
 };
 
 }  // namespace detail
+
+GANGSCHED_INLINE std::optional<cpu_binding> binding_on(const node_numa& node, const cpu_binding& of_pod,
+                                                       bool guaranteed) noexcept {
+  const bool bound = of_pod.policy != cpu_bind_policy::none;
+  if (node.cpu_bind == cpu_bind_policy::none || (!bound && !guaranteed)) return of_pod;
+  if (of_pod.required && bound && of_pod.policy != node.cpu_bind) return std::nullopt;
+  return cpu_binding{node.cpu_bind, true};
+}
 
 GANGSCHED_INLINE status fit_cells(const device_state& state, const device_wants& wants, device_wants& narrowed,
                                   boost::container::small_vector<device_grant, 8>& own) {

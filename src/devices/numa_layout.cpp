@@ -64,6 +64,9 @@ GANGSCHED_INLINE result<numa_layout> make_numa_layout(const node_numa& spec, con
   if (spec.prefer_closest && topology->distances().cells == 0) {
     return fail(errc::malformed, "prefer_closest", "the cells have no distances");
   }
+  if (spec.cpu_amplification_percent < 1 || spec.cpu_amplification_percent > 100'000) {
+    return fail(errc::out_of_range, "cpu_amplification_percent", fmt::format("{} is not in 1 to 100000", spec.cpu_amplification_percent));
+  }
   cpu_set reserved;
   for (std::size_t i = 0; i < spec.reserved_cpus.size(); ++i) {
     const std::uint32_t cpu = spec.reserved_cpus[i];

@@ -22,6 +22,8 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
     return read_it(read, of, made);
   };
   if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
+  if (api_group == "topology.node.k8s.io" && kind == "NodeResourceTopology")
+    return one(out.topologies, read_node_topology);
   if (api_group != "resource.k8s.io") return std::nullopt;
   if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
   if (kind == "DeviceClass") return one(out.classes, read_device_class);
@@ -39,7 +41,7 @@ namespace {
 class device_linker {
  public:
   device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
-    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one.spec);
+    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
     for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
     for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
@@ -49,6 +51,8 @@ class device_linker {
 
   std::optional<error> run() {
     for (device_object& one : objects_->devices) add(one);
+    for (node_topology_object& one : objects_->topologies)
+      if (auto wrong = add(one)) return wrong;
     add_slices();
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = add_claims(one)) return wrong;
@@ -67,7 +71,7 @@ class device_linker {
     const auto found = nodes_.find(one.node);
     if (found == nodes_.end())
       return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
-    node_devices& to = found->second->devices;
+    node_devices& to = found->second->spec.devices;
     device_ids_.emplace(one.node, &one.ids);
     if (!one.has.gpus.empty()) {
       const bool same = to.gpus.size() == one.has.gpus.size();
@@ -86,6 +90,52 @@ class device_linker {
       to.gpu.partition_policy = one.has.gpu.partition_policy;
     }
     for (other_device& device : one.has.others) to.others.push_back(std::move(device));
+  }
+
+  std::optional<error> add(node_topology_object& one) {
+    constexpr std::string_view kind = "NodeResourceTopology";
+    const auto found = nodes_.find(one.node);
+    if (found == nodes_.end()) {
+      warn(one.from, kind, "", one.node, "there is no node of its name; it is left out");
+      return std::nullopt;
+    }
+    node_devices& to = found->second->spec.devices;
+    if (to.numa)
+      return error{errc::duplicate, where(*into_, one.from, kind, "", one.node), "metadata.name",
+                   "there is another one of that name"};
+    to.numa = std::move(one.has);
+    const node_manifest& node = *found->second;
+    if (auto wrong = read_cpu_rules(node, where(*into_, node.from, "Node", "", one.node), *to.numa)) return wrong;
+    for (const auto& [resource, cells] : one.counted) {
+      if (auto told = place_gpus(resource, cells, to))
+        warn(one.from, kind, "", one.node, fmt::format("which zone has how many {} is left out: {}", resource, *told));
+    }
+    return std::nullopt;
+  }
+
+  /// In the order of the cells; who knows his cell keeps it. Says why not, if that cannot be done.
+  static std::optional<std::string> place_gpus(const std::string& resource,
+                                               const std::map<std::uint32_t, std::int64_t>& cells, node_devices& to) {
+    std::int64_t all = 0;
+    for (const auto& [cell, count] : cells) all += std::min<std::int64_t>(count, 1 << 20);
+    if (to.gpus.empty() && (resource == "nvidia.com/gpu" || resource == "amd.com/gpu")) {
+      if (all > static_cast<std::int64_t>(max_node_gpus))
+        return fmt::format("more than {} GPUs are counted only", max_node_gpus);
+      to.gpu.resource = resource;
+      for (std::int64_t i = 0; i < all; ++i) to.gpus.push_back({.id = fmt::format("GPU-{}", i)});
+    }
+    if (to.gpus.empty() || resource != to.gpu.resource) return "the node has no inventory of them";
+    const std::int64_t replicas = std::max(to.gpu.replicas, 1);
+    if (all != static_cast<std::int64_t>(to.gpus.size()) * replicas)
+      return fmt::format("the node has {}", to.gpus.size());
+    std::int64_t next = 0;
+    for (const auto& [cell, count] : cells) {
+      for (const std::int64_t end = next + count; next < end; ++next) {
+        gpu_spec& gpu = to.gpus[static_cast<std::size_t>(next / replicas)];
+        if (gpu.numa < 0) gpu.numa = static_cast<std::int32_t>(cell);
+      }
+    }
+    return std::nullopt;
   }
 
   /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
@@ -107,7 +157,7 @@ class device_linker {
         warn(one.from, "ResourceSlice", "", one.name, fmt::format("there is no node \"{}\"; it is left out", one.node));
         continue;
       }
-      node_devices& to = found->second->devices;
+      node_devices& to = found->second->spec.devices;
       for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
       for (other_device& device : one.devices) {
         const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
@@ -190,13 +240,25 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// What Koordinator's scheduler wrote onto a pod that runs: {"gpu": [{"minor": 0, …}]}.
+  /// What Koordinator's scheduler wrote onto a pod that runs.
   void add_held(pod_manifest& pod) const {
+    if (pod.node.empty() || !pod.held_devices.empty()) return;
+    add_devices(pod);
+    const bool counts = std::ranges::any_of(pod.spec.containers, [](const container& one) {
+      return std::ranges::any_of(one.requests,
+                                 [](const auto& each) { return each.first.find('/') != std::string::npos; });
+    });
+    // If devices are a guess, so are CPUs: who says something says all.
+    if (!pod.held_devices.empty() || (pod.spec.devices.empty() && !counts)) add_cpus(pod);
+  }
+
+  /// {"gpu": [{"minor": 0, …}]}
+  void add_devices(pod_manifest& pod) const {
     const auto text = pod.annotations.find("scheduling.koordinator.sh/device-allocated");
-    if (text == pod.annotations.end() || pod.node.empty() || !pod.held_devices.empty()) return;
     const auto ids = device_ids_.find(pod.node);
+    if (text == pod.annotations.end() || ids == device_ids_.end()) return;
     const auto parsed = parse(source{"annotation.json", text->second});
-    if (ids == device_ids_.end() || !parsed || parsed->size() != 1) return;
+    if (!parsed || parsed->size() != 1) return;
     const value& all = parsed->front().root;
     for (std::size_t i = 0; i < all.keys.size(); ++i) {
       for (const value& item : all.items[i].items) {
@@ -207,6 +269,18 @@ class device_linker {
         if (id != ids->second->end()) pod.held_devices.push_back({.id = id->second});
       }
     }
+  }
+
+  /// {"cpuset": "0-3", …}
+  static void add_cpus(pod_manifest& pod) {
+    const auto text = pod.annotations.find("scheduling.koordinator.sh/resource-status");
+    if (text == pod.annotations.end()) return;
+    const auto parsed = parse(source{"annotation.json", text->second});
+    const value* cpus = !parsed || parsed->size() != 1 ? nullptr : parsed->front().root.find("cpuset");
+    auto places = cpus == nullptr ? std::nullopt : parse_cpu_list(cpus->text);
+    if (!places || places->empty()) return;
+    const auto app = static_cast<std::int32_t>(pod.spec.init_containers.size());
+    pod.held_devices.push_back({.id = "cpu", .request = app, .places = *std::move(places)});
   }
 
   [[nodiscard]] const claim_object* find(bool is_template, const std::string& ns, const std::string& name) const {
@@ -309,7 +383,7 @@ class device_linker {
 
   manifests* into_;
   device_objects* objects_;
-  std::map<std::string, node_spec*> nodes_;
+  std::map<std::string, node_manifest*> nodes_;
   std::map<std::string, const device_class*> classes_;
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
   std::map<std::pair<std::string, std::string>, const group_manifest*> groups_;       // namespace, name

@@ -1,6 +1,7 @@
 #pragma once
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -58,6 +59,21 @@ struct device_object {
 };
 bool read_device_object(reader& read, const place& of, device_object& out);
 
+/// A NodeResourceTopology: the NUMA cells of the node of its name.
+struct node_topology_object {
+  std::string node;
+  node_numa has;
+  std::map<std::string, std::map<std::uint32_t, std::int64_t>> counted;  ///< devices: how many of a resource a cell has
+  origin from;
+};
+bool read_node_topology(reader& read, const place& of, node_topology_object& out);
+/// koord-scheduler's words on a node: how CPUs are bound there, and by how much CPU is amplified. After its NodeResourceTopology.
+std::optional<error> read_cpu_rules(const node_manifest& node, std::string object, node_numa& to);
+/// And on a pod: whether it has CPUs of its own. @p of has its metadata.
+bool read_cpu_binding(reader& read, const place& of, pod_manifest& out);
+/// The numbers of "0-3,8"; nothing if it is no such list.
+std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list);
+
 /// A ResourceSlice (DRA), as far as one node has the devices.
 struct resource_slice {
   std::string name, node, driver, pool;
@@ -113,6 +129,7 @@ bool read_claim_object(reader& read, const place& of, claim_object& out);
 
 struct device_objects {
   std::vector<device_object> devices;
+  std::vector<node_topology_object> topologies;
   std::vector<resource_slice> slices;
   std::vector<device_class> classes;
   std::vector<claim_object> claims;

@@ -19,6 +19,16 @@ bool read_resources(reader& read, const place& of, resources& out) {
   });
 }
 
+/// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).
+bool is_guaranteed(const resource_list& requests, const resource_list& limits) {
+  const auto limited = [&](const char* name) {
+    const auto limit = limits.find(name), request = requests.find(name);
+    return limit != limits.end() && limit->second > quantity{} && request != requests.end() &&
+           request->second == limit->second;
+  };
+  return limited("cpu") && limited("memory");
+}
+
 bool read_protocol(reader& read, const place& of, protocol& out) {
   if (of.at->kind == value_kind::text && of.at->text.empty()) return true;
   return read.word(of, out, {{"TCP", protocol::tcp}, {"UDP", protocol::udp}, {"SCTP", protocol::sctp}});
@@ -37,8 +47,9 @@ bool read_port(reader& read, const place& of, container_port& out, bool host_net
   return fine;
 }
 
+/// @p guaranteed is cleared if the container keeps its pod from being it.
 bool read_container(reader& read, const place& of, container& out, bool init, bool host_network,
-                    const read_options& how) {
+                    const read_options& how, bool& guaranteed) {
   resources own;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "image") return read.text(v, out.image);
@@ -79,6 +90,7 @@ bool read_container(reader& read, const place& of, container& out, bool init, bo
   });
   out.requests = std::move(own.requests);
   if (how.defaulting) out.requests.insert(own.limits.begin(), own.limits.end());
+  guaranteed = guaranteed && is_guaranteed(out.requests, own.limits);
   return fine;
 }
 
@@ -226,7 +238,7 @@ bool read_claim_statuses(reader& read, const place& of, pod_manifest& out) {
   });
 }
 
-bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
+bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, std::optional<bool>& told_guaranteed) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "nominatedNodeName") return read.text(v, out.nominated_node);
     if (key == "startTime") return read.time(v, out.spec.start_time.emplace());
@@ -238,22 +250,28 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over) {
     }
     if (key == "conditions") return read_conditions(read, v, out);
     if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, out);
+    if (key == "qosClass") {
+      std::string qos;
+      if (!read.text(v, qos)) return false;
+      if (!qos.empty()) told_guaranteed = qos == "Guaranteed";
+      return true;
+    }
     return read.ignore(key, v,
                        {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
                         "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message",
-                        "observedGeneration", "podIP", "podIPs", "qosClass", "reason", "resize", "resources"});
+                        "observedGeneration", "podIP", "podIPs", "reason", "resize", "resources"});
   });
 }
 
 bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how) {
   pod_spec& spec = out.spec;
   resources own;
-  bool has_own = false, host_network = false;
+  bool has_own = false, host_network = false, guaranteed = true;
   if (const value* host = of.at->find("hostNetwork")) host_network = host->text == "true";
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     const auto containers = [&](std::vector<container>& into, bool init) {
       return read.list(v, into, [&](const place& item, container& one) {
-        return read_container(read, item, one, init, host_network, how);
+        return read_container(read, item, one, init, host_network, how, guaranteed);
       });
     };
     if (key == "containers") return containers(spec.containers, false);
@@ -323,6 +341,9 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
   });
   if (has_own && !own.requests.empty()) spec.resources = std::move(own.requests);
   if (fine && how.defaulting) default_pod_requests(spec, own.limits);
+  // What the pod has of its own counts instead of what its containers have (ComputePodQOS of 1.36).
+  if (has_own) guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
+  spec.guaranteed = guaranteed && !spec.containers.empty();
   return fine;
 }
 
@@ -339,17 +360,18 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   out.owner_kind = std::move(meta.owner_kind);
   out.owner_name = std::move(meta.owner_name);
   out.annotations = std::move(meta.annotations);
+  std::optional<bool> told_guaranteed;  // what the API server decided when the pod was made
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "spec") return read_pod_spec(read, v, out, how);
-    if (key == "status") return read_status(read, v, out, over);
+    if (key == "status") return read_status(read, v, out, over, told_guaranteed);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
-  return fine && read_device_requests(read, of, out);
+  out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
+  return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out);
 }
 
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {
   node_spec& spec = out.spec;
-  label_map annotations;
   bool has_allocatable = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") {
@@ -357,7 +379,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
       if (!read_meta(read, v, meta)) return false;
       spec.name = std::move(meta.name);
       spec.labels = std::move(meta.labels);
-      annotations = std::move(meta.annotations);
+      out.annotations = std::move(meta.annotations);
       return true;
     }
     if (key == "spec") {
@@ -400,7 +422,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
     return read.ignore(key, v, {"apiVersion", "kind"});
   });
   if (how.defaulting && !has_allocatable) spec.allocatable = spec.capacity;
-  return fine && read_gpu_labels(read, of, annotations, spec);
+  return fine && read_gpu_labels(read, of, out.annotations, spec);
 }
 
 }  // namespace gangsched::kube::detail

@@ -165,6 +165,8 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "leaderworkerset.sigs.k8s.io/",
                                                "gangsched.dev/",
                                                "scheduling.koordinator.sh/",
+                                               "node.koordinator.sh/",
+                                               "kubelet.koordinator.sh/",
                                                "alibabacloud.com/gpu-milli",
                                                "alibabacloud.com/gpu-count",
                                                "alibabacloud.com/gpu-card-model",

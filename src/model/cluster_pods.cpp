@@ -150,7 +150,8 @@ GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
 /// Whether pods of both classes ask a node for the same devices. @p aligned: its kubelet gives out CPUs and memory as well.
 GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool aligned) {
   const auto same_containers = [](const pod_class& one, const pod_class& other) {
-    return one.guaranteed == other.guaranteed && canonical::bytes(one.containers) == canonical::bytes(other.containers);
+    return one.guaranteed == other.guaranteed && one.bind_cpus == other.bind_cpus &&
+           canonical::bytes(one.containers) == canonical::bytes(other.containers);
   };
   const auto counted = [](const pod_class& cls) {
     return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });

@@ -58,15 +58,19 @@ GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volum
 /// What kubelets align of each container. Sums of them were found to fit into integers.
 GANGSCHED_INLINE void add_containers(cluster_state& state, const pod_spec& spec, pod_class& made) {
   const bool counted = !made.requests.empty() && made.requests.back().kind >= kinds::first_other;
-  if (!spec.guaranteed && !counted && made.devices.empty()) return;
-  made.guaranteed = spec.guaranteed;
+  // Kubelet's CPU and memory managers leave pods with resources of their own alone (PodLevelResourceManagers is off in 1.36).
+  const bool guaranteed = spec.guaranteed && (!spec.resources || spec.resources->empty());
+  const bool binds = spec.bind_cpus.policy != cpu_bind_policy::none;
+  if (!guaranteed && !binds && !counted && made.devices.empty()) return;
+  made.guaranteed = guaranteed;
+  made.bind_cpus = binds ? spec.bind_cpus : cpu_binding{};
   const auto add = [&](const container& from, container_kind kind) {
     container_needs& one = made.containers.emplace_back(container_needs{kind, {}});
     const auto amounts = to_integers(from.requests, "pod", "containers");
     if (!amounts) return;
     for (const amount& each : to_amounts(state, *amounts)) {
       const bool own = each.kind == kinds::cpu || each.kind == kinds::memory;
-      if (own ? spec.guaranteed : each.kind >= kinds::first_other) one.requests.push_back(each);
+      if (own ? guaranteed || binds : each.kind >= kinds::first_other) one.requests.push_back(each);
     }
   };
   for (const container& one : spec.init_containers) add(one, one.sidecar ? container_kind::sidecar : container_kind::init);

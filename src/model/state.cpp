@@ -266,7 +266,8 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   if (!cls.ports.empty()) facets |= reads::ports;
   // Some node may count devices by a resource that it requests.
   const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
-  if (!cls.devices.empty() || !cls.claims.empty() || others || cls.guaranteed) facets |= reads::devices;
+  const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
+  if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
   return facets;
 }
 

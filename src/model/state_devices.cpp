@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/state.hpp"
 
@@ -11,8 +12,14 @@ namespace detail {
 GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record& devices, std::span<const resource_kind> counted,
                                       device_wants& wants) {
   const node_numa& node = devices.inventory->numa->spec;
+  wants.cpu_milli = cls.request(kinds::cpu);
+  if (wants.cpu_milli != 0) {
+    const std::optional<cpu_binding> bound = binding_on(node, cls.bind_cpus, cls.guaranteed);
+    wants.binding = bound.value_or(cls.bind_cpus);
+    wants.binding_conflict = !bound;
+  }
   const bool own = cls.guaranteed && (node.cpu.is_static || node.static_memory);
-  if (wants.empty() && !own) return;
+  if (wants.empty() && !own && wants.binding.policy == cpu_bind_policy::none) return;
   wants.guaranteed = cls.guaranteed;
   std::size_t app = 0;
   for (const container_needs& from : cls.containers) {

@@ -23,6 +23,9 @@ SAMPLES = {
         "near": "gpu-2, nic-0", "near-too": "", "ring-0": "gpu-0, gpu-1", "ring-2": "gpu-0, gpu-1", "writer": "gpu-0", "reader": "gpu-0"}),
     "koordinator": (("koordinator-devices",), 0, {"pair": "GPU-c, GPU-d", "near": "GPU-a 500/1000 40960 MiB, mlx5_0",
                                                   "half": "GPU-a 500/1000 40960 MiB"}),
+    "numa": (("numa-cluster", "numa-workload"), 1, {"train": "GPU-0, GPU-1, memory 8Gi@0, cpu 1-6", "serve": "GPU-2, memory 4Gi@1, cpu 9-12",
+                                                    "batch": "", "wide": ""}),
+    "koordinator-numa": (("koordinator-numa",), 1, {"cores": "cpu 0,4", "threads": "cpu 2-3", "strict": ""}),
 }
 
 
@@ -37,6 +40,10 @@ def text_of(device):
     """As in the table."""
     if "units" in device:
         return device["name"]
+    if "cpus" in device:
+        return f"cpu {device['cpus']}"
+    if "cells" in device:
+        return f"{device['name']} {device['bytes'] >> 30}Gi@{','.join(map(str, device['cells']))}"
     if "mig_profile" in device:
         return f"{device['name']} {device['mig_profile']}@{device['mig_start']}"
     whole = device.get("milli") == 1000 and "memory_mib" not in device
@@ -90,6 +97,13 @@ def half(name, more=""):
     return "apiVersion: v1\nkind: Pod\n" + HALF.format(name, more)
 
 
+def numa_cells_can_be_too_small(simulate):
+    cluster, workload = ((MANIFESTS / f"numa-{each}.yaml").read_text() for each in ("cluster", "workload"))
+    done = simulate.raw("--all", "--output", "json", a=cluster, b=workload)
+    pods = {each["name"]: each for each in json.loads(done.stdout)["pods"]}
+    assert "TopologyAffinityError" in pods["wide"]["reason"] and pods["batch"]["status"] == "placed", pods
+
+
 def shares_fill_a_gpu(simulate):
     pods = simulate(code=1, a=node("n1", **T4), b=half("a") + half("b") + half("c"))
     assert [pods[name]["status"] for name in "abc"] == ["placed", "placed", "unscheduled"]
@@ -137,8 +151,8 @@ def main(program):
     the_map(program)
     print("ok: the map")
     with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices, room_comes_free,
-                                       what_is_wrong_is_told)):
+        for number, test in enumerate((numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells,
+                                       pods_that_run_hold_devices, room_comes_free, what_is_wrong_is_told)):
             room = pathlib.Path(folder) / str(number)
             room.mkdir()
             test(Simulate(program, room))

@@ -160,10 +160,13 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
         "a.yaml:7: Pod default/p: spec.containers[0].resources.requests.cpu: \"1x\" is no quantity: expected a number "
         "and an "
         "optional suffix, such as 100m or 1.5Gi");
-  const std::string job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{name: c}]}}}\n---\n";
+  const std::string job =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{name: "
+      "c}]}}}\n---\n";
   CHECK(refusal(job + job) == "a.yaml:6: Job default/j: there is one of that kind and name already");
   const std::string level = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: ";
-  CHECK(refusal(level + "1\n---\n" + level + "2\n") == "a.yaml:6: PriorityClass high: there is another one of that name");
+  CHECK(refusal(level + "1\n---\n" + level + "2\n") ==
+        "a.yaml:6: PriorityClass high: there is another one of that name");
   CHECK(pod_refusal("  containers: nothing") == "a.yaml:5: Pod default/p: spec.containers: has to be a list, not text");
   CHECK(pod_refusal("  nodeSelector: {a: true}") ==
         "a.yaml:5: Pod default/p: spec.nodeSelector.a: has to be text, not true or false (\"true\" in quotes is text)");
@@ -457,4 +460,32 @@ TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]")
   const auto twice = apply(on, fine(good));
   REQUIRE_FALSE(twice);
   CHECK(twice.error().message() == "a.yaml:3: Node n1: metadata.name: exists already");
+}
+
+TEST_CASE("a pod is Guaranteed if every container's limits are its requests", "[kube]") {
+  const auto guaranteed = [](const std::string& spec, const std::string& status = "", bool defaulting = true) {
+    const std::string text =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {" + spec + "}\nstatus: {" + status + "}\n";
+    auto made = read(source{"a.yaml", text}, {.defaulting = defaulting});
+    if (!made) FAIL(made.error().message());
+    return made->pods.at(0).spec.guaranteed;
+  };
+  const std::string limits = "limits: {cpu: 2, memory: 1Gi}", same = "requests: {cpu: 2000m, memory: 1024Mi}";
+  const auto c = [](const std::string& resources) { return "{name: c, resources: {" + resources + "}}"; };
+  const auto only = [&](const std::string& resources) { return "containers: [" + c(resources) + "]"; };
+  CHECK(guaranteed(only(limits)));
+  CHECK(guaranteed(only(limits + ", " + same), "", false));
+  CHECK_FALSE(guaranteed(only(limits), "", false));  // stored objects have their requests
+  CHECK_FALSE(guaranteed(only(same)));
+  CHECK_FALSE(guaranteed(only(limits + ", requests: {cpu: 1}")));
+  CHECK_FALSE(guaranteed(only("limits: {cpu: 2}")));
+  CHECK_FALSE(guaranteed(only("limits: {cpu: 0, memory: 1Gi}")));
+  CHECK(guaranteed(only("limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: 1}")));
+  CHECK_FALSE(guaranteed("containers: [" + c(limits) + ", {name: b}]"));
+  CHECK_FALSE(guaranteed(only(limits) + ", initContainers: [{name: i}]"));
+  CHECK(guaranteed(only(limits) + ", initContainers: [" + c(limits) + "]"));
+  CHECK(guaranteed("resources: {" + limits + "}, containers: [{name: c}]"));  // the pod's own count instead
+  CHECK_FALSE(guaranteed("resources: {" + same + "}, " + only(limits)));
+  CHECK(guaranteed(only(same), "qosClass: Guaranteed"));
+  CHECK_FALSE(guaranteed(only(limits), "qosClass: Burstable"));
 }

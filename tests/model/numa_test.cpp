@@ -127,6 +127,16 @@ TEST_CASE("a Guaranteed pod gets CPUs, memory and GPUs of one cell, and gives th
   CHECK(words_of(c, n) == std::vector<std::int64_t>(c.devices_of(n).inventory->words()));
 }
 
+TEST_CASE("kubelet gives pods with pod-level resources no CPUs and no memory of their own", "[model][numa]") {
+  cluster c;
+  const node_id n = c.add_node(a_numa_node("n", 2, numa_policy::single_numa_node)).value();
+  a_pod wide = aligned("p").cpu(4).memory("60").gpus(2);
+  wide.spec.resources = resource_list{{"cpu", 10}, {"memory", 120}};
+  const pod_id p = c.add_pod(wide.on(n)).value();
+  CHECK(cpus_of(c, p).empty());
+  CHECK(gpus_of(c, p) == std::vector<unsigned>{0, 1});
+}
+
 TEST_CASE("pods of other classes and fractional CPUs share what is left, and only their GPUs are aligned",
           "[model][numa]") {
   cluster c;

@@ -49,6 +49,11 @@ struct device_demand {
   }
 };
 
+/// The device's value of an attribute; null if it has none. O(log attributes).
+[[nodiscard]] GANGSCHED_API const device_attribute* find_attribute(const device_inventory::other& device, symbol name);
+/// Whether a device is of the class, and its attributes are, what @p demand asks for. O(selectors).
+[[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device);
+
 /// A `device_constraint`, checked, its name interned.
 struct device_match {
   symbol attribute;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gangsched/core/status.hpp"
+#include "gangsched/devices/cpu_binding.hpp"
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/devices/fixed_set.hpp"
 #include "gangsched/devices/numa_container.hpp"
@@ -25,6 +26,10 @@ struct device_wants : boost::container::small_vector<device_want, 4> {
   using other_set = fixed_set<max_other_devices>;
 
   bool guaranteed = false;
+  /// The scheduler gives the pod as one CPUs of its own; else the kubelet may. And how many thousandths of a CPU it requests.
+  cpu_binding binding = {};
+  bool binding_conflict = false;  ///< what the pod and the node require are two things
+  std::int64_t cpu_milli = 0;
   /// Where the node's kubelet aligns: what each container asks for, and of each want how many. Else empty.
   std::vector<numa_container> containers;
   std::vector<other_set> allowed;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "gangsched/devices/cpu_binding.hpp"
 #include "gangsched/devices/cpu_manager.hpp"
 #include "gangsched/devices/gpu_machines.hpp"
 #include "gangsched/devices/gpu_partitions.hpp"
@@ -82,6 +83,11 @@ struct node_numa {
   cpu_policy cpu = {};                          ///< cpuManagerPolicy and its options
   bool static_memory = false;                   ///< memoryManagerPolicy Static
   std::vector<std::uint32_t> reserved_cpus = {};  ///< reservedSystemCPUs
+
+  // koord-scheduler's words
+  cpu_bind_policy cpu_bind = cpu_bind_policy::none;  ///< of Guaranteed pods and those that bind CPUs anyway: required of them
+  numa_allocate_strategy cpu_strategy = numa_allocate_strategy::least_allocated;  ///< where bound CPUs are
+  std::int32_t cpu_amplification_percent = 100;      ///< allocatable CPU is so much of what there is; a bound CPU counts for as much
 };
 
 /// All devices of a node. At most 16 GPUs, and 1,024 others; where `numa` is told 256 of each class.

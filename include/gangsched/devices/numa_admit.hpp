@@ -72,11 +72,15 @@ struct numa_admission {
 using numa_device_choice = std::function<std::optional<device_set>(std::size_t kind, const device_set& free, const device_set& reusable,
                                                                    cell_mask affinity, unsigned wanted)>;
 
+/// Who chooses CPUs instead of the CPU Manager: @p wanted out of @p available, near @p affinity (0: anywhere).
+using numa_cpu_choice = std::function<std::optional<cpu_set>(const cpu_set& available, cell_mask affinity, unsigned wanted)>;
+
 /// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
 /// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the
 /// lowest, or what @p choice says), where a device plugin has its own.
 [[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state,
-                                                      const numa_pod& pod, const numa_device_choice& choice = {});
+                                                      const numa_pod& pod, const numa_device_choice& choice = {},
+                                                      const numa_cpu_choice& cpus = {});
 
 /// The state of an empty node; the error is make_cpu_pool's.
 [[nodiscard]] GANGSCHED_API result<numa_state> make_numa_state(const numa_node& node, const cpu_set& reserved);

@@ -9,11 +9,19 @@ namespace gangsched {
 /// Part of the kubelet's hints are whole GPUs, which are chosen by their links; shares, replicas and MIG instances, of which a GPU is
 /// as many devices as it has room for; and other devices, each as one. Not so what DRA alone can say (`first_of`, `all`, `admin`):
 /// there the kubelet gives no hints either.
+///
+/// Where CPUs are bound (`device_wants::binding`) the pod as a whole gets them, and memory, from the scheduler: hints are merged as a kubelet with
+/// the node's policy does it for whole pods, and `bind_cpus_in` chooses inside them.
 /// @param narrowed @p wants, with the devices that are left for each
 /// @param own the grants of CPUs and memory
 [[nodiscard]] GANGSCHED_API status fit_cells(const device_state& state, const device_wants& wants,
                                              device_wants& narrowed,
                                              boost::container::small_vector<device_grant, 8>& own);
+
+/// How CPUs of a pod are bound on a node: as the node says, of pods that are Guaranteed or bind CPUs anyway, else as the pod says. Nothing if
+/// the pod requires something else than the node.
+[[nodiscard]] GANGSCHED_API std::optional<cpu_binding> binding_on(const node_numa& node, const cpu_binding& of_pod,
+                                                                  bool guaranteed) noexcept;
 
 /// A node with NUMA cells and a pod as NodeResourceTopologyMatch sees them: a zone a cell, by index.
 struct numa_zones {
@@ -28,9 +36,6 @@ struct numa_zones {
 /// What it adds to the words.
 GANGSCHED_API void add_cells_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 
-/// Whether a device is of the class, and its attributes are, what @p demand asks for.
-[[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand,
-                                         std::size_t device);
 /// Of the GPUs @p free the best @p count as a whole; 0 if there are none, or none as close as they have to be. O(1) up to 8 GPUs.
 [[nodiscard]] GANGSCHED_API std::uint32_t best_gpus(const device_inventory& inventory, std::uint32_t free,
                                                     std::uint32_t count, const device_demand& demand);

@@ -30,6 +30,7 @@ struct origin {
 
 struct node_manifest {
   node_spec spec;
+  label_map annotations = {};  ///< those about devices
   origin from = {};
 };
 

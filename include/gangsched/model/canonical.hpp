@@ -137,7 +137,8 @@ inline void put(std::string& out, const cpu_policy& v) {
 }
 inline void put(std::string& out, const numa_layout& v) {
   put(out, v.spec.cells), put(out, v.spec.policy), put(out, v.spec.scope), put(out, v.spec.prefer_closest), put(out, v.spec.cpu);
-  put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus);
+  put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus), put(out, v.spec.cpu_bind), put(out, v.spec.cpu_strategy);
+  put(out, v.spec.cpu_amplification_percent);
 }
 inline void put(std::string& out, const device_inventory& v) {
   put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
@@ -168,7 +169,8 @@ inline void put(std::string& out, const pod_class& v) {
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
-  put(out, v.guaranteed), put(out, v.containers), put(out, v.device_matches), put(out, v.claims);
+  put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required), put(out, v.containers);
+  put(out, v.device_matches), put(out, v.claims);
 }
 
 /// The bytes by themselves.

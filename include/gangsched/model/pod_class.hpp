@@ -99,10 +99,10 @@ struct volume_needs {
   friend bool operator==(const volume_needs&, const volume_needs&) = default;
 };
 
-/// What one container asks for, as far as a kubelet aligns it: of a pod that is Guaranteed, or wants devices.
+/// What one container asks for, as far as a kubelet aligns it: of a pod that is Guaranteed, binds CPUs or wants devices.
 struct container_needs {
   container_kind kind = container_kind::app;
-  std::vector<amount> requests;  ///< by kind: cpu and memory only where the pod is Guaranteed, and what is beyond the first kinds
+  std::vector<amount> requests;  ///< by kind: cpu and memory only where the pod is Guaranteed or binds CPUs, and what is beyond the first kinds
 };
 
 using counter_id = std::uint32_t;
@@ -153,8 +153,9 @@ struct pod_class {
   std::vector<device_demand> devices;  ///< beside the requests of resources that nodes' devices are counted by
   std::vector<device_match> device_matches;  ///< among them
   std::vector<resource_claim_id> claims;     ///< of devices that it shares with others
-  bool guaranteed = false;             ///< its QoS class
-  std::vector<container_needs> containers;  ///< init containers first; empty unless it is Guaranteed or wants devices
+  bool guaranteed = false;             ///< its QoS class; false if it has pod-level resources, which no kubelet aligns
+  cpu_binding bind_cpus;
+  std::vector<container_needs> containers;  ///< init containers first; empty unless it is Guaranteed, binds CPUs or wants devices
 
   std::vector<toleration_symbols> tolerations;
   std::vector<label_symbols> node_selector;

@@ -171,6 +171,7 @@ struct pod_spec {
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
   bool guaranteed = false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
+  cpu_binding bind_cpus = {};  ///< where NUMA cells are known: CPUs of its own for the pod as one, from the scheduler (NodeNUMAResource)
   std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
   std::vector<device_constraint> device_constraints = {};  ///< on `devices`
   std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares with others

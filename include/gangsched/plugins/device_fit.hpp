@@ -46,7 +46,8 @@ class device_fit {
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
     const bool asks = !pod.spec().devices.empty() || !pod.spec().claims.empty();
-    return counted || asks || pod.spec().guaranteed ? status::success() : status::skip();
+    const bool own = pod.spec().guaranteed || pod.spec().bind_cpus.policy != cpu_bind_policy::none;
+    return counted || asks || own ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;

@@ -1,0 +1,55 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/devices/numa_topology.hpp"
+
+/// CPUs that a scheduler gives to pods, not the kubelet to containers: koord-scheduler's way (its plugin NodeNUMAResource).
+namespace gangsched {
+
+/// How a pod's own CPUs lie on physical cores.
+enum class cpu_bind_policy : unsigned char {
+  none,            ///< it has none of its own
+  full_pcpus,      ///< whole cores, as few as can be
+  spread_by_pcpus  ///< one of each core, as long as there are cores
+};
+
+/// Which cells are tried first.
+enum class numa_allocate_strategy : unsigned char {
+  least_allocated,  ///< those with the most free CPUs
+  most_allocated    ///< with the least
+};
+
+struct cpu_binding {
+  cpu_bind_policy policy = cpu_bind_policy::none;
+  bool required = false;  ///< false: if it can be
+  friend bool operator==(const cpu_binding&, const cpu_binding&) noexcept = default;
+};
+
+/// Which of @p available a required policy can use: those on cores that are free as a whole, or the first free one of each core. O(CPUs)
+[[nodiscard]] GANGSCHED_API cpu_set cpus_for(const numa_topology& topology, const cpu_set& available,
+                                             cpu_bind_policy policy);
+
+/// The @p wanted CPUs out of @p available: in one cell if one has enough, else in one socket, else from wherever most are free together.
+/// koord-scheduler's takeCPUs (cpu_accumulator.go) without its sharing of CPUs and exclusive policies; a core goes by its lowest CPU.
+/// @return nothing when @p available has fewer. O(CPUs · log CPUs)
+[[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus(const numa_topology& topology, const cpu_set& available,
+                                                             unsigned wanted, cpu_bind_policy policy,
+                                                             numa_allocate_strategy strategy);
+
+/// The same in @p cells (0: anywhere): an even share of each first, those with the least first, and the rest wherever it is.
+/// @return nothing when there are not enough, or a required policy was missed
+[[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus_in(const numa_topology& topology, const cpu_set& available,
+                                                                cell_mask cells, unsigned wanted,
+                                                                const cpu_binding& how,
+                                                                numa_allocate_strategy strategy);
+
+/// What so many bound CPUs count for where a node's CPU is amplified: in milli, rounded up (ratio in hundredths).
+[[nodiscard]] constexpr std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept {
+  return percent <= 100 ? milli : (milli * percent + 99) / 100;
+}
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/cpu_binding.cpp"
+#endif

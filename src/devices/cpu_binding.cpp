@@ -1,0 +1,219 @@
+#include "gangsched/devices/cpu_binding.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace gangsched {
+namespace detail {
+
+/// Binds CPUs step by step, as koord-scheduler's cpuAccumulator.
+class cpu_binder {
+ public:
+  cpu_binder(const numa_topology& topology, const cpu_set& available, unsigned wanted, numa_allocate_strategy strategy)
+      : topology_(topology), free_(available & topology.cpus()), needed_(wanted), strategy_(strategy) {}
+
+  std::optional<cpu_set> run(cpu_bind_policy policy) && {
+    if (needed_ > free_.count()) return std::nullopt;
+    const bool full = policy == cpu_bind_policy::full_pcpus;
+    if (full || topology_.cpus_per_core() == 1) whole_cores();
+    if (!full) inside_one();
+    take(spread(by_core()), needed_);
+    return taken_;
+  }
+
+ private:
+  using list = std::vector<unsigned>;
+
+  void take(const list& cpus, std::size_t count) {
+    for (std::size_t i = 0; i < std::min(count, cpus.size()); ++i) {
+      taken_.insert(cpus[i]);
+      free_.erase(cpus[i]);
+    }
+    needed_ -= static_cast<unsigned>(std::min(count, cpus.size()));
+  }
+  bool take_from_one(const std::vector<list>& places) {
+    for (const list& cpus : places)
+      if (cpus.size() >= needed_) return take(cpus, needed_), true;
+    return false;
+  }
+
+  void whole_cores() {
+    const unsigned core = topology_.cpus_per_core();
+    if (needed_ <= cpus_per_cell() && take_from_one(full_cores(topology_.cells()))) return;
+    if (needed_ <= topology_.cpus_per_socket() && take_from_one(full_cores(topology_.sockets()))) return;
+    std::vector<list> sockets = full_cores(topology_.sockets()), larger;
+    std::stable_sort(sockets.begin(), sockets.end(), [](const list& a, const list& b) { return a.size() > b.size(); });
+    for (list& cpus : sockets) {
+      if (needed_ < cpus.size())
+        larger.push_back(std::move(cpus));
+      else
+        take(cpus, cpus.size());
+    }
+    std::stable_sort(larger.begin(), larger.end(), [](const list& a, const list& b) { return a.size() < b.size(); });
+    for (const list& cpus : larger) {
+      for (std::size_t i = 0; i < cpus.size() && needed_ >= core; i += core) {
+        const auto from = cpus.begin() + static_cast<std::ptrdiff_t>(i);
+        take({from, from + core}, core);
+      }
+    }
+  }
+
+  /// First with one CPU a core, then with any.
+  void inside_one() {
+    for (const bool once : {true, false})
+      if (needed_ > 0 && needed_ <= cpus_per_cell() && take_from_one(any_cpus(topology_.cells(), once))) return;
+    for (const bool once : {true, false})
+      if (needed_ > 0 && needed_ <= topology_.cpus_per_socket() && take_from_one(any_cpus(topology_.sockets(), once)))
+        return;
+  }
+
+  [[nodiscard]] unsigned cpus_per_cell() const {
+    return topology_.cpu_number() / cell_count(topology_.cells_with_cpus());
+  }
+  [[nodiscard]] unsigned free_in_socket(unsigned cpu) const {
+    return (topology_.sockets()[topology_.of(cpu).socket].cpus & free_).count();
+  }
+  [[nodiscard]] unsigned free_in_cell(unsigned cpu) const {
+    return (topology_.cells()[topology_.of(cpu).cell].cpus & free_).count();
+  }
+  /// Which of two numbers of free CPUs comes first: less is better.
+  [[nodiscard]] std::int64_t order(std::size_t free) const {
+    const auto number = static_cast<std::int64_t>(free);
+    return strategy_ == numa_allocate_strategy::most_allocated ? number : -number;
+  }
+
+  /// The CPUs of whole free cores in each place that has some; by the strategy, then by id.
+  [[nodiscard]] std::vector<list> full_cores(std::span<const cpu_group> places) const {
+    std::vector<list> all;
+    for (const cpu_group& place : places) {
+      list here;
+      for (const cpu_group& core : topology_.cores()) {
+        if ((core.cpus & place.cpus).empty() || (core.cpus & free_).count() != topology_.cpus_per_core()) continue;
+        (core.cpus & free_).for_each([&](unsigned cpu) { here.push_back(cpu); });
+      }
+      if (!here.empty()) all.push_back(std::move(here));
+    }
+    std::stable_sort(all.begin(), all.end(), [this](const list& a, const list& b) {
+      return std::pair{order(a.size()), order(free_in_socket(a[0]))} <
+             std::pair{order(b.size()), order(free_in_socket(b[0]))};
+    });
+    return all;
+  }
+
+  /// The free CPUs of each place, spread; @p once: one of each core only.
+  [[nodiscard]] std::vector<list> any_cpus(std::span<const cpu_group> places, bool once) const {
+    struct found {
+      std::int64_t here, socket;
+      list cpus;
+    };
+    std::vector<found> all;
+    for (const cpu_group& place : places) {
+      const cpu_set here = place.cpus & free_;
+      if (here.empty()) continue;
+      found& one = all.emplace_back(found{order(here.count()), order(free_in_socket(here.first())), {}});
+      here.for_each([&](unsigned cpu) { one.cpus.push_back(cpu); });
+      one.cpus = once ? firsts(one.cpus) : spread(one.cpus);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const found& a, const found& b) {
+      return std::pair{a.here, a.socket} < std::pair{b.here, b.socket};
+    });
+    std::vector<list> lists;
+    for (found& one : all) lists.push_back(std::move(one.cpus));
+    return lists;
+  }
+
+  /// All free CPUs, core by core: first beside those that were taken.
+  [[nodiscard]] list by_core() const {
+    struct key {
+      std::int64_t taken, socket_free, cell_free, core_free, socket;
+      std::size_t core;
+      auto operator<=>(const key&) const = default;
+    };
+    std::vector<key> keys;
+    const auto cores = topology_.cores();
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+      const cpu_set here = cores[i].cpus & free_;
+      if (here.empty()) continue;
+      const unsigned cpu = here.first(), socket = topology_.of(cpu).socket;
+      keys.push_back({-std::int64_t{(topology_.sockets()[socket].cpus & taken_).count()}, order(free_in_socket(cpu)),
+                      order(free_in_cell(cpu)), std::int64_t{here.count()}, std::int64_t{socket}, i});
+    }
+    std::sort(keys.begin(), keys.end());
+    list all;
+    for (const key& one : keys) (cores[one.core].cpus & free_).for_each([&](unsigned cpu) { all.push_back(cpu); });
+    return all;
+  }
+
+  /// The first of each core.
+  [[nodiscard]] list firsts(const list& cpus) const {
+    list all;
+    std::set<std::uint32_t> seen;
+    for (const unsigned cpu : cpus)
+      if (seen.insert(topology_.of(cpu).core).second) all.push_back(cpu);
+    return all;
+  }
+  /// One of each core, then another of each, and so on.
+  [[nodiscard]] list spread(list cpus) const {
+    if (cpus.size() <= topology_.cpus_per_core()) return cpus;
+    list all;
+    while (!cpus.empty()) {
+      const list round = firsts(cpus);
+      all.insert(all.end(), round.begin(), round.end());
+      std::erase_if(cpus, [&](unsigned cpu) { return std::find(round.begin(), round.end(), cpu) != round.end(); });
+    }
+    return all;
+  }
+
+  const numa_topology& topology_;
+  cpu_set free_, taken_;
+  unsigned needed_;
+  numa_allocate_strategy strategy_;
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE cpu_set cpus_for(const numa_topology& topology, const cpu_set& available, cpu_bind_policy policy) {
+  cpu_set usable;
+  for (const cpu_group& core : topology.cores()) {
+    const cpu_set here = core.cpus & available;
+    if (policy == cpu_bind_policy::spread_by_pcpus)
+      usable |= here.lowest(1);
+    else if (here.count() == topology.cpus_per_core())
+      usable |= here;
+  }
+  return usable;
+}
+
+GANGSCHED_INLINE std::optional<cpu_set> bind_cpus(const numa_topology& topology, const cpu_set& available,
+                                                  unsigned wanted, cpu_bind_policy policy,
+                                                  numa_allocate_strategy strategy) {
+  return detail::cpu_binder{topology, available, wanted, strategy}.run(policy);
+}
+
+GANGSCHED_INLINE std::optional<cpu_set> bind_cpus_in(const numa_topology& topology, const cpu_set& available,
+                                                     cell_mask cells, unsigned wanted, const cpu_binding& how,
+                                                     numa_allocate_strategy strategy) {
+  const cpu_set usable = how.required ? cpus_for(topology, available, how.policy) : available;
+  const bool whole = how.required && how.policy == cpu_bind_policy::full_pcpus;
+  std::vector<cpu_set> shares;
+  for (unsigned cell = 0; cell < topology.cell_number(); ++cell)
+    if ((cells & one_cell(cell)) != 0) shares.push_back(usable & topology.cells()[cell].cpus);
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const cpu_set& a, const cpu_set& b) { return a.count() < b.count(); });
+  cpu_set taken;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    unsigned share = (wanted - taken.count()) / static_cast<unsigned>(shares.size() - i);
+    if (whole) share -= share % topology.cpus_per_core();
+    const auto here = bind_cpus(topology, shares[i], std::min(share, shares[i].count()), how.policy, strategy);
+    if (here) taken |= *here;
+  }
+  const auto rest = bind_cpus(topology, usable - taken, wanted - taken.count(), how.policy, strategy);
+  if (!rest) return std::nullopt;
+  taken |= *rest;
+  if (whole && taken.count() != topology.whole_cores(taken).count()) return std::nullopt;
+  return taken;
+}
+
+}  // namespace gangsched

@@ -1,0 +1,122 @@
+#include "gangsched/plugins/node_numa_resource.hpp"
+
+#include "devices/numa_nodes.hpp"
+#include "gangsched/plugins/device_fit.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+#include "support/hooks.hpp"
+
+using namespace gangsched;
+using namespace gangsched::testing;
+
+namespace {
+
+constexpr auto full = cpu_bind_policy::full_pcpus, spread = cpu_bind_policy::spread_by_pcpus;
+
+/// Two cells, a socket each, of four cores with two threads that are numbered side by side.
+a_node bound_node(const std::string& name, std::int32_t percent = 100) {
+  a_node made = a_node(name).cpu(16 * percent / 100);
+  node_numa numa;
+  numa.cells =
+      numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.core = cpu.id / 2, cpu.socket = cell = cpu.id / 8; });
+  numa.cpu_strategy = numa_allocate_strategy::most_allocated;
+  numa.cpu_amplification_percent = percent;
+  made.spec.devices.numa = numa;
+  return made;
+}
+a_pod bound(const std::string& name, std::int64_t cpus, cpu_bind_policy policy = full, bool required = false) {
+  a_pod made = a_pod(name).cpu(cpus);
+  made.spec.bind_cpus = {policy, required};
+  return made;
+}
+cpu_set cpus_of(const cluster& c, pod_id pod) {
+  cpu_set all;
+  for (const device_grant& one : c.devices_of(pod)) {
+    if (one.kind != device_grant::form::cpus) continue;
+    for (unsigned bit = 0; bit < 64; ++bit)
+      if ((one.cpu_mask() >> bit & 1u) != 0) all.insert(static_cast<unsigned>(one.milli) + bit);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("bound pods get whole cores, or one CPU of each", "[plugins][numa]") {
+  hooks on{device_fit{}};
+  const node_id n = on.add(bound_node("n"));
+  const pod_id a = on.add(bound("a", 3).on(n)), b = on.add(bound("b", 2, spread).on(n)),
+               c = on.add(bound("c", 4).on(n));
+  CHECK(cpus_of(on.cluster, a) == cpus("0-2"));
+  CHECK(cpus_of(on.cluster, b) == cpus("3-4"));
+  CHECK(cpus_of(on.cluster, c) == cpus("8-11"));
+  CHECK(cpus_of(on.cluster, on.add(a_pod("shares").cpu(2).on(n))).empty());
+  CHECK(on.filter(on.add(bound("d", 6, full, true)), n).code == code::success);
+  CHECK(on.filter(on.add(bound("e", 8, full, true)), n).code ==
+        code::unschedulable);  // three CPUs are left, but on broken cores
+  CHECK(on.filter(on.add(bound("f", 7)), n).code == code::success);
+  CHECK(on.filter(on.add(bound("g", 8)), n).code == code::unschedulable);
+}
+
+TEST_CASE("whole cores and whole CPUs can be required by the pod or by the node", "[plugins][numa]") {
+  hooks on{device_fit{}};
+  a_node strict = bound_node("strict");
+  strict.spec.devices.numa->cpu_bind = full;
+  const node_id plain = on.add(bound_node("plain")), node = on.add(strict);
+  const auto told = [&](const a_pod& pod, node_id where) { return on.filter(on.add(pod), where); };
+  CHECK(told(bound("a", 3, full, true), plain).code == code::unresolvable);
+  CHECK(told(bound("b", 3), plain).code == code::success);
+  CHECK(told(bound("c", 3), node).code == code::unresolvable);
+  CHECK(told(bound("d", 2, spread), node).code == code::success);
+  CHECK(told(bound("e", 2, spread, true), node).code == code::unresolvable);
+  a_pod fraction = bound("f", 1);
+  fraction.cpu_milli(1500);
+  CHECK(told(fraction, plain).code == code::unresolvable);
+  a_pod guaranteed = a_pod("g").cpu(2);
+  guaranteed.spec.guaranteed = true;
+  const pod_id there = on.add(guaranteed.on(node));
+  CHECK(cpus_of(on.cluster, there) == cpus("0-1"));
+  CHECK(cpus_of(on.cluster, on.add(a_pod("h").cpu(2).on(node))).empty());
+}
+
+TEST_CASE("the node's NUMA policy holds for bound pods as a whole", "[plugins][numa]") {
+  hooks on{device_fit{}};
+  a_node single = bound_node("single"), restricted = bound_node("restricted");
+  single.spec.devices.numa->policy = numa_policy::single_numa_node;
+  restricted.spec.devices.numa->policy = numa_policy::restricted;
+  const node_id one = on.add(single), two = on.add(restricted);
+  on.add(bound("x", 4).on(one)), on.add(bound("y", 4).on(two));
+  const a_pod wide = bound("wide", 4).container().cpu(6);
+  CHECK(on.filter(on.add(wide), one).code == code::unschedulable);
+  a_pod even = wide;
+  even.spec.name = "even";
+  CHECK(cpus_of(on.cluster, on.add(even.on(two))) == cpus("4-7,8-13"));
+  CHECK(on.filter(on.add(bound("eight", 8)), one).code == code::success);
+}
+
+TEST_CASE("NodeNUMAResource: bound CPUs count for more where CPU is amplified", "[plugins][numa]") {
+  hooks on{node_numa_resource{}};
+  const node_id n = on.add(bound_node("n", 150)), plain = on.add(a_node("plain").cpu(24));
+  CHECK(on.filter(on.add(bound("a", 16)), n).code == code::success);
+  CHECK(on.filter(on.add(bound("b", 17)), n).code == code::unschedulable);
+  CHECK(on.filter(on.add(a_pod("c").cpu(24)), n).code == code::success);
+  on.add(bound("there", 8).on(n));  // counts for 12 of 24
+  CHECK(on.filter(on.add(a_pod("d").cpu(12)), n).code == code::success);
+  CHECK(on.filter(on.add(a_pod("e").cpu(13)), n).code == code::unschedulable);
+  CHECK(on.filter(on.add(bound("f", 8)), n).code == code::success);
+  CHECK(on.filter(on.add(bound("g", 9)), n).code == code::unschedulable);
+  CHECK(on.filter(on.add(bound("h", 1)), plain).code == code::unresolvable);
+  CHECK(on.filter(on.add(a_pod("i").cpu(1)), plain).code == code::success);
+}
+
+TEST_CASE("NodeNUMAResource scores what is bound", "[plugins][numa]") {
+  for (const auto how : {node_numa_resource::strategy::least_allocated, node_numa_resource::strategy::most_allocated}) {
+    hooks on{node_numa_resource{how}};
+    const node_id used = on.add(bound_node("used")), idle = on.add(bound_node("idle"));
+    on.add(bound("there", 4).on(used));
+    const bool least = how == node_numa_resource::strategy::least_allocated;
+    const auto got = on.scores(on.add(bound("p", 4))).value();
+    CHECK(got[used.row] == 50);
+    CHECK(got[idle.row] == (least ? 75 : 25));
+    CHECK(on.scores(on.add(a_pod("q").cpu(4))).value()[idle.row] == 0);
+  }
+}
