@@ -329,39 +329,45 @@ TEST_CASE("a group that does not fit is woken by a change that helps one of its 
   CHECK(w.wake_ups() == 2);
 }
 
-TEST_CASE("a group that does not fit is tried again when it asks for something else", "[engine][wake]") {
-  world w{profiles::kube_default(), {.max_backoff = instant{0}}};
-  w.add(a_node{"n1"}.cpu(1).label("rack", "a"));
-  w.add(a_node{"n2"}.cpu(1).label("rack", "b"));
+namespace {
+
+/// Two pods that want to be in one rack, and find none with room for both. Who is woken is tried at once.
+struct two_in_a_rack : world {
   group_spec spec = a_gang{"gang", 2};
-  spec.topology.within = {"rack"};
-  const group_id gang = w.add(spec);
-  w.add(a_pod{"p1"}.cpu(1).in(gang));
-  w.add(a_pod{"p2"}.cpu(1).in(gang));
-  CHECK(w.run().size() == 2);
-  w.must(w.cluster.update_group(gang, spec));  // the same
+  group_id gang;
+
+  two_in_a_rack(const a_node& first, const a_node& second) : world(profiles::kube_default(), {.max_backoff = instant{0}}) {
+    for (const a_node& one : {first, second}) add(one);
+    spec.topology.within = {"rack"};
+    gang = add(spec);
+    for (const char* name : {"p1", "p2"}) add(a_pod{name}.cpu(1).in(gang));
+    CHECK(run().size() == 2);
+    CHECK_FALSE(placed());
+  }
+  using world::add;
+  [[nodiscard]] bool placed() const { return cluster.state_of(pod("p1")) != pod_state::pending; }
+};
+
+}  // namespace
+
+TEST_CASE("a group that does not fit is tried again when it asks for something else", "[engine][wake]") {
+  two_in_a_rack w{a_node{"n1"}.cpu(1).label("rack", "a"), a_node{"n2"}.cpu(1).label("rack", "b")};
+  w.must(w.cluster.update_group(w.gang, w.spec));  // the same
   CHECK(w.run().empty());
-  spec.topology.or_anywhere = true;
-  w.must(w.cluster.update_group(gang, spec));
+  w.spec.topology.or_anywhere = true;
+  w.must(w.cluster.update_group(w.gang, w.spec));
   CHECK(w.run().size() == 2);
-  CHECK(w.cluster.state_of(w.pod("p1")) != pod_state::pending);
+  CHECK(w.placed());
 }
 
 TEST_CASE("a group that finds no domain is tried again when nodes get the label", "[engine][wake]") {
-  world w{profiles::kube_default(), {.max_backoff = instant{0}}};
-  const node_id n1 = w.add(a_node{"n1"}.cpu(1)), n2 = w.add(a_node{"n2"}.cpu(1));
-  group_spec spec = a_gang{"gang", 2};
-  spec.topology.within = {"rack"};
-  const group_id gang = w.add(spec);
-  w.add(a_pod{"p1"}.cpu(1).in(gang));
-  w.add(a_pod{"p2"}.cpu(1).in(gang));
-  CHECK(w.run().size() == 2);
-  w.must(w.cluster.update_node(n1, a_node{"n1"}.cpu(1).label("rack", "a")));
-  w.run();
-  CHECK(w.cluster.state_of(w.pod("p1")) == pod_state::pending);
-  w.must(w.cluster.update_node(n2, a_node{"n2"}.cpu(1).label("rack", "a")));
-  w.run();
-  CHECK(w.cluster.state_of(w.pod("p1")) != pod_state::pending);
+  two_in_a_rack w{a_node{"n1"}.cpu(1), a_node{"n2"}.cpu(1)};
+  for (const char* name : {"n1", "n2"}) {
+    CHECK_FALSE(w.placed());
+    w.must(w.cluster.update_node(w.node(name), a_node{name}.cpu(1).label("rack", "a")));
+    w.run();
+  }
+  CHECK(w.placed());
 }
 
 TEST_CASE("classes and groups of classes that are no more wake nobody", "[engine][wake]") {
