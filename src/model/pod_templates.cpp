@@ -7,10 +7,11 @@ namespace detail {
 
 GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   const pod_volumes& volumes = spec.volumes;
-  return spec.device_constraints.empty() && spec.resource_claims.empty() && !spec.affinity.required && spec.affinity.preferred.empty() && spec.affinity_to_pods.required.empty() &&
-         spec.affinity_to_pods.preferred.empty() && spec.anti_affinity_to_pods.required.empty() &&
-         spec.anti_affinity_to_pods.preferred.empty() && spec.topology_spread_constraints.empty() && !volumes.unbound_claims &&
-         !volumes.nodes && volumes.zones.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() && volumes.attachments.empty();
+  return spec.device_constraints.empty() && spec.resource_claims.empty() && !spec.affinity.required && spec.affinity.preferred.empty() &&
+         spec.affinity_to_pods.required.empty() && spec.affinity_to_pods.preferred.empty() &&
+         spec.anti_affinity_to_pods.required.empty() && spec.anti_affinity_to_pods.preferred.empty() &&
+         spec.topology_spread_constraints.empty() && !volumes.unbound_claims && !volumes.nodes && volumes.zones.empty() &&
+         volumes.disks.empty() && volumes.exclusive_claims.empty() && volumes.attachments.empty();
 }
 
 // The names before each comparison are all the fields there are: who adds one has to think of it here.
