@@ -53,7 +53,8 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, b
     const attribute_selector& selector = one.selectors[i];
     const bool none = selector.op == attribute_operator::exists || selector.op == attribute_operator::absent;
     if (none != selector.values.empty() || (selector.op != attribute_operator::in && selector.values.size() > 1)) {
-      return fail(errc::malformed, fmt::format("selectors[{}].values", i), none ? "the operator takes none" : "the operator takes one, `in` any number");
+      return fail(errc::malformed, fmt::format("selectors[{}].values", i),
+                  none ? "the operator takes none" : "the operator takes one, `in` any number");
     }
   }
   return std::nullopt;

@@ -480,26 +480,21 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
   return best;
 }
 
-GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
-  if (state && wants.size() == 1 && wants.containers.empty() && wants.matches.empty()) {
-    if (const std::optional<status> said = one_request_fits(state, *wants.front().what, wants.front().count)) return *said;
-  }
-  device_claim unused;
-  return choose_devices(state, wants, rules, unused);
-}
+namespace detail {
 
+/// Whether @p count of one demand can be had; nothing if only choosing can tell.
 GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand, std::int32_t count) {
   if (!demand.first_of.empty()) return std::nullopt;
   const device_inventory& inventory = *state.inventory;
   if (!demand.wants_gpu()) {
     if (count != 1 || demand.all || demand.beside_gpus != device_scope::node) return std::nullopt;
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
-      if (detail::admits(state, demand, i)) return status::success();
+      if (admits(state, demand, i)) return status::success();
     }
     return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
   }
   std::uint32_t free = ~std::uint32_t{0};
-  if (status said = detail::free_gpus(state, demand, count, free); !said.ok()) return said;
+  if (status said = free_gpus(state, demand, count, free); !said.ok()) return said;
   switch (demand.kind) {
     case device_demand::form::share: return status::success();
     case device_demand::form::whole:
@@ -509,7 +504,7 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
       if (count != 1) return std::nullopt;
       const mig_profile_index profile = *inventory.find_profile(demand.mig_profile);
       for (std::size_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
-        if (detail::mig_starts(state, gpu, profile) != 0) return status::success();
+        if (mig_starts(state, gpu, profile) != 0) return status::success();
       }
       return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
     }
@@ -517,6 +512,24 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
     case device_demand::form::other: break;
   }
   return std::nullopt;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE status devices_fit(const device_state& state, const device_want& only, const device_rules& rules) {
+  if (state) {
+    if (const std::optional<status> said = detail::one_request_fits(state, *only.what, only.count)) return *said;
+  }
+  device_wants wants;
+  wants.push_back(only);
+  device_claim unused;
+  return choose_devices(state, wants, rules, unused);
+}
+
+GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
+  if (wants.size() == 1 && wants.containers.empty() && wants.matches.empty()) return devices_fit(state, wants.front(), rules);
+  device_claim unused;
+  return choose_devices(state, wants, rules, unused);
 }
 
 GANGSCHED_INLINE status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,

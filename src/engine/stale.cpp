@@ -10,7 +10,7 @@ GANGSCHED_INLINE void core::shake(row_t group) {
   for (; group != no_row && state_->groups.alive(group); group = state_->groups.parent[group]) {
     const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
     if (policy == nullptr || !policy->stale_after) continue;
-    if (std::find(shaken_.begin(), shaken_.end(), group) == shaken_.end()) shaken_.push_back(group);
+    if (shaken_.empty() || shaken_.back() != group) shaken_.push_back(group);
   }
 }
 
@@ -46,6 +46,8 @@ GANGSCHED_INLINE void core::evict_stale() {
   const auto known = [&](row_t group) {
     return std::find_if(stale_.begin(), stale_.end(), [&](const stale_gang& one) { return one.group.row == group; });
   };
+  std::sort(shaken_.begin(), shaken_.end());
+  shaken_.erase(std::unique(shaken_.begin(), shaken_.end()), shaken_.end());
   for (const row_t group : shaken_) {
     const auto found = known(group);
     if (!state_->groups.alive(group) || !is_stale(group)) {

@@ -81,9 +81,8 @@ GANGSCHED_API void add_grant(const device_inventory& inventory, const device_gra
 
 /// Whether `choose_devices` would find something: mostly without choosing.
 [[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules);
-/// The same of @p count of one demand, all that a pod wants: nothing if only choosing can tell. O(devices).
-[[nodiscard]] GANGSCHED_API std::optional<status> one_request_fits(const device_state& state, const device_demand& demand,
-                                                                   std::int32_t count);
+/// The same if @p only is all that the pod wants, and no kubelet aligns anything. Mostly O(devices).
+[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_want& only, const device_rules& rules);
 
 /// A place for one more MIG instance, and what it adds to the fragmentation there.
 struct mig_choice {

@@ -400,7 +400,7 @@ class GANGSCHED_API core {
   std::deque<witnessed> kept_;                ///< events since the first of them began
   std::uint64_t kept_from_ = 0;               ///< the number of the first
   std::vector<parked_group> parked_groups_;
-  std::vector<row_t> shaken_;  ///< groups with stale_after that something happened to
+  std::vector<row_t> shaken_;  ///< groups with stale_after that something happened to, some several times
   struct stale_gang {
     group_id group;
     instant since;

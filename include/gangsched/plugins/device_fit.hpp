@@ -51,9 +51,7 @@ class device_fit {
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
-    if (const std::optional<device_want> only = node.only_want(pod.spec())) {
-      if (const std::optional<status> said = one_request_fits(node.devices(), *only->what, only->count)) return *said;
-    }
+    if (const std::optional<device_want> only = node.only_want(pod.spec())) return devices_fit(node.devices(), *only, rules_);
     const device_wants wants = node.wants_of(pod.spec());
     return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
   }
