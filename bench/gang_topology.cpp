@@ -16,6 +16,7 @@ using namespace gangsched;
 /// Nodes with 8 GPUs: 40 to a rack, 10 racks to a block, 10 blocks to a zone.
 cluster gpu_nodes(int nodes) {
   cluster made;
+  if (!made.reserve({.nodes = static_cast<std::uint32_t>(nodes), .pods = 70'000, .groups = 5'000})) std::abort();
   for (int i = 0; i < nodes; ++i) {
     node_spec node;
     node.name = bench::numbered("node-%06d", i);

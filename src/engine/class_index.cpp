@@ -21,6 +21,7 @@ GANGSCHED_INLINE void class_index::sync() {
 
 GANGSCHED_INLINE void class_index::build() {
   ++statistics_->index_builds;
+  refreshes_ += 2;
   row_count_ = state_->nodes.rows.count();
   const class_plan& plan = *plan_;
   rows_.grow(row_count_);
@@ -68,6 +69,7 @@ GANGSCHED_INLINE void class_index::replay() {
         sums.by_domain[domain] += now - capacity_[row];
       }
     }
+    capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
   if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) stale_.forget();  // dead groups pile up: start over at the next pick
@@ -76,6 +78,8 @@ GANGSCHED_INLINE void class_index::replay() {
 GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
   const class_plan& plan = *plan_;
   const std::uint8_t before = rows_.verdict[row];
+  ++refreshes_;
+  last_refreshed_ = row;
   if (before == passes) unlink(row);
   --counts_[before];
   const std::span<const row_t> one{&row, 1};
@@ -108,7 +112,13 @@ GANGSCHED_INLINE void class_index::count_capacities() {
   counts_capacity_ = true;
   capacity_sums_.clear();
   capacity_.assign(row_count_, 0);
-  for (row_t row = 0; row < row_count_; ++row) capacity_[row] = capacity_now(row);
+  capacity_total_ = 0;
+  for (row_t row = 0; row < row_count_; ++row) capacity_total_ += capacity_[row] = capacity_now(row);
+}
+
+GANGSCHED_INLINE std::int64_t class_index::capacity() {
+  if (!counts_capacity_) count_capacities();
+  return capacity_total_;
 }
 
 GANGSCHED_INLINE std::int64_t class_index::capacity(row_t row) {
@@ -116,7 +126,7 @@ GANGSCHED_INLINE std::int64_t class_index::capacity(row_t row) {
   return row < capacity_.size() ? capacity_[row] : 0;
 }
 
-GANGSCHED_INLINE std::int64_t class_index::capacity(const domain_index& domains, domain_id domain) {
+GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const domain_index& domains) {
   if (!counts_capacity_) count_capacities();
   auto sums = std::find_if(capacity_sums_.begin(), capacity_sums_.end(), [&](const capacity_sums& one) { return one.of == &domains; });
   if (sums == capacity_sums_.end()) sums = capacity_sums_.insert(sums, {&domains, 0, {}});
@@ -127,7 +137,7 @@ GANGSCHED_INLINE std::int64_t class_index::capacity(const domain_index& domains,
       for (const row_t row : domains.rows(one)) sums->by_domain[one] += capacity(row);
     }
   }
-  return sums->by_domain[domain];
+  return sums->by_domain;
 }
 
 GANGSCHED_INLINE void class_index::link(row_t row) {

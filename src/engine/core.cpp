@@ -74,11 +74,11 @@ GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
 /// costs one question, not one per member.
 GANGSCHED_INLINE bool core::group_rejected(row_t root) {
   if (alpha()) return nobody_enters(root);
-  if (gate_witness_.size() <= root) gate_witness_.resize(root + 1, no_row);
+  if (gate_witness_.size() <= root) gate_witness_.resize(std::max(root + 1, state_->groups.rows.room()), no_row);
   const row_t witness = gate_witness_[root];
   const bool still = witness != no_row && state_->pods.alive(witness) && wants_node(witness) && entity_of(witness) == entity{root, true};
   if (still && pod_rejected(witness)) return true;
-  return !state_->groups.each_below(root, [&](row_t group) {
+  const bool open = state_->groups.each_below(root, [&](row_t group) {
     for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
       if (!wants_node(pod) || !pod_rejected(pod)) continue;
       gate_witness_[root] = pod;
@@ -86,6 +86,8 @@ GANGSCHED_INLINE bool core::group_rejected(row_t root) {
     }
     return true;
   });
+  if (open) let_in_ = root;
+  return !open;
 }
 
 /// A group's own priority, else that of its most important member. O(members).
@@ -137,7 +139,10 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   if (!e.group) set_order(e, own, arrival);
   else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);
   else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
-  const auto rejected = [&] { return e.group && alpha() ? nobody_enters(e.row) : pod_rejected(pod); };
+  const auto rejected = [&] {
+    if (e.group && e.row == let_in_) return false;
+    return e.group && alpha() ? nobody_enters(e.row) : pod_rejected(pod);
+  };
   switch (item.where) {
     case place::none:
     case place::gated: gate_or_activate(e); break;
@@ -189,7 +194,7 @@ GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
   count_out(pod);
   if (group == no_row || !ours(pod)) return;
   const row_t root = state_->groups.root(group);
-  if (members_waiting_.size() <= root) members_waiting_.resize(root + 1);
+  if (members_waiting_.size() <= root) members_waiting_.resize(std::max(root + 1, state_->groups.rows.room()));
   ++members_waiting_[root];
   waits_in_[pod] = root;
 }
@@ -276,12 +281,13 @@ GANGSCHED_INLINE void core::absorb() {
   if (state_->undo.recording()) return;
   const change_log& log = state_->log;
   if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
-    waits_.resize(std::max(pods, 2 * waits_.size()));
+    waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));
     calls_.resize(waits_.size());
     waits_in_.resize(waits_.size(), no_row);
     if (by_hints()) rejections_.resize(waits_.size());
   }
   if (epoch_ != state_->classes.epoch()) rekey_parked();
+  let_in_ = no_row;
   while (cursor_.position < log.committed_end()) {
     if (log.begin() > cursor_.position) return start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
@@ -292,6 +298,7 @@ GANGSCHED_INLINE void core::absorb() {
     if (own && record.kind == change_kind::pod_bound) ask_dependents();
   }
   hushed_.clear();
+  let_in_ = no_row;
   own_from_ = own_to_ = cursor_.position;
 }
 
@@ -451,7 +458,8 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
   if (placed) ask_again_.push_back(group);
   if (cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
-    if (came && queue_.item(e).where == place::gated) gate_or_activate(e);
+    // (One that waits has just been asked, with its group.)
+    if (came && !wants_node(record.row) && queue_.item(e).where == place::gated) gate_or_activate(e);
     else if (placed) queue_.wake(e, now_);
     return;
   }
@@ -483,45 +491,6 @@ GANGSCHED_INLINE queue_counts core::counts(bool catch_up) {
   for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
   all.in_flight = flights_.size();
   return all;
-}
-
-GANGSCHED_INLINE explanation core::explain(row_t pod) {
-  if (!ours(pod)) {
-    explanation why;
-    why.code = code::unschedulable;
-    why.summary = "no profile has the scheduler name \"";
-    (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
-    return why;
-  }
-  if (const row_t its = state_->pods.group[pod]; its != no_row && state_->pods.state[pod] == pod_state::pending) {
-    const group_record& root = *state_->groups.record[state_->groups.root(its)];
-    if (root.expected) {
-      explanation why;
-      why.code = code::unresolvable;
-      why.summary = "waiting for the group \"" + root.spec.name + "\" to be added";
-      return why;
-    }
-  }
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
-    if (state_->pods.state[pod] != pod_state::pending) break;
-    static_cast<void>(state_->class_of(pod));
-    const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
-    if (said.ok()) continue;
-    explanation why;
-    why.rejected_by = plugin.name;
-    why.code = said.code;
-    why.summary = std::string{said.reason != nullptr ? said.reason : "gated"} += state_->names.text(said.detail);
-    return why;
-  }
-  explanation why = picker_.explain(pod);
-  const row_t group = state_->pods.group[pod];
-  for (const parked_group& one : parked_groups_) {
-    if (group != no_row && one.group == state_->groups.root(group) && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
-  }
-  if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
-    (why.summary += " Last failure: ") += found->second;
-  }
-  return why;
 }
 
 GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
@@ -570,6 +539,7 @@ GANGSCHED_INLINE void core::forget_said() {
 GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   memory_ = {};
+  bounds_ = {};
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {

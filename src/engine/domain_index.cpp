@@ -9,13 +9,14 @@ GANGSCHED_INLINE void domain_index::sync() {
   const bool known = stale_.read(*state_, [&](reads facets) {
     // Who is where changes only with labels and with nodes that come and go, which touch everything.
     moved = moved || any(facets & reads::labels);
-    return any(facets & (reads::allocatable | reads::usage));
+    return true;
   });
   if (!known || moved || kinds_ != state_->kind_count()) {
     build();
   } else {
     stale_.take([&](row_t row, reads) {
       if (of(row) == no_domain) return;
+      stamps_[of(row)] = ++clock_;
       count(row, -1);
       count(row, +1);
     });
@@ -51,6 +52,7 @@ GANGSCHED_INLINE void domain_index::build() {
   rows_.resize(found.size());
   std::vector<std::size_t> next = first_;
   for (const auto& [value, row] : found) rows_[next[domain_of_[row]]++] = row;
+  stamps_.assign(values_.size(), ++clock_);
   sums_.assign(values_.size() * kinds_ * 2, 0);
   counted_.assign(std::size_t{rows} * kinds_ * 2, 0);
   for (const row_t row : rows_) count(row, +1);

@@ -2,7 +2,8 @@
 
 #include "gangsched/engine/group_candidates.hpp"
 
-// Why a group is not placed: in each of its placements, how many members find a node, and what the next one lacks.
+// Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
+// find a node, and what the next one lacks.
 namespace gangsched::engine {
 
 /// What the pod lacks on the node of @p rows where it lacks least: first where only resources are short, then of the fewest, then by
@@ -125,6 +126,45 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
     }
   }
   out.push_back(std::move(why));
+}
+
+GANGSCHED_INLINE explanation core::explain(row_t pod) {
+  if (!ours(pod)) {
+    explanation why;
+    why.code = code::unschedulable;
+    why.summary = "no profile has the scheduler name \"";
+    (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
+    return why;
+  }
+  if (const row_t its = state_->pods.group[pod]; its != no_row && state_->pods.state[pod] == pod_state::pending) {
+    const group_record& root = *state_->groups.record[state_->groups.root(its)];
+    if (root.expected) {
+      explanation why;
+      why.code = code::unresolvable;
+      why.summary = "waiting for the group \"" + root.spec.name + "\" to be added";
+      return why;
+    }
+  }
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
+    if (state_->pods.state[pod] != pod_state::pending) break;
+    static_cast<void>(state_->class_of(pod));
+    const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
+    if (said.ok()) continue;
+    explanation why;
+    why.rejected_by = plugin.name;
+    why.code = said.code;
+    why.summary = std::string{said.reason != nullptr ? said.reason : "gated"} += state_->names.text(said.detail);
+    return why;
+  }
+  explanation why = picker_.explain(pod);
+  const row_t group = state_->pods.group[pod];
+  for (const parked_group& one : parked_groups_) {
+    if (group != no_row && one.group == state_->groups.root(group) && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
+  }
+  if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
+    (why.summary += " Last failure: ") += found->second;
+  }
+  return why;
 }
 
 }  // namespace gangsched::engine

@@ -134,18 +134,22 @@ GANGSCHED_INLINE std::vector<row_t> core::rows_of(const candidate& one, const st
   return both;
 }
 
+GANGSCHED_INLINE void core::count_classes(std::span<const row_t> members, class_counts& out) {
+  for (const row_t pod : members) {
+    const class_id cls = state_->class_of(pod);
+    auto known = std::find_if(out.begin(), out.end(), [&](const auto& one) { return one.first == cls; });
+    if (known == out.end()) known = out.insert(known, {cls, 0});
+    ++known->second;
+  }
+}
+
 /// Expands the placements and bounds what fits into each: per class of the members by its cached filters, so never too low.
 GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const std::vector<placement>& where,
                                                        const std::vector<row_t>* within) {
   candidate_list made;
   std::vector<row_t> members;
   collect_members(what, members);
-  for (const row_t pod : members) {
-    const class_id cls = state_->class_of(pod);
-    auto known = std::find_if(made.classes.begin(), made.classes.end(), [&](const auto& one) { return one.first == cls; });
-    if (known == made.classes.end()) known = made.classes.insert(known, {cls, 0});
-    ++known->second;
-  }
+  count_classes(members, made.classes);
   made.members = members.size();
   const domain_index* counted = nullptr;
   std::vector<std::uint32_t> inside;  // of the domains of one label: nodes within
@@ -175,12 +179,15 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
   }
   for (const auto& [cls, count] : made.classes) {
     class_index* const index = picker_.capacity_index(cls);
+    std::span<const std::int64_t> sums;
+    const domain_index* summed = nullptr;
     for (candidate& one : made.all) {
       std::int64_t room = 0;
       if (index == nullptr || (one.from->all && one.whole)) {
         room = count;  // not to be told from nodes alone
       } else if (one.domains != nullptr && one.whole) {
-        room = index->capacity(*one.domains, one.domain);
+        if (summed != one.domains) summed = one.domains, sums = index->capacities(*summed);
+        room = sums[one.domain];
       } else {
         const std::vector<row_t> rows = rows_of(one, within);
         for (std::size_t i = 0; i < rows.size() && room < count; ++i) room += index->capacity(rows[i]);
@@ -195,27 +202,43 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
 GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list, const std::vector<row_t>* within) {
   const group_view group{*state_, what.group};
   std::vector<placement_demand::part> parts;
-  for (const auto& [cls, count] : list.classes) parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
-  list.set_scorers(table_of_group(what.group).hooks(point::score_placement));
-  for (std::size_t s = 0; s < list.scorers.size(); ++s) {
-    const plugin_entry& plugin = list.scorers[s];
-    for (std::size_t i = 0; i < list.all.size(); ++i) {
-      const candidate& one = list.all[i];
-      std::int64_t& bound = list.bound[i * list.scorers.size() + s];
-      if (plugin.placement_bound == nullptr) {
-        if (plugin.relative_placement_score) bound = std::numeric_limits<std::int64_t>::max();
-        continue;
-      }
-      const domain_sums sums{one};
-      const placement_demand demand{group.assumed() + group.bound(), static_cast<std::uint32_t>(one.room), parts};
-      std::vector<row_t> rows;
-      const bool summed = one.domains != nullptr && one.whole;
-      if (!summed && !(one.from->all && one.whole)) rows = rows_of(one, within);
-      const placement_view where = one.from->all && one.whole ? placement_view{*state_, sums.name()}
-                                   : summed ? placement_view{*state_, sums.name(), one.domains->rows(one.domain), &sums}
-                                            : placement_view{*state_, sums.name(), rows};
-      bound = plugin.placement_bound(plugin.self.get(), group, where, demand);
+  std::vector<bound_memory::class_count> classes;
+  for (const auto& [cls, count] : list.classes) {
+    parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
+    classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
+  }
+  const kernel_table& profile = table_of_group(what.group);
+  list.set_scorers(profile.hooks(point::score_placement));
+  const std::size_t scorers = list.scorers.size();
+  const std::uint32_t scheduled = group.assumed() + group.bound();
+  const auto ask = [&](const candidate& one, const placement_view& where, std::int64_t* bounds) {
+    const placement_demand demand{scheduled, static_cast<std::uint32_t>(one.room), parts};
+    for (std::size_t s = 0; s < scorers; ++s) {
+      const plugin_entry& plugin = list.scorers[s];
+      if (plugin.placement_bound != nullptr) bounds[s] = plugin.placement_bound(plugin.self.get(), where, demand);
+      else bounds[s] = plugin.relative_placement_score ? std::numeric_limits<std::int64_t>::max() : max_node_score;
     }
+  };
+  const domain_index* kept = nullptr;
+  bound_memory::shelf* shelf = nullptr;
+  for (std::size_t i = 0; i < list.all.size(); ++i) {
+    const candidate& one = list.all[i];
+    std::int64_t* const bounds = list.bound.data() + i * scorers;
+    if (one.domains == nullptr || !one.whole) {
+      const bool everywhere = one.from->all && one.whole;
+      const std::vector<row_t> rows = everywhere ? std::vector<row_t>{} : rows_of(one, within);
+      const domain_sums sums{one};
+      ask(one, everywhere ? placement_view{*state_, sums.name()} : placement_view{*state_, sums.name(), rows}, bounds);
+      continue;
+    }
+    if (kept != one.domains) kept = one.domains, shelf = &bounds_.find(profile, *kept, scorers, scheduled, classes);
+    bool fresh = false;
+    std::int64_t* const known = shelf->bounds(one.domain, one.room, fresh);
+    if (!fresh) {
+      const domain_sums sums{one};
+      ask(one, placement_view{*state_, sums.name(), kept->rows(one.domain), &sums}, known);
+    }
+    std::copy(known, known + scorers, bounds);
   }
 }
 

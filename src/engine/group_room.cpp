@@ -44,24 +44,47 @@ GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& pl
   return outcome.verdict;
 }
 
-/// Where all filters of all members look at nothing but the member's own node, only @p nodes have to be asked.
-GANGSCHED_INLINE bool core::still_fits(std::span<const assignment> placed, std::span<const row_t> nodes) {
+/// What the group needs at least, whoever may have to go for it.
+GANGSCHED_INLINE core::group_need core::need_of(row_t group) {
+  group_need need;
+  const part whole = make_part(group, true);
+  std::vector<row_t> members;
+  collect_members(whole, members);
+  count_classes(members, need.classes);
+  need.members = least_members(whole);
+  return need;
+}
+
+/// Never false if it fits. O(classes), and the rows that changed since.
+GANGSCHED_INLINE bool core::may_fit(const group_need& need) {
+  std::int64_t room = 0;
+  for (const auto& [cls, count] : need.classes) {
+    class_index* const index = picker_.capacity_index(cls);
+    if (index == nullptr) return true;
+    room += std::min(count, index->capacity());
+  }
+  return static_cast<std::uint64_t>(room) >= need.members;
+}
+
+/// Whether all filters of all members look at nothing but the member's own node.
+GANGSCHED_INLINE bool core::fit_by_node(std::span<const assignment> placed) {
   class_id asked = no_class;  // members are mostly of one class
-  const auto local = [&](const assignment& one) {
+  return std::all_of(placed.begin(), placed.end(), [&](const assignment& one) {
     const class_id cls = state_->class_of(one.pod.row);
     if (cls == asked) return true;
     asked = cls;
     const class_plan& plan = picker_.plan_of(cls);
     return plan.keyed_filters.empty() && plan.opaque_filters.empty() && plan.cycle_hooks.empty() &&
            table_of(one.pod.row).at(point::reserve).empty();
-  };
-  const bool some = std::all_of(placed.begin(), placed.end(), local);
+  });
+}
+
+GANGSCHED_INLINE bool core::still_fit(std::span<const assignment> placed) {
   transaction attempt{*state_};
   placed_.clear();
   bool fits = true;
   for (const assignment& one : placed) {
     const row_t pod = one.pod.row, node = one.node.row;
-    if (some && std::find(nodes.begin(), nodes.end(), node) == nodes.end()) continue;
     const class_plan& plan = picker_.plan_of(state_->class_of(pod));
     fits = picker_.begin_cycle(plan, pod).ok();
     if (fits) picker_.skip_idle(plan, pod);

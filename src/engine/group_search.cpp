@@ -52,7 +52,9 @@ GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::v
   candidate_list list = candidates(what, where, within);
   if (list.all.empty()) outcome.rejectors = ~std::uint64_t{0};  // no node has the label: anything may help
   std::vector<std::uint32_t> tiers;
-  for (const candidate& one : list.all) tiers.push_back(one.tier);
+  for (const candidate& one : list.all) {
+    if (tiers.empty() || tiers.back() != one.tier) tiers.push_back(one.tier);
+  }
   std::sort(tiers.begin(), tiers.end());
   tiers.erase(std::unique(tiers.begin(), tiers.end()), tiers.end());
   outcome.verdict = status::unschedulable("no placement is left for the group");
@@ -69,6 +71,7 @@ GANGSCHED_INLINE core::group_outcome core::choose_among(const part& what, candid
                                                         const std::vector<row_t>* within) {
   const std::size_t from = placed_.size();
   std::vector<std::size_t> mine;
+  mine.reserve(list.all.size());
   for (std::size_t i = 0; i < list.all.size(); ++i) {
     if (list.all[i].tier == tier) mine.push_back(i);
   }

@@ -32,6 +32,7 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
     if (indexes_[i].used < indexes_[oldest].used) oldest = i;
   }
   auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_);
+  scanned_.candidates = 0;  // what it is about may be gone, and another index where that was
   if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes)) {
     indexes_.push_back({cls, clock_, std::move(made)});
     return *indexes_.back().index;
@@ -186,13 +187,20 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     index.show(withheld_);
     return result;
   }
+  const bool lasting = within != nullptr && !plan.opaque && !only_filter_ && !in_order(plan);
+  if (lasting && remembers(index, *within)) return scan_on(plan, index, pod);
+  scanned_.candidates = 0;
   candidates_.clear();
   if (within != nullptr) {
+    candidates_.resize(within->size());
+    std::size_t count = 0;
     for (const row_t row : *within) {
       const std::uint8_t verdict = row < index.row_count() ? rows.verdict[row] : no_node;
-      if (verdict == passes) candidates_.push_back(row);
+      candidates_[count] = row;
+      if (verdict == passes) ++count;
       else if (verdict != no_node) result.rejectors |= rejector(verdict);
     }
+    candidates_.resize(count);
   } else {
     for (row_t row = 0; row < index.row_count(); ++row) {
       if (rows.verdict[row] == passes) candidates_.push_back(row);
@@ -201,7 +209,10 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
       if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
     }
   }
-  return scan(plan, rows, pod, result, within, sample);
+  const std::uint64_t rejectors = result.rejectors;
+  result = scan(plan, rows, pod, result, within, sample);
+  if (lasting && withheld_.empty() && result.node != no_row) remember(index, *within, result, rejectors);
+  return result;
 }
 
 GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {

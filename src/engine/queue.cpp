@@ -10,7 +10,10 @@ GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& so
 
 GANGSCHED_INLINE queue_item& queue::item(entity e) {
   std::vector<queue_item>& items = e.group ? groups_ : pods_;
-  if (items.size() <= e.row) items.resize(std::max<std::size_t>(e.row + 1, items.size() * 2));
+  if (items.size() <= e.row) {
+    const std::size_t room = e.group ? state_->groups.rows.room() : state_->pods.rows.room();
+    items.resize(std::max({std::size_t{e.row} + 1, room, items.size() * 2}));
+  }
   return items[e.row];
 }
 

@@ -152,33 +152,105 @@ GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<
 
 /// Without extenders kube-scheduler 1.36 heapifies the feasible nodes as examined, bottom-up; a child moves up only if strictly
 /// greater, the left one unless the right is strictly greater; the root wins (peer-workloads, "The placements themselves").
-GANGSCHED_INLINE row_t picker::break_scan_tie(std::int64_t best, std::uint64_t decision) {
-  if (options_.ties == tie_rule::kube_heap) {
-    heap_rows_ = candidates_;
-    const std::size_t size = heap_rows_.size();
-    for (std::size_t start = size / 2; start-- > 0;) {
-      for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
-        if (child + 1 < size && total_[heap_rows_[child + 1]] > total_[heap_rows_[child]]) ++child;
-        if (total_[heap_rows_[child]] <= total_[heap_rows_[i]]) break;
-        std::swap(heap_rows_[i], heap_rows_[child]);
-        i = child;
-      }
+GANGSCHED_INLINE row_t picker::top_of_heap() {
+  heap_rows_ = candidates_;
+  const std::size_t size = heap_rows_.size();
+  for (std::size_t start = size / 2; start-- > 0;) {
+    for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
+      if (child + 1 < size && total_[heap_rows_[child + 1]] > total_[heap_rows_[child]]) ++child;
+      if (total_[heap_rows_[child]] <= total_[heap_rows_[i]]) break;
+      std::swap(heap_rows_[i], heap_rows_[child]);
+      i = child;
     }
-    return heap_rows_.front();
   }
-  std::uint64_t count = 0;
-  row_t lowest = no_row;
+  return heap_rows_.front();
+}
+
+/// The best of the candidates by `total_of(row)`; those that tie are in `tied_`, in the order of the candidates.
+template <class Total>
+std::int64_t picker::find_best(const Total& total_of) {
+  tied_.resize(candidates_.size());
+  std::int64_t best = -1;
+  std::size_t count = 0;
   for (const row_t row : candidates_) {
-    if (total_[row] == best) ++count, lowest = std::min(lowest, row);
+    const std::int64_t total = total_of(row);
+    if (total < best) continue;
+    if (total > best) best = total, count = 0;
+    tied_[count++] = row;
   }
-  if (options_.ties == tie_rule::lowest_row) return lowest;
-  const auto each = [&](auto&& visit) {
-    for (const row_t row : candidates_) {
-      if (total_[row] == best) visit(row);
-    }
-  };
-  return break_tie(options_.seed, decision, count, state_->nodes.rows.count(),
-                   [&](row_t row) { return total_[row] == best; }, each);
+  tied_.resize(count);
+  return best;
+}
+
+/// May sort them.
+GANGSCHED_INLINE row_t picker::break_scan_tie(std::vector<row_t>& tied, std::uint64_t decision) {
+  if (tied.size() == 1) return tied.front();
+  if (options_.ties == tie_rule::lowest_row) return *std::min_element(tied.begin(), tied.end());
+  const row_t rows = state_->nodes.rows.count();
+  // Many that tie are drawn from all rows: only then is it asked which do.
+  if (tied.size() * tied.size() >= rows && !std::is_sorted(tied.begin(), tied.end())) std::sort(tied.begin(), tied.end());
+  return break_tie(
+      options_.seed, decision, tied.size(), rows, [&](row_t row) { return std::binary_search(tied.begin(), tied.end(), row); },
+      [&](auto&& visit) {
+        for (const row_t row : tied) visit(row);
+      });
+}
+
+/// Whether the last pick among these nodes can be gone on from, with the node that was asked again since where it belongs now.
+GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vector<row_t>& within) {
+  scan_memory& last = scanned_;
+  const row_scores& rows = index.rows();
+  const std::uint64_t since = index.refreshes() - last.refreshes;
+  if (last.index != &index || since > 1 || last.candidates == 0 || !withheld_.empty() || last.within != within) return false;
+  last.refreshes = index.refreshes();
+  const row_t row = index.last_refreshed();
+  if (since == 0 || !std::binary_search(within.begin(), within.end(), row)) return true;
+  // (It was a candidate if it is in the group.)
+  const bool stays = rows.verdict[row] == passes && rows.group[row] == last.group;
+  const auto at = std::find(last.tied.begin(), last.tied.end(), row);
+  if (!stays || at == last.tied.end()) return false;
+  if (rows.score[row] == last.best) return true;
+  if (rows.score[row] > last.best) {
+    last.best = rows.score[row];
+    last.tied.assign(1, row);
+    return true;
+  }
+  last.tied.erase(at);
+  return !last.tied.empty();
+}
+
+/// The same answer as that of a scan that begins anew.
+GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_index& index, row_t pod) {
+  ++statistics_->scans;
+  const std::uint64_t decision = statistics_->decisions++;
+  scan_memory& last = scanned_;
+  const row_scores& rows = index.rows();
+  picked result;
+  result.rejectors = last.rejectors;
+  population_.assign(rows.groups.size(), 0);
+  population_[last.group] = last.candidates;
+  judge_groups(plan, rows, pod, result);
+  if (result.said.code == code::error || open_[last.group] == 0) return result;
+  score_groups(plan, rows, pod, result);
+  if (result.said.code == code::error) return result;
+  result.score = last.best + offset_[last.group];
+  result.node = break_scan_tie(last.tied, decision);
+  return result;
+}
+
+/// Of a scan that the cached parts alone have decided.
+GANGSCHED_INLINE void picker::remember(const class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors) {
+  const row_scores& rows = index.rows();
+  const std::uint32_t group = rows.group[found.node];
+  if (population_[group] != candidates_.size() || std::count(populated_.begin(), populated_.end(), 1) != 1) return;
+  scanned_.index = &index;
+  scanned_.refreshes = index.refreshes();
+  scanned_.within = within;
+  scanned_.tied = tied_;
+  scanned_.candidates = population_[group];
+  scanned_.group = group;
+  scanned_.best = found.score - offset_[group];
+  scanned_.rejectors = rejectors;
 }
 
 GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result,
@@ -186,16 +258,19 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
   if (!withheld_.empty()) std::erase_if(candidates_, [&](row_t row) { return withheld(row); });
-  opaque_filters(plan, pod, result);
-  opaque_key_filters(plan, pod, result);
+  if (plan.opaque) {
+    opaque_filters(plan, pod, result);
+    opaque_key_filters(plan, pod, result);
+  }
 
   const auto populate = [&] {
     population_.assign(rows.groups.size(), 0);
-    for (const row_t row : candidates_) ++population_[rows.group[row]];
+    if (rows.groups.size() == 1) population_[0] = static_cast<std::uint32_t>(candidates_.size());
+    else for (const row_t row : candidates_) ++population_[rows.group[row]];
   };
   populate();
   judge_groups(plan, rows, pod, result);
-  std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
+  if (open_ != populated_) std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
   if (result.said.code == code::error || only_filter_) return result;
   if (sample && in_order(plan)) {
     examine(plan, among);
@@ -206,14 +281,19 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
-  if (total_.size() < state_->nodes.rows.count()) total_.resize(state_->nodes.rows.count(), -1);
-  for (const row_t row : candidates_) total_[row] = rows.score[row] + offset_[rows.group[row]];
-  opaque_totals(plan, pod, result);
-  if (result.said.code != code::error) {
-    for (const row_t row : candidates_) result.score = std::max(result.score, total_[row]);
-    result.node = break_scan_tie(result.score, decision);
+  const auto cached_total = [&](row_t row) { return rows.score[row] + offset_[rows.group[row]]; };
+  const bool in_heap = options_.ties == tie_rule::kube_heap;
+  if (!in_heap && !plan.opaque) {
+    result.score = find_best(cached_total);
+    result.node = break_scan_tie(tied_, decision);
+    return result;
   }
-  for (const row_t row : candidates_) total_[row] = -1;
+  if (total_.size() < state_->nodes.rows.count()) total_.resize(state_->nodes.rows.count());
+  for (const row_t row : candidates_) total_[row] = cached_total(row);
+  opaque_totals(plan, pod, result);
+  if (result.said.code == code::error) return result;
+  result.score = find_best([&](row_t row) { return total_[row]; });
+  result.node = in_heap ? top_of_heap() : break_scan_tie(tied_, decision);
   return result;
 }
 

@@ -129,6 +129,23 @@ GANGSCHED_INLINE reads difference(const node_record& before, const node_record& 
 
 }  // namespace detail
 
+GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
+  cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "cluster");
+  const auto make_room = [](auto& table, std::uint32_t rows) {
+    table.rows.reserve(rows);
+    table.by_name.reserve(rows);
+  };
+  make_room(state.nodes, expected.nodes);
+  make_room(state.pods, expected.pods);
+  make_room(state.groups, expected.groups);
+  state.nodes.grow(expected.nodes, state.kind_count());
+  state.pods.grow(expected.pods);
+  state.groups.grow(expected.groups);
+  state.log.reserve();
+  return {};
+}
+
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
@@ -143,14 +160,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
 
   node_table& nodes = state.nodes;
   const row_t row = nodes.rows.take();
-  nodes.record.grow(row + 1);
-  nodes.first_pod.grow(row + 1);
-  nodes.first_nominated.grow(row + 1);
-  nodes.next_wanted.grow(row + 1), nodes.prev_wanted.grow(row + 1);
-  nodes.arrival.grow(row + 1);
-  nodes.ports.grow(row + 1);
-  nodes.allocatable.grow(row + 1, state.kind_count());
-  nodes.used.grow(row + 1, state.kind_count());
+  nodes.grow(row + 1, state.kind_count());
   for (const auto& own : state.plugin_columns) own->grow(row + 1);
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);

@@ -83,12 +83,7 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
 GANGSCHED_INLINE row_t make_group(cluster_state& state, group_record record) {
   group_table& groups = state.groups;
   const row_t row = groups.rows.take();
-  for (column<row_t>* one : {&groups.first, &groups.last, &groups.parent, &groups.first_child, &groups.last_child,
-                             &groups.next_sibling, &groups.prev_sibling}) {
-    one->grow(row + 1);
-  }
-  for (column<std::uint32_t>* one : {&groups.members, &groups.assumed, &groups.bound, &groups.children}) one->grow(row + 1);
-  groups.record.grow(row + 1), groups.arrival.grow(row + 1), groups.satisfied.grow(row + 1);
+  groups.grow(row + 1);
   groups.arrival.set(row, state.next_arrival());
   groups.satisfied.set(row, false);
   groups.names_of(record.spec.composite).insert(record.ns, record.spec.name, row);

@@ -138,15 +138,6 @@ GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
   forget_if_unwanted(state, group);
 }
 
-GANGSCHED_INLINE void grow_pods(cluster_state& state, row_t rows) {
-  pod_table& pods = state.pods;
-  pods.record.grow(rows), pods.state.grow(rows), pods.terminating.grow(rows), pods.claim.grow(rows), pods.cls.grow(rows);
-  pods.cls_epoch.grow(rows), pods.node.grow(rows), pods.nominated.grow(rows), pods.group.grow(rows);
-  pods.next_on_node.grow(rows), pods.prev_on_node.grow(rows), pods.next_in_group.grow(rows);
-  pods.prev_in_group.grow(rows), pods.arrival.grow(rows), pods.preempted.grow(rows);
-  pods.next_nominated.grow(rows), pods.prev_nominated.grow(rows);
-}
-
 /// Whether pods of both classes ask a node for the same devices. @p aligned: its kubelet gives out CPUs and memory as well.
 GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool aligned) {
   const auto same_containers = [](const pod_class& one, const pod_class& other) {
@@ -166,7 +157,7 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, st
                                   std::uint32_t epoch) {
   pod_table& pods = state.pods;
   const row_t row = pods.rows.take();
-  grow_pods(state, row + 1);
+  pods.grow(row + 1);
   pods.by_name.insert(record->ns, record->name, row);
   pods.record.set(row, std::move(record));
   pods.cls_epoch.set(row, epoch);

@@ -8,63 +8,69 @@
 
 namespace gangsched {
 
-// The set holds pointers to entries; an entry taken out while a transaction is open lives on in the undo log.
+// The set holds pointers to entries; an entry taken out while a transaction is open lives on in the undo log. The hash is beside the
+// pointer: a set that grows would read every entry otherwise, far apart, in the middle of somebody's call.
 struct name_index::impl {
   struct entry {
     symbol ns;
     row_t row;
     std::string name;
   };
+  struct slot {
+    std::size_t hash;
+    entry* to;
+  };
   struct key {
+    std::size_t hash;
     symbol ns;
     std::string_view name;
   };
-  static key key_of(const entry* e) noexcept { return {e->ns, e->name}; }
-  static key key_of(const key& k) noexcept { return k; }
+  // Not absl::Hash of the text: Debian's absl::string_view is a type of its own.
+  static key key_of(symbol ns, std::string_view name) noexcept {
+    return {absl::HashOf(ns.value, std::hash<std::string_view>{}(name)), ns, name};
+  }
+  static slot slot_of(entry* e) noexcept { return {key_of(e->ns, e->name).hash, e}; }
   struct hash {
     using is_transparent = void;
-    template <class T>
-    std::size_t operator()(const T& value) const noexcept {
-      const key k = key_of(value);
-      // Not absl::Hash of the text: Debian's absl::string_view is a type of its own.
-      return absl::HashOf(k.ns.value, std::hash<std::string_view>{}(k.name));
-    }
+    std::size_t operator()(const slot& s) const noexcept { return s.hash; }
+    std::size_t operator()(const key& k) const noexcept { return k.hash; }
   };
   struct equal {
     using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const noexcept {
-      return key_of(a).ns == key_of(b).ns && key_of(a).name == key_of(b).name;
-    }
+    bool operator()(const slot& a, const slot& b) const noexcept { return a.to == b.to; }
+    bool operator()(const slot& a, const key& b) const noexcept { return a.hash == b.hash && a.to->ns == b.ns && a.to->name == b.name; }
+    bool operator()(const key& a, const slot& b) const noexcept { return (*this)(b, a); }
   };
-  absl::flat_hash_set<entry*, hash, equal> entries;
+  absl::flat_hash_set<slot, hash, equal> entries;
 };
 
 GANGSCHED_INLINE name_index::name_index(undo_log& undo) : undo_(&undo), impl_(std::make_unique<impl>()) {}
 
 GANGSCHED_INLINE name_index::~name_index() {
-  for (impl::entry* e : impl_->entries) delete e;
+  for (const impl::slot& one : impl_->entries) delete one.to;
 }
 
 GANGSCHED_INLINE row_t name_index::find(symbol ns, std::string_view name) const noexcept {
-  const auto found = impl_->entries.find(impl::key{ns, name});
-  return found == impl_->entries.end() ? no_row : (*found)->row;
+  const auto found = impl_->entries.find(impl::key_of(ns, name));
+  return found == impl_->entries.end() ? no_row : found->to->row;
 }
+
+GANGSCHED_INLINE void name_index::reserve(std::size_t names) { impl_->entries.reserve(names); }
 
 GANGSCHED_INLINE void name_index::insert(symbol ns, std::string_view name, row_t row) {
   auto made = std::make_unique<impl::entry>(impl::entry{ns, row, std::string{name}});
   impl::entry* e = made.get();
-  impl_->entries.insert(e);
+  impl_->entries.insert(impl::slot_of(e));
   static_cast<void>(made.release());
   if (undo_->recording()) undo_->save(*this, row, 0, std::bit_cast<std::uint64_t>(e));
 }
 
 GANGSCHED_INLINE void name_index::erase(symbol ns, std::string_view name) {
-  const auto found = impl_->entries.find(impl::key{ns, name});
-  impl::entry* e = *found;
+  const auto found = impl_->entries.find(impl::key_of(ns, name));
+  impl::entry* e = found->to;
   impl_->entries.erase(found);
   if (undo_->recording()) {
-    undo_->save(*this, e->row, 1, std::bit_cast<std::uint64_t>(e));
+    undo_->save_owned(*this, e->row, 1, std::bit_cast<std::uint64_t>(e));
   } else {
     delete e;
   }
@@ -75,9 +81,9 @@ GANGSCHED_INLINE std::size_t name_index::size() const noexcept { return impl_->e
 GANGSCHED_INLINE void name_index::restore(row_t, std::uint32_t erased, std::uint64_t word) noexcept {
   impl::entry* e = std::bit_cast<impl::entry*>(word);
   if (erased != 0) {
-    impl_->entries.insert(e);
+    impl_->entries.insert(impl::slot_of(e));
   } else {
-    impl_->entries.erase(impl_->entries.find(impl::key_of(e)));
+    impl_->entries.erase(impl_->entries.find(impl::slot_of(e)));
     delete e;
   }
 }
@@ -88,11 +94,11 @@ GANGSCHED_INLINE void name_index::discard(std::uint32_t erased, std::uint64_t wo
 
 GANGSCHED_INLINE void name_index::digest_into(digest& out, row_t) const {
   std::uint64_t sum = 0;  // commutative: the set has no order
-  for (const impl::entry* e : impl_->entries) {
+  for (const impl::slot& of : impl_->entries) {
     digest one;
-    one.add(e->ns.value);
-    one.add(e->name);
-    one.add(e->row);
+    one.add(of.to->ns.value);
+    one.add(of.to->name);
+    one.add(of.to->row);
     sum += one.value();
   }
   out.add(sum);

@@ -34,7 +34,7 @@ GANGSCHED_INLINE void node_tree::remember() {
   dirty_ = true;
   if (!undo_->recording()) return;
   auto before = std::make_unique<std::vector<zone>>(zones_);
-  undo_->save(*this, 0, 0, reinterpret_cast<std::uintptr_t>(before.get()));
+  undo_->save_owned(*this, 0, 0, reinterpret_cast<std::uintptr_t>(before.get()));
   before.release();  // the log has it now
 }
 

@@ -363,6 +363,23 @@ GANGSCHED_INLINE void cluster_state::tell_nominated(row_t pod, row_t before, row
   changed({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
 }
 
+GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
+  record.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to), prev_wanted.grow(to);
+  arrival.grow(to), ports.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
+}
+
+GANGSCHED_INLINE void pod_table::grow(row_t to) {
+  record.grow(to), state.grow(to), terminating.grow(to), claim.grow(to), cls.grow(to), cls_epoch.grow(to), node.grow(to);
+  nominated.grow(to), group.grow(to), next_on_node.grow(to), prev_on_node.grow(to), next_in_group.grow(to);
+  prev_in_group.grow(to), arrival.grow(to), preempted.grow(to), next_nominated.grow(to), prev_nominated.grow(to);
+}
+
+GANGSCHED_INLINE void group_table::grow(row_t to) {
+  for (column<row_t>* one : {&first, &last, &parent, &first_child, &last_child, &next_sibling, &prev_sibling}) one->grow(to);
+  for (column<std::uint32_t>* one : {&members, &assumed, &bound, &children}) one->grow(to);
+  record.grow(to), arrival.grow(to), satisfied.grow(to);
+}
+
 /// A node enters or leaves the list of those that pods are nominated to.
 GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
   const row_t first = first_wanted[0];

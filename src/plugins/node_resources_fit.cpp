@@ -115,12 +115,9 @@ GANGSCHED_INLINE bool read_fit_shape(argument_reader& read, const argument& valu
 
 /// Calls visit(resource, its kind, the kind that its usage is scored by) for each configured resource that placements are scored by.
 template <class Visit>
-void each_scored(const node_resources_fit::options& options, const cluster_view& cluster, const Visit& visit) {
+void each_scored(const node_resources_fit::options& options, const placement_view& where, const Visit& visit) {
   for (const auto& one : options.resources) {
-    // Asked for every domain of a label: the usual two are not looked up.
-    const std::optional<resource_kind> kind = one.name == "cpu"      ? std::optional{kinds::cpu}
-                                              : one.name == "memory" ? std::optional{kinds::memory}
-                                                                     : cluster.find_kind(one.name);
+    const std::optional<resource_kind> kind = where.find_kind(one.name);
     if (!kind || (*kind > kinds::ephemeral_storage && *kind < kinds::first_other)) continue;
     visit(one, *kind, *kind == kinds::cpu ? kinds::scored_cpu : *kind == kinds::memory ? kinds::scored_memory : *kind);
   }
@@ -128,10 +125,9 @@ void each_scored(const node_resources_fit::options& options, const cluster_view&
 
 /// MostAllocated over the whole placement: extra(kind) is what comes on top, or nothing if the group does not ask for the resource.
 template <class Extra>
-std::int64_t most_allocated(const node_resources_fit::options& options, const group_view& group, const placement_view& where,
-                            const Extra& extra) {
+std::int64_t most_allocated(const node_resources_fit::options& options, const placement_view& where, const Extra& extra) {
   std::int64_t sum = 0, weights = 0;
-  each_scored(options, group.cluster(), [&](const auto& one, resource_kind kind, resource_kind counted) {
+  each_scored(options, where, [&](const auto& one, resource_kind kind, resource_kind counted) {
     const std::optional<std::int64_t> more = extra(kind);
     if (!more && kind >= kinds::first_other) return;
     const std::int64_t capacity = where.allocatable(kind);
@@ -169,18 +165,17 @@ GANGSCHED_INLINE result<node_resources_fit> node_resources_fit::from(const argum
 GANGSCHED_INLINE std::int64_t node_resources_fit::score_placement(const group_view& group, const placement_view& where,
                                                                   std::span<const assignment> members) const {
   const cluster_view cluster = group.cluster();
-  return detail::most_allocated(options_, group, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
+  return detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
     const auto wants = [&](const assignment& member) { return cluster.pod(member.pod)->spec().score_request(kind) != 0; };
     if (kind >= kinds::first_other && std::none_of(members.begin(), members.end(), wants)) return std::nullopt;
     return 0;
   });
 }
 
-GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const group_view& group, const placement_view& where,
-                                                                  const placement_demand& demand) const {
+GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const placement_view& where, const placement_demand& demand) const {
   // Which scalars count depends on who is placed: only if all that may be placed agree is the mean over the same resources.
   bool agree = true;
-  const std::int64_t most = detail::most_allocated(options_, group, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
+  const std::int64_t most = detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
     std::int64_t sum = 0;
     bool all = true, none = true;
     for (const placement_demand::part& one : demand.parts) {

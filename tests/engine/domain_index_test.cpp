@@ -176,12 +176,17 @@ struct watched {
     compare(now, zones, "zone");
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       class_index& room = room_of(i);
-      for (const node_id node : now.cluster.nodes()) CHECK(room.capacity(node.row) == kinds[i].room(now.cluster, node));
+      std::int64_t total = 0;
+      for (const node_id node : now.cluster.nodes()) {
+        CHECK(room.capacity(node.row) == kinds[i].room(now.cluster, node));
+        total += room.capacity(node.row);
+      }
+      CHECK(room.capacity() == total);
       for (const domain_index* domains : {&racks, &zones}) {
         for (domain_id domain = 0; domain < domains->size(); ++domain) {
           std::int64_t sum = 0;
           for (const node_id node : now.cluster.nodes()) sum += domains->of(node.row) == domain ? kinds[i].room(now.cluster, node) : 0;
-          CHECK(room.capacity(*domains, domain) == sum);
+          CHECK(room.capacities(*domains)[domain] == sum);
         }
       }
     }

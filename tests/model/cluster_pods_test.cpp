@@ -27,6 +27,25 @@ std::int32_t priority_of(const cluster& c, pod_id pod) {
   return c.state().classes[c.state().pods.cls[pod.row]].priority;
 }
 
+// --- room
+
+TEST_CASE("room that was made in advance changes nothing but when tables grow", "[model][cluster][reserve]") {
+  const auto filled = [](const cluster_size& expected) {
+    cluster c;
+    REQUIRE(c.add_node(a_node("before")).has_value());
+    REQUIRE(c.reserve(expected).has_value());
+    const node_id n = c.add_node(a_node("n")).value();
+    const group_id g = c.add_group(a_gang("g", 2)).value();
+    for (int i = 0; i < 300; ++i) REQUIRE(c.add_pod(a_pod("p" + std::to_string(i)).in(g)).has_value());
+    REQUIRE(c.remove_pod(c.find_pod("default", "p7").value()).has_value());
+    REQUIRE(c.assume(c.find_pod("default", "p8").value(), n).has_value());
+    return c.state().digest();
+  };
+  const std::uint64_t plain = filled({});
+  CHECK(filled({.nodes = 50, .pods = 1000, .groups = 20}) == plain);
+  CHECK(filled({.nodes = 1, .pods = 3, .groups = 0}) == plain);
+}
+
 // --- adding
 
 TEST_CASE("a pod that was added waits and is found by namespace and name", "[model][cluster][pod]") {

@@ -64,17 +64,21 @@ TEST_CASE("a kept checkpoint belongs to the enclosing one, which can still undo 
   CHECK(column.heard == words{"restore 1.2=3"});
 }
 
-TEST_CASE("only keeping the outermost checkpoint discards old values, oldest first", "[model][undo_log]") {
+TEST_CASE("only keeping the outermost checkpoint discards old values that somebody owns, oldest first", "[model][undo_log]") {
   undo_log undo;
   witness column;
   undo.open();
-  undo.save(column, 1, 0, 10);
+  undo.save_owned(column, 1, 0, 10);
+  undo.save(column, 1, 5, 15);
   undo.open();
-  undo.save(column, 1, 1, 11);
+  undo.save_owned(column, 1, 1, 11);
   undo.keep();
-  CHECK(column.heard.empty());
+  undo.open();
+  undo.save_owned(column, 1, 2, 12);
+  undo.roll_back(3);
+  CHECK(column.heard == words{"restore 1.2=12"});
   undo.keep();
-  CHECK(column.heard == words{"discard 0=10", "discard 1=11"});
+  CHECK(column.heard == words{"restore 1.2=12", "discard 0=10", "discard 1=11"});
   CHECK(undo.size() == 0);
   CHECK_FALSE(undo.recording());
 }

@@ -129,7 +129,7 @@ TEST_CASE("PodGroupPodsCount counts members with a node, and never more than its
   const placement_view everywhere{on.cluster.state(), ""};
   CHECK(pod_group_pods_count::relative_to_best);
   CHECK(pod_group_pods_count{}.score_placement(group, everywhere, {}) == 1);
-  CHECK(pod_group_pods_count{}.placement_bound(group, everywhere, {1, 1, {}}) == 2);
+  CHECK(pod_group_pods_count{}.placement_bound(everywhere, {1, 1, {}}) == 2);
 }
 
 TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, whatever its strategy") {
@@ -157,7 +157,7 @@ TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, 
   const pod_class& cls = on.cluster.state().classes[on.cluster.state().pods.cls[one.row]];
   const std::vector<placement_demand::part> parts{{&cls, 1}};
   const auto bound = [&](node_resources_fit::options how) {
-    return node_resources_fit{std::move(how)}.placement_bound(group, all, {1, 1, parts});
+    return node_resources_fit{std::move(how)}.placement_bound(all, {1, 1, parts});
   };
   CHECK(bound({}) == (100 + 50) / 2);
   CHECK(bound({.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 100);

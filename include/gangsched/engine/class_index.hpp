@@ -29,6 +29,9 @@ class GANGSCHED_API class_index {
   }
 
   [[nodiscard]] const row_scores& rows() const noexcept { return rows_; }
+  /// How often a row was asked again, and which one was last; moves on by more than one when all are.
+  [[nodiscard]] std::uint64_t refreshes() const noexcept { return refreshes_; }
+  [[nodiscard]] row_t last_refreshed() const noexcept { return last_refreshed_; }
   [[nodiscard]] row_t row_count() const noexcept { return row_count_; }
   /// Rows per verdict: how many each local filter rejects.
   [[nodiscard]] std::span<const std::uint32_t> verdict_counts() const noexcept { return counts_; }
@@ -44,8 +47,10 @@ class GANGSCHED_API class_index {
 
   /// How many more pods of the class the node takes, by the cached filters: never too few. Kept from the first call on.
   [[nodiscard]] std::int64_t capacity(row_t row);
-  /// The sum over a domain. Both are synchronised. O(1), O(nodes) the first time.
-  [[nodiscard]] std::int64_t capacity(const domain_index& domains, domain_id domain);
+  /// The sum over all nodes.
+  [[nodiscard]] std::int64_t capacity();
+  /// The sums by domain. Both are synchronised. O(1), O(nodes) the first time.
+  [[nodiscard]] std::span<const std::int64_t> capacities(const domain_index& domains);
 
  private:
   static constexpr std::uint32_t max_groups = 512;
@@ -67,6 +72,8 @@ class GANGSCHED_API class_index {
   engine_statistics* statistics_;
   row_scores rows_;
   row_t row_count_ = 0;
+  std::uint64_t refreshes_ = 0;
+  row_t last_refreshed_ = no_row;
   std::uint32_t live_groups_ = 0;  // when it was built
   bucket_links links_;
   std::vector<buckets> groups_;
@@ -75,6 +82,7 @@ class GANGSCHED_API class_index {
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row
+  std::int64_t capacity_total_ = 0;
   std::vector<capacity_sums> capacity_sums_;
 };
 

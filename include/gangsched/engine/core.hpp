@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/engine/attempt.hpp"
+#include "gangsched/engine/bound_memory.hpp"
 #include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
@@ -174,6 +175,11 @@ class GANGSCHED_API core {
     bool tried = false;
     bool feasible = false;
   };
+  using class_counts = std::vector<std::pair<class_id, std::int64_t>>;  ///< how many members are of each class
+  struct group_need {
+    class_counts classes;
+    std::uint64_t members = 0;  ///< that have to find a node, at least
+  };
   struct candidate_list;
   class complete_search;
 
@@ -292,6 +298,7 @@ class GANGSCHED_API core {
   void cut(part& whole, const std::vector<topology_slice>& slices);
   [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
   static void collect_members(const part& of, std::vector<row_t>& out);
+  void count_classes(std::span<const row_t> members, class_counts& out);
   [[nodiscard]] status disagreement(row_t root) const;
   void reject_group(row_t group, const part& whole, const group_outcome& why);
 
@@ -299,7 +306,10 @@ class GANGSCHED_API core {
   bool make_group_room(row_t group);
   status try_group(row_t group, std::vector<assignment>& placed, const placement* within);
   [[nodiscard]] assignment as_assignment(const member_place& one) const;
-  bool still_fits(std::span<const assignment> placed, std::span<const row_t> nodes);
+  [[nodiscard]] group_need need_of(row_t group);
+  [[nodiscard]] bool may_fit(const group_need& need);
+  [[nodiscard]] bool fit_by_node(std::span<const assignment> placed);
+  bool still_fit(std::span<const assignment> placed);
   struct movable;
   [[nodiscard]] movable movable_pods(row_t group, const move_options& options) const;
   void take_away(row_t pod);
@@ -386,6 +396,7 @@ class GANGSCHED_API core {
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
   std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
+  row_t let_in_ = no_row;                     ///< the group all of whose members were found ungated in this catching up
   // As far as the log has been read:
   std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
   std::vector<std::uint32_t> members_waiting_;  ///< by group: such pods
@@ -408,6 +419,7 @@ class GANGSCHED_API core {
   std::vector<stale_gang> stale_;
   std::vector<member_place> placed_;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
+  bound_memory bounds_;
   members_room by_pod_;
   std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
   std::uint64_t entries_ = 0;

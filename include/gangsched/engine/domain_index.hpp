@@ -17,6 +17,8 @@ class GANGSCHED_API domain_index {
   /// Moves when the domains themselves, or who is in them, change.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
+  /// Moves when a node of the domain changes in any way; never 0.
+  [[nodiscard]] std::uint64_t stamp(domain_id domain) const noexcept { return stamps_[domain]; }
   /// Domains are numbered in order of value.
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(values_.size()); }
   [[nodiscard]] std::string_view name(domain_id domain) const { return state_->names.text(values_[domain]); }
@@ -41,6 +43,8 @@ class GANGSCHED_API domain_index {
   const cluster_state* state_;
   symbol key_;
   std::uint64_t version_ = 0;
+  std::uint64_t clock_ = 0;
+  std::vector<std::uint64_t> stamps_;    // by domain
   std::vector<symbol> values_;
   std::vector<std::size_t> first_;
   std::vector<row_t> rows_;

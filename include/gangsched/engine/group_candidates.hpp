@@ -114,15 +114,22 @@ class spread_limit {
 /// is bounded only while nobody untried may have more than the most seen.
 struct core::candidate_list {
   std::vector<candidate> all;
-  std::vector<std::pair<class_id, std::int64_t>> classes;  ///< of the members, and how many are of each
+  class_counts classes;  ///< of the members
   std::uint64_t members = 0;
   hook_range scorers{nullptr, {}};
+  struct scorer_kind {
+    std::int64_t weight;
+    bool relative;
+  };
+  std::vector<scorer_kind> kinds;  ///< of the scorers
   std::vector<std::int64_t> bound, raw;
   std::vector<std::int64_t> most;  ///< by relative scorer: the highest raw score seen
 
   void set_scorers(hook_range hooks) {
     scorers = hooks;
-    bound.assign(all.size() * hooks.size(), max_node_score);
+    kinds.clear();
+    for (const plugin_entry& one : hooks) kinds.push_back({one.weight, one.relative_placement_score});
+    bound.assign(all.size() * hooks.size(), 0);
     raw.assign(all.size() * hooks.size(), 0);
     most.assign(hooks.size(), 0);
   }
@@ -135,15 +142,17 @@ struct core::candidate_list {
   /// The weighted sum of one candidate's numbers. False in @p known if it may still turn out higher than anything that was seen.
   [[nodiscard]] std::int64_t total(const std::vector<std::int64_t>& of, std::size_t which, bool& known) const {
     std::int64_t sum = 0;
-    for (std::size_t s = 0; s < scorers.size(); ++s) {
-      const std::int64_t one = of[which * scorers.size() + s];
-      if (!scorers[s].relative_placement_score) {
-        sum += scorers[s].weight * one;
-      } else if (one > most[s]) {
+    const std::int64_t* number = of.data() + which * kinds.size();
+    for (std::size_t s = 0; s < kinds.size(); ++s, ++number) {
+      if (!kinds[s].relative) {
+        sum += kinds[s].weight * *number;
+      } else if (*number > most[s]) {
         known = false;
-        sum += scorers[s].weight * max_node_score;
+        sum += kinds[s].weight * max_node_score;
+      } else if (*number == most[s] && most[s] != 0) {
+        sum += kinds[s].weight * max_node_score;
       } else {
-        sum += most[s] == 0 ? 0 : scorers[s].weight * (max_node_score * one / most[s]);
+        sum += most[s] == 0 ? 0 : kinds[s].weight * (max_node_score * *number / most[s]);
       }
     }
     return sum;

@@ -75,6 +75,18 @@ class GANGSCHED_API picker {
     std::uint64_t used;
     std::unique_ptr<class_index> index;
   };
+  /// The last pick among given nodes, if their cached parts said all and they are all of one group. A pick of the same class among the
+  /// same nodes with at most one of them asked again since goes on from there: members of a gang that are alike.
+  struct scan_memory {
+    const class_index* index = nullptr;
+    std::uint64_t refreshes = 0;
+    std::vector<row_t> within;
+    std::vector<row_t> tied;       ///< the best of the candidates
+    std::uint32_t candidates = 0;
+    std::uint32_t group = 0;       ///< that they are in
+    std::int64_t best = -1;        ///< without what the group adds
+    std::uint64_t rejectors = 0;
+  };
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   class_index& index_of(class_id cls);
@@ -82,6 +94,9 @@ class GANGSCHED_API picker {
   picked from_index(const class_index& index, row_t pod, picked result);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
+  [[nodiscard]] bool remembers(const class_index& index, const std::vector<row_t>& within);
+  [[nodiscard]] picked scan_on(const class_plan& plan, const class_index& index, row_t pod);
+  void remember(const class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `withheld_`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
@@ -98,7 +113,10 @@ class GANGSCHED_API picker {
   void opaque_filters(const class_plan& plan, row_t pod, picked& result);
   void opaque_key_filters(const class_plan& plan, row_t pod, picked& result);
   void opaque_totals(const class_plan& plan, row_t pod, picked& result);
-  row_t break_scan_tie(std::int64_t best, std::uint64_t decision);
+  [[nodiscard]] row_t top_of_heap();
+  template <class Total>
+  std::int64_t find_best(const Total& total_of);
+  [[nodiscard]] row_t break_scan_tie(std::vector<row_t>& tied, std::uint64_t decision);
   [[nodiscard]] bool skipped(const planned& hook) const noexcept;
   void check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result);
   void number_keys();
@@ -116,6 +134,7 @@ class GANGSCHED_API picker {
   bool only_filter_ = false;  // the pick ends with the candidates
   row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
   row_scores scratch_;       // of narrowed classes
+  scan_memory scanned_;
   std::string broken_;       // the text of the last contract error
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
@@ -133,7 +152,8 @@ class GANGSCHED_API picker {
   std::vector<scored_group> scored_;
   std::vector<std::int64_t> distinct_;
   std::vector<std::int64_t> best_of_group_; // by group: the winning score, −1 if it does not win
-  std::vector<std::int64_t> total_;         // by row; −1 between picks
+  std::vector<std::int64_t> total_;         // by row, of the candidates; where the cached parts are not all of it
+  std::vector<row_t> tied_;                 // the best of the candidates
   std::vector<row_t> heap_rows_;
   std::vector<std::uint8_t> feasible_;      // by row
   std::vector<row_t> listed_;               // the nodes that may be examined, in order

@@ -92,7 +92,7 @@ struct plugin_entry {
   status (*generate_placements)(const void* self, const group_view&, const cluster_view&, const placement_sink&) = nullptr;
   status (*placement_feasible)(const void* self, const group_view&, const group_progress&) = nullptr;
   std::int64_t (*score_placement)(const void* self, const group_view&, const placement_view&, std::span<const assignment>) = nullptr;
-  std::int64_t (*placement_bound)(const void* self, const group_view&, const placement_view&, const placement_demand&) = nullptr;
+  std::int64_t (*placement_bound)(const void* self, const placement_view&, const placement_demand&) = nullptr;
   bool relative_placement_score = false;
   victim_plan (*group_preempt)(const void* self, trial&, const group_view&) = nullptr;
 };

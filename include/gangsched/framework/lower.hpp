@@ -250,8 +250,8 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       };
       if constexpr (requires { requires bool{P::relative_to_best}; }) e.relative_placement_score = true;
       if constexpr (detail::names_placement_bound<P>) {
-        e.placement_bound = [](const void* p, const group_view& g, const placement_view& where, const placement_demand& d) {
-          return k::of(p).placement_bound(g, where, d);
+        e.placement_bound = [](const void* p, const placement_view& where, const placement_demand& d) {
+          return k::of(p).placement_bound(where, d);
         };
       }
     }

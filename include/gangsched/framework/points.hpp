@@ -323,8 +323,8 @@ concept placement_feasible_plugin = lists<P, point::placement_feasible> &&
 
 /// `std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const` in [0, 100] for each
 /// feasible placement, asked while the assignment stands. With `static constexpr bool relative_to_best = true` any number from 0 on:
-/// it counts as a percentage of the highest. `std::int64_t placement_bound(const group_view&, const placement_view&, const
-/// placement_demand&) const`, optional: no assignment scores more; placements that cannot win are then not tried.
+/// it counts as a percentage of the highest. `std::int64_t placement_bound(const placement_view&, const placement_demand&) const`,
+/// optional: no assignment scores more; placements that cannot win are then not tried. It depends on nothing else, and is kept.
 template <class P>
 concept score_placement_plugin = lists<P, point::score_placement> &&
     requires(const P p, const group_view& g, const placement_view& where, std::span<const assignment> a) {

@@ -109,6 +109,7 @@ class change_log {
   [[nodiscard]] log_cursor tip() const noexcept { return {end(), truncations_}; }
   [[nodiscard]] std::uint64_t truncations() const noexcept { return truncations_; }
 
+  void reserve() { records_.reserve(2 * bound_ + 1); }
   void append(const change& record) { records_.push_back(record); }
 
   /// Whether records that @p reader has not read, or the news that some it read were taken back, are gone.

@@ -16,6 +16,13 @@ struct cluster_options {
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
 };
 
+/// How many of each there will be, about.
+struct cluster_size {
+  std::uint32_t nodes = 0;
+  std::uint32_t pods = 0;    ///< at a time: rows of pods that are gone are used again
+  std::uint32_t groups = 0;
+};
+
 /// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
 /// says and appends to the change log, or returns an error and changes nothing. Not thread-safe for writing; const access is.
 ///
@@ -27,6 +34,10 @@ class GANGSCHED_API cluster {
   cluster(cluster&&) noexcept;
   cluster& operator=(cluster&&) noexcept;
   ~cluster();
+
+  /// Makes room for that many now. Tables grow by themselves; but the call in which a large one has to move waits for it, a few times a
+  /// table and up to milliseconds. More may come, and fewer. O(sizes).
+  result<void> reserve(const cluster_size& expected);
 
   // --- nodes
   /// O(size of the spec).

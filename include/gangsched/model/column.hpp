@@ -9,6 +9,9 @@
 
 namespace gangsched {
 
+/// Rows come one by one: columns grow by steps, so that most of them cost a comparison each.
+[[nodiscard]] constexpr std::size_t grown_to(row_t rows) noexcept { return std::size_t{rows} + rows / 8; }
+
 /// One word a row, at most 8 bytes. Reads are array reads; a write saves the old word while a transaction is open.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && sizeof(T) <= 8)
@@ -17,7 +20,7 @@ class column final : public column_base {
   explicit column(undo_log& undo, T initial = T{}) noexcept : undo_(&undo), initial_(initial) {}
 
   void grow(row_t rows) {
-    if (data_.size() < rows) data_.resize(rows, initial_);
+    if (data_.size() < rows) data_.resize(grown_to(rows), initial_);
   }
   [[nodiscard]] T operator[](row_t row) const noexcept { return static_cast<T>(data_[row]); }
   void set(row_t row, T value) {
@@ -108,12 +111,12 @@ class object_column final : public column_base {
   }
 
   void grow(row_t rows) {
-    if (data_.size() < rows) data_.resize(rows, nullptr);
+    if (data_.size() < rows) data_.resize(grown_to(rows), nullptr);
   }
   [[nodiscard]] const T* operator[](row_t row) const noexcept { return data_[row]; }
   void set(row_t row, std::unique_ptr<const T> object) {
     if (undo_->recording()) {
-      undo_->save(*this, row, 0, std::bit_cast<std::uint64_t>(data_[row]));
+      undo_->save_owned(*this, row, 0, std::bit_cast<std::uint64_t>(data_[row]));
     } else {
       delete data_[row];
     }

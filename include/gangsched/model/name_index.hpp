@@ -15,6 +15,7 @@ class GANGSCHED_API name_index final : public column_base {
 
   /// The row of the name, or no_row. O(length).
   [[nodiscard]] row_t find(symbol ns, std::string_view name) const noexcept;
+  void reserve(std::size_t names);
   /// The name must be new.
   void insert(symbol ns, std::string_view name, row_t row);
   /// The name must be there.

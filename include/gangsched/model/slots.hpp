@@ -13,6 +13,13 @@ class slots {
   /// Rows ever used: the bound of every row number.
   [[nodiscard]] row_t count() const noexcept { return count_[0]; }
   [[nodiscard]] std::uint32_t generation(row_t row) const noexcept { return generation_[row]; }
+  /// Rows for which there is room already; readers that keep something by row make as much.
+  [[nodiscard]] row_t room() const noexcept { return room_ > count() ? room_ : count(); }
+  void reserve(row_t rows) {
+    generation_.grow(rows);
+    next_free_.grow(rows);
+    if (rows > room_) room_ = rows;
+  }
   row_t take() {
     if (const row_t row = head_[0]; row != no_row) {
       head_.set(0, next_free_[row]);
@@ -41,6 +48,7 @@ class slots {
   column<row_t> next_free_;
   column<row_t> head_;
   column<row_t> count_;
+  row_t room_ = 0;  // beside the undo log: it says nothing about what there is
 };
 
 }  // namespace gangsched

@@ -97,6 +97,8 @@ struct node_table {
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
   void want(row_t node, bool wanted);
+  /// Makes every column at least that long, here and below.
+  GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
 
 /// Where a pod is in its life. Terminating is a flag beside it.
@@ -156,6 +158,7 @@ struct pod_table {
   column<std::uint64_t> arrival;  ///< order of add_pod
   name_index by_name;
 
+  GANGSCHED_API void grow(row_t to);
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };
 
@@ -198,6 +201,7 @@ struct group_table {
     return true;
   }
 
+  GANGSCHED_API void grow(row_t to);
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
   /// Members, or child groups, that must be placed together: the gang's minimum count, 1 for a basic group.
   [[nodiscard]] std::uint32_t min_count(row_t row) const noexcept {

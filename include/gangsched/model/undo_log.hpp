@@ -15,7 +15,7 @@ class column_base {
   virtual ~column_base() = default;
   /// Puts @p old back at (row, sub).
   virtual void restore(row_t row, std::uint32_t sub, std::uint64_t old) noexcept = 0;
-  /// The old value will never be needed again (outermost commit): frees what it owned.
+  /// The old value, saved as owned, will never be needed again (outermost commit): frees it.
   virtual void discard(std::uint32_t /*sub*/, std::uint64_t /*old*/) noexcept {}
   /// Adds the content of rows [0, rows) to @p out.
   virtual void digest_into(digest& out, row_t rows) const = 0;
@@ -25,41 +25,52 @@ class column_base {
 class undo_log {
  public:
   [[nodiscard]] bool recording() const noexcept { return depth_ != 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
-    entries_.push_back({&column, old, row, sub});
+    if (size_ == entries_.size()) grow();
+    entries_[size_++] = {&column, old, row, sub};
+  }
+  /// The column wants to know when the old value is not needed any more.
+  void save_owned(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
+    owned_.push_back(size_);
+    save(column, row, sub, old);
   }
 
   /// Opens a (nested) checkpoint; the returned mark goes to exactly one of roll_back and keep.
   std::size_t open() noexcept {
     ++depth_;
-    return entries_.size();
+    return size_;
   }
   /// Restores every word saved since @p mark, newest first. O(words changed).
   void roll_back(std::size_t mark) noexcept {
-    while (entries_.size() > mark) {
-      const entry& last = entries_.back();
+    while (size_ > mark) {
+      const entry& last = entries_[--size_];
       last.column->restore(last.row, last.sub, last.old);
-      entries_.pop_back();
     }
+    while (!owned_.empty() && owned_.back() >= mark) owned_.pop_back();
     --depth_;
   }
   /// Keeps the changes: they belong to the enclosing checkpoint, or are final if there is none.
   void keep() noexcept {
     if (--depth_ != 0) return;
-    for (const entry& done : entries_) done.column->discard(done.sub, done.old);
-    entries_.clear();
+    for (const std::size_t at : owned_) entries_[at].column->discard(entries_[at].sub, entries_[at].old);
+    owned_.clear();
+    size_ = 0;
   }
 
  private:
   struct entry {
-    column_base* column;
-    std::uint64_t old;
-    row_t row;
-    std::uint32_t sub;
+    column_base* column = nullptr;
+    std::uint64_t old = 0;
+    row_t row = 0;
+    std::uint32_t sub = 0;
   };
-  std::vector<entry> entries_;
+  [[gnu::noinline]] void grow() { entries_.resize(2 * size_ + 64); }
+
+  std::vector<entry> entries_;  // the first `size_` count
+  std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
+  std::size_t size_ = 0;
   std::uint32_t depth_ = 0;
 };
 

@@ -50,19 +50,25 @@ class device_fit {
     return counted || asks || own ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
+    if (asks_nothing(pod, node)) return status::success();
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
     if (const std::optional<device_want> only = node.only_want(pod.spec())) return devices_fit(node.devices(), *only, rules_);
     const device_wants wants = node.wants_of(pod.spec());
     return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
   }
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, room node) const {
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max(), most = 1024;
+    if (asks_nothing(pod, node)) return any;
     const device_wants wants = node.wants_of(pod.spec());
-    constexpr std::int64_t most = 1024;
-    return wants.nothing() ? std::numeric_limits<std::int64_t>::max() : device_capacity(node.devices(), wants, rules_, most);
+    return wants.nothing() ? any : device_capacity(node.devices(), wants, rules_, most);
   }
   [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return rules_; }
 
  private:
+  /// Most nodes of most clusters: what the pod requests by number is counted there by NodeResourcesFit alone.
+  [[nodiscard]] static bool asks_nothing(const pod_view& pod, const room& node) noexcept {
+    return pod.spec().devices.empty() && pod.spec().claims.empty() && !node.has_devices();
+  }
   device_rules rules_;
 };
 

@@ -82,7 +82,7 @@ class gpu_type_value {
   [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view& where, std::span<const assignment>) const {
     return rate(where.name());
   }
-  [[nodiscard]] std::int64_t placement_bound(const group_view&, const placement_view& where, const placement_demand&) const {
+  [[nodiscard]] std::int64_t placement_bound(const placement_view& where, const placement_demand&) const {
     return rate(where.name());
   }
 

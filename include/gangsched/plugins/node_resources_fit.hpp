@@ -139,8 +139,7 @@ class node_resources_fit {
   /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
                                                            std::span<const assignment> members) const;
-  [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const group_view& group, const placement_view& where,
-                                                           const placement_demand& demand) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const placement_view& where, const placement_demand& demand) const;
 
  private:
   /// Calls found(status) for each resource without room, until it says false.

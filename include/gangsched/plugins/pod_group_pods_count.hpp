@@ -19,7 +19,7 @@ class pod_group_pods_count {
     group.each_pod_below([&](const pod_info& member) { count += member.node() ? 1 : 0; });
     return count;
   }
-  [[nodiscard]] std::int64_t placement_bound(const group_view&, const placement_view&, const placement_demand& demand) const {
+  [[nodiscard]] std::int64_t placement_bound(const placement_view&, const placement_demand& demand) const {
     return std::int64_t{demand.scheduled} + demand.members;
   }
 };
