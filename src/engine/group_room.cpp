@@ -123,7 +123,7 @@ GANGSCHED_INLINE bool core::make_group_room(row_t group) {
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
   if (plan.victims.empty() && !alpha()) retry_group(group, false, false);
   else park_group(group, ~std::uint64_t{0});
-  for (const pod_id victim : plan.victims) evict(victim);
+  for (const pod_id victim : plan.victims) evict(victim, plan.reason);
   return true;
 }
 

@@ -194,11 +194,12 @@ GANGSCHED_INLINE void core::clear_nominations(row_t pod, row_t node) {
 }
 
 /// A running victim is the host's to evict, unless it goes already; one that is only assumed is taken back here and now.
-GANGSCHED_INLINE void core::evict(pod_id victim) {
+GANGSCHED_INLINE void core::evict(pod_id victim, const char* reason) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
   if (state_->pods.terminating[victim.row]) return;
-  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row);
-  else if (state_->pods.state[victim.row] == pod_state::assumed) send_back(victim.row, "preempted before it ran", false);
+  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row).reason = reason;
+  else if (state_->pods.state[victim.row] == pod_state::assumed)
+    send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }
 
 /// Order among incomplete gangs: first those with running members, which cannot give their room back; then priority; then age.

@@ -272,7 +272,7 @@ class GANGSCHED_API core {
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod, std::uint64_t rejectors);
   victim_plan ask_for_room(row_t pod, bool& keep);
-  void evict(pod_id victim);
+  void evict(pod_id victim, const char* reason = nullptr);
   void clear_nominations(row_t pod, row_t node);
   std::unique_ptr<trial> start_trial(std::uint16_t plugin, bool for_group = false);
   bool take_back_holdings(row_t own, entity e);

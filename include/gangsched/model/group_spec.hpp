@@ -74,6 +74,12 @@ struct topology_slice {
   std::int32_t size = 1;
 };
 
+/// What becomes of a group that cannot have its minimum in the domain where some of its members are: one lost its node, say.
+enum class full_domain : std::uint8_t {
+  wait,  ///< those without a node wait
+  move,  ///< its members are evicted together if the whole group finds room then, in another domain or in this one
+};
+
 /// Where the members of a group, or of the groups below it, may be.
 struct group_topology {
   /// Node labels. All members share one domain of the first; if none has room, of the second, and so on.
@@ -83,6 +89,7 @@ struct group_topology {
   std::string spread_key = {};               ///< at most `spread_most` members in a domain of this label
   std::int32_t spread_most = 0;
   domain_choice choice = domain_choice::scored;
+  full_domain when_full = full_domain::wait;
 };
 
 /// What another group must have come to before this one starts.
