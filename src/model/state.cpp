@@ -87,6 +87,7 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::put(out, spec.disruption);
   for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(out, one.until);
   for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
+  for (const group_ratio& one : spec.ratios) put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
   canonical::put(out, spec.done);
   canonical::put(out, spec.cookie);
   return out;

@@ -307,6 +307,13 @@ class GANGSCHED_API core {
   [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable& all, std::span<const row_t> cleared, const move_options& options);
   void nominate_members(row_t group, std::span<const assignment> places);
 
+  // group_ratio.cpp: groups that grow in step
+  [[nodiscard]] std::uint64_t with_node(row_t group) const;
+  [[nodiscard]] std::optional<std::uint64_t> ratio_limit(row_t group) const;
+  void note_ratios(row_t root);
+  void ask_ratios();
+  [[nodiscard]] std::string ratio_note(row_t group) const;
+
   // group_alpha.cpp: pod groups as in 1.36
   [[nodiscard]] bool alpha() const noexcept { return state_->semantics.release() < kube_release::v1_37; }
   [[nodiscard]] bool nobody_enters(row_t group);
@@ -385,6 +392,11 @@ class GANGSCHED_API core {
   std::vector<row_t> ask_again_;              ///< groups that changed by no doing of the engine: their waiting members may be let go
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
+  struct held_back {
+    group_id group;
+    std::uint64_t limit;  ///< of its members, when it was tried
+  };
+  std::vector<held_back> held_back_;          ///< groups that may not have more members by their ratios
   std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
   // As far as the log has been read:
   std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
@@ -430,6 +442,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"
 #include "gangsched/src/engine/group_plan.cpp"
+#include "gangsched/src/engine/group_ratio.cpp"
 #include "gangsched/src/engine/group_room.cpp"
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"

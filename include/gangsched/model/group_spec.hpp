@@ -109,6 +109,14 @@ struct group_affinity {
   bool apart = false;
 };
 
+/// This group and another one grow in step, above their minimums: `mine` members with a node of this one for `theirs` of the other. One
+/// more member gets a node while placed * theirs <= placed of the other * mine, so that a group is ahead by one member at most.
+struct group_ratio {
+  group_id to;
+  std::int32_t mine = 1;
+  std::int32_t theirs = 1;
+};
+
 struct group_spec {
   std::string name;
   std::string ns = "default";
@@ -122,6 +130,7 @@ struct group_spec {
   disruption_mode disruption = disruption_mode::single;
   std::vector<group_dependency> start_after = {};
   std::vector<group_affinity> affinity = {};
+  std::vector<group_ratio> ratios = {};  ///< all of them hold; one to a group that is gone does not
   bool done = false;  ///< nothing of it runs any more and nothing will
   std::uint64_t cookie = 0;
 };
