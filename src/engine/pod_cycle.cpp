@@ -162,7 +162,8 @@ GANGSCHED_INLINE victim_plan core::ask_for_room(row_t pod, bool& keep) {
 /// The result only nominates. False if nobody was helped.
 GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
   const kernel_table& table = table_of(pod);
-  if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
+  if (table.at(point::post_filter).empty()) return false;
+  if (!alpha() && incomplete(state_->pods.group[pod])) return make_minimum_room(pod);
   bool keep = true;
   const victim_plan plan = ask_for_room(pod, keep);
   if (plan.verdict.code == code::error) {

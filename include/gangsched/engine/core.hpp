@@ -306,6 +306,7 @@ class GANGSCHED_API core {
   [[nodiscard]] bool goes_home(row_t pod, row_t home);
   [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable& all, std::span<const row_t> cleared, const move_options& options);
   void nominate_members(row_t group, std::span<const assignment> places);
+  bool make_minimum_room(row_t pod);
 
   // group_ratio.cpp: groups that grow in step
   [[nodiscard]] std::uint64_t with_node(row_t group) const;
@@ -421,6 +422,7 @@ class GANGSCHED_API core {
   std::vector<member_place> placed_;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
   members_room by_pod_;
+  std::pair<row_t, std::uint64_t> in_vain_{no_row, 0};  ///< a permit-mode gang whose minimum no preemption helps, and the log's end then
   std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
   std::uint64_t entries_ = 0;
   std::vector<decision> decisions_;
