@@ -328,7 +328,8 @@ class GANGSCHED_API core {
   // group_search.cpp
   /// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
   group_outcome place_group(const part& whole, bool search = true);
-  group_outcome choose(const part& what, const std::vector<row_t>* within);
+  /// @p budget: of a whole group: nodes that complete searches may try, each level of `within` after it was tried greedily.
+  group_outcome choose(const part& what, const std::vector<row_t>* within, std::uint64_t* budget = nullptr);
   group_outcome choose_among(const part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within);
   group_outcome fill(const part& what, const std::vector<row_t>* within);
   group_outcome try_members(const part& what, const std::vector<row_t>* within);
@@ -347,7 +348,9 @@ class GANGSCHED_API core {
 
   // group_complete.cpp
   [[nodiscard]] bool worth_searching(const part& whole);
-  group_outcome search_group(const part& whole, group_outcome refused);
+  [[nodiscard]] part without_plans(part of);
+  status order_all_by_rank(const part& of);
+  group_outcome search_group(const part& whole, group_outcome refused, std::uint32_t tier, std::uint64_t& budget);
 
   // group_placements.cpp
   void expand(const placement& one, std::vector<placement>& out);
