@@ -572,6 +572,7 @@ GANGSCHED_INLINE void core::forget_said() {
 GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   memory_ = {};
+  in_vain_.first = no_row;
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {

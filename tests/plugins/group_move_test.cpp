@@ -67,6 +67,19 @@ TEST_CASE("a gang that has its minimum does not move for one member more", "[gro
   CHECK(w.run() == words{"reject g-2"});
 }
 
+TEST_CASE("a gang whose domains are chosen by room moves too, and what is not bound yet is taken back", "[group][move]") {
+  racks w{{"a1", "b1", "b2"}};
+  const group_id gang = w.gang_of(2);
+  group_spec spec = w.cluster.state().groups.record[gang.row]->spec;
+  spec.topology.choice = domain_choice::best_fit;
+  w.must(w.cluster.update_group(gang, spec));
+  const pod_id first = w.member(gang, "g-0");
+  w.must(w.cluster.assume(first, w.node("a1")));
+  w.member(gang, "g-1");
+  CHECK(sorted(w.run()) == words{"nominate g-1 b2", "revoke g-0 a1"});
+  CHECK(sorted(w.run_at(1min)) == words{"bind g-0 b1", "bind g-1 b2"});
+}
+
 TEST_CASE("less important pods go before the gang does", "[group][move]") {
   racks w{{"a1", "a2", "b1", "b2"}};
   const group_id gang = w.gang_of(2);
