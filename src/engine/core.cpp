@@ -238,6 +238,7 @@ GANGSCHED_INLINE void core::start_over() {
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
   dependents_.clear();
+  held_back_.clear();  // whoever waits is queued again
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     if (state_->groups.alive(group)) dependents_.push_back(group), shake(group);  // those that depend on nobody go when they are asked
   }
@@ -349,9 +350,9 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       if (group != no_row) ask_dependents();  // a group that was removed before is gone with its last member
       if (group == no_row || !state_->groups.alive(group)) break;
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
-      // One of those that are too many for an elastic gang may take its place.
+      // One of those that are too many for an elastic gang, or by a ratio, may take its place.
       const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-      if (policy == nullptr || !policy->max_count) break;
+      if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) break;
       for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
         if (!wants_node(pod)) continue;
         enqueue(pod, false);
@@ -435,8 +436,9 @@ GANGSCHED_INLINE void core::note_dependent(row_t group) {
   if (std::find(dependents_.begin(), dependents_.end(), group) == dependents_.end()) dependents_.push_back(group);
 }
 
-/// Groups that start after others may do so now.
+/// Groups that start after others may do so now, or grow with them.
 GANGSCHED_INLINE void core::ask_dependents() {
+  ask_ratios();
   std::erase_if(dependents_, [&](row_t group) {
     return !state_->groups.alive(group) || state_->groups.record[group]->spec.start_after.empty();
   });
@@ -540,6 +542,7 @@ GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   memory_ = {};
   bounds_ = {};
+  in_vain_.first = no_row;
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {

@@ -82,7 +82,8 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   if (state_->groups.record[state_->groups.root(group)]->expected) {
     why.summary = "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
   } else if (whole.members.empty()) {
-    why.summary = placed == 0 ? "it has no members" : "nobody waits";
+    why.summary = ratio_note(group);
+    if (why.summary.empty()) why.summary = placed == 0 ? "it has no members" : "nobody waits";
   } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); })) {
     const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); });
     why.summary = explain(*gated).summary;

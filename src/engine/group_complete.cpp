@@ -13,18 +13,14 @@ namespace gangsched::engine {
 class core::complete_search {
  public:
   /// @p symmetric: members' filters look at one node only, so that the order of members does not matter.
-  complete_search(core& engine, std::uint64_t budget, bool symmetric) : core_(&engine), left_(budget), symmetric_(symmetric) {}
+  /// @p whole: only its placements of the level @p tier are tried.
+  complete_search(core& engine, const part& whole, std::uint32_t tier, std::uint64_t budget, bool symmetric)
+      : core_(&engine), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric) {}
   [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
   using continuation = std::function<bool()>;
   bool solve(const part& what, const std::vector<row_t>* within, const continuation& rest) {
-    if (what.planned) {  // not cut, because a plan would have done that
-      part cut = what;
-      cut.planned = false;
-      core_->cut(cut, core_->state_->groups.record[what.group]->spec.topology.slices);
-      return solve(cut, within, rest);
-    }
     std::vector<row_t> beside;
     if (!what.is_slice()) {
       for (const plugin_entry& plugin : core_->table_of_group(what.group).hooks(point::group_pre_filter)) {
@@ -39,7 +35,7 @@ class core::complete_search {
     const std::uint64_t least = core_->least_members(what);
     std::vector<const candidate*> order;
     for (const candidate& one : list.all) {
-      if (one.room >= least) order.push_back(&one);
+      if (one.room >= least && (&what != whole_ || one.tier == tier_)) order.push_back(&one);
     }
     std::stable_sort(order.begin(), order.end(), [](const candidate* a, const candidate* b) {
       return a->tier != b->tier ? a->tier < b->tier : a->room < b->room;
@@ -159,6 +155,8 @@ class core::complete_search {
   }
 
   core* core_;
+  const part* whole_;
+  std::uint32_t tier_;
   std::uint64_t left_;
   bool symmetric_;
 };
@@ -177,8 +175,26 @@ GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
   return plan.opaque || !plan.keyed_filters.empty() || !plan.cycle_hooks.empty();
 }
 
-/// What greedy placing refused, tried in full. Says why not: proved, or out of budget.
-GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group_outcome refused) {
+/// Parts that a plan would have cut into slices are cut.
+GANGSCHED_INLINE core::part core::without_plans(part of) {
+  if (of.planned) cut(of, state_->groups.record[of.group]->spec.topology.slices);
+  of.planned = false;
+  for (part& one : of.parts) {
+    if (!one.is_slice()) one = without_plans(std::move(one));
+  }
+  return of;
+}
+
+GANGSCHED_INLINE status core::order_all_by_rank(const part& of) {
+  status said = order_by_rank(of, 0);
+  for (const part& one : of.parts) {
+    if (said.ok() && !one.is_slice()) said = order_all_by_rank(one);
+  }
+  return said;
+}
+
+/// What greedy placing refused on a level, tried there in full. Says why not: proved, or out of budget, which is left for the next one.
+GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group_outcome refused, std::uint32_t tier, std::uint64_t& budget) {
   const picker::position first = picker_.where();
   std::vector<row_t> members;
   collect_members(whole, members);
@@ -186,14 +202,17 @@ GANGSCHED_INLINE core::group_outcome core::search_group(const part& whole, group
     const class_plan& plan = picker_.plan_of(state_->class_of(pod));
     return plan.opaque_filters.empty() && plan.keyed_filters.empty() && plan.cycle_hooks.empty();
   });
-  complete_search search{*this, options_.search_budget, symmetric};
+  const part plain = without_plans(whole);
+  complete_search search{*this, plain, tier, budget, symmetric};
   transaction trial{*state_};
-  const bool found = search.solve(whole, nullptr, [] { return true; });
-  statistics_.search_steps += options_.search_budget - search.left();
+  const bool found = search.solve(plain, nullptr, [] { return true; });
+  statistics_.search_steps += budget - search.left();
+  budget = search.left();
   picker_.go_back(first);
   if (found && !placed_.empty()) {
-    trial.commit();
-    refused.verdict = status::success();
+    refused.verdict = order_all_by_rank(plain);
+    if (refused.verdict.ok()) trial.commit();
+    else discard_members();
     return refused;
   }
   discard_members();

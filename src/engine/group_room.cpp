@@ -122,6 +122,58 @@ GANGSCHED_INLINE void core::nominate_members(row_t group, std::span<const assign
   }
 }
 
+/// A member of an incomplete gang in permit mode: its own preemption, and nobody goes unless all whom the minimum lacks find a node so,
+/// be it where they are nominated already. The others are nominated with it.
+GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
+  const row_t group = state_->pods.group[pod];
+  if (in_vain_ == std::pair{group, state_->log.end()}) return false;
+  std::vector<row_t> members = pending_members(group);
+  std::erase_if(members, [&](row_t other) { return other == pod || pod_rejected(other); });
+  members.insert(members.begin(), pod);
+  std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
+  const picker::position stood = picker_.where();
+  by_pod_ = {};
+  placed_.clear();
+  transaction attempt{*state_};
+  std::vector<class_id> hopeless;  // alike members fare alike
+  std::vector<std::uint64_t> rejectors;  // of those that others make room for
+  for (std::size_t i = 0; i < members.size() && missing != 0 && members.size() - i >= missing; ++i) {
+    const row_t member = members[i];
+    const class_id cls = state_->class_of(member);
+    if (std::find(hopeless.begin(), hopeless.end(), cls) != hopeless.end()) continue;
+    picked found = picker_.pick(member);
+    const std::size_t helpless = by_pod_.helpless.size(), made = by_pod_.made.size();
+    if (found.node == no_row && found.said.code != code::error) found.node = make_member_room(member);
+    if (by_pod_.made.size() != made) rejectors.push_back(found.rejectors);
+    status said;
+    const bool waits = found.node == no_row && state_->pods.nominated[member] != no_row && by_pod_.helpless.size() == helpless;
+    if ((waits && member != pod) || (found.node != no_row && place_member(member, found, said))) --missing;
+    else if (member == pod) break;
+    else hopeless.push_back(cls);
+  }
+  for (const member_place& one : placed_) by_pod_.placed.push_back(as_assignment(one));
+  discard_members();
+  attempt.roll_back();
+  picker_.go_back(stood);
+  const members_room room = std::exchange(by_pod_, {});
+  if (missing != 0) {
+    if (!room.helpless.empty() && room.helpless.front() == pod) state_->nominate(pod, no_row);
+    if (!room.made.empty()) in_vain_ = {group, state_->log.end()};
+    return false;
+  }
+  for (const assignment& one : room.placed) {
+    state_->nominate(one.pod.row, one.node.row);
+    clear_nominations(one.pod.row, one.node.row);
+    decision& nominated = decide(decision_kind::nominate, one.pod.row);
+    nominated.node = one.node;
+    nominated.node_cookie = state_->nodes.record[one.node.row]->cookie;
+  }
+  // Before the victims leave, so that they hear of them.
+  for (std::size_t i = 0; i < room.made.size(); ++i) park(room.made[i].pod.row, by_hints() ? rejectors[i] : ~std::uint64_t{0});
+  for (const pod_id victim : room.victims) evict(victim);
+  return true;
+}
+
 /// group_preempt hooks in order: success, unresolvable and errors stop, unschedulable goes on. The result only nominates. False if
 /// the group was not helped.
 GANGSCHED_INLINE bool core::make_group_room(row_t group) {
@@ -146,7 +198,7 @@ GANGSCHED_INLINE bool core::make_group_room(row_t group) {
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
   if (plan.victims.empty() && !alpha()) retry_group(group, false, false);
   else park_group(group, ~std::uint64_t{0});
-  for (const pod_id victim : plan.victims) evict(victim);
+  for (const pod_id victim : plan.victims) evict(victim, plan.reason);
   return true;
 }
 

@@ -22,14 +22,14 @@ GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progre
 GANGSCHED_INLINE core::group_outcome core::place_group(const part& whole, bool search) {
   placed_.clear();
   by_pod_ = {};
-  group_outcome outcome = choose(whole, nullptr);
+  std::uint64_t budget = options_.search_budget;
+  group_outcome outcome = choose(whole, nullptr, search ? &budget : nullptr);
   if (outcome.verdict.ok() && placed_.empty()) outcome.verdict = status::unschedulable("no pods were schedulable");
-  else if (search && outcome.verdict.code == code::unschedulable && worth_searching(whole)) return search_group(whole, outcome);
   return outcome;
 }
 
 /// In the best placement of the lowest tier that has a feasible one. `placed_` grows by the members placed.
-GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::vector<row_t>* within) {
+GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::vector<row_t>* within, std::uint64_t* budget) {
   group_outcome outcome;
   if (!what.is_slice()) {
     for (const plugin_entry& plugin : table_of_group(what.group).hooks(point::group_pre_filter)) {
@@ -60,6 +60,9 @@ GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::v
   outcome.verdict = status::unschedulable("no placement is left for the group");
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     group_outcome here = choose_among(what, list, tiers[i], within);
+    if (budget != nullptr && here.verdict.code == code::unschedulable && worth_searching(what)) {
+      here = search_group(what, here, tiers[i], *budget);
+    }
     here.rejectors |= i == 0 ? 0 : outcome.rejectors;
     outcome = here;
     if (outcome.verdict.code != code::unschedulable) break;
@@ -273,11 +276,11 @@ GANGSCHED_INLINE void core::discard_members(std::size_t from) {
 /// Members with a rank, alike but for that, swap their nodes so that neighbours in rank are close: nodes in order of the domains that
 /// the group and those above it name, outermost first, then by row. Not if a slice would not be together any more.
 GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) {
-  if (placed_.size() - from < 2 || state_->groups.record[what.group]->spec.composite) return {};
+  if (state_->groups.record[what.group]->spec.composite) return {};
   const auto rank = [&](row_t pod) { return state_->pods.record[pod]->rank; };
   std::vector<std::size_t> ranked;
   for (std::size_t i = from; i < placed_.size(); ++i) {
-    if (rank(placed_[i].pod)) ranked.push_back(i);
+    if (state_->pods.group[placed_[i].pod] == what.group && rank(placed_[i].pod)) ranked.push_back(i);
   }
   if (ranked.size() < 2) return {};
   std::vector<const domain_index*> levels;

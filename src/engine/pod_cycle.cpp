@@ -162,7 +162,8 @@ GANGSCHED_INLINE victim_plan core::ask_for_room(row_t pod, bool& keep) {
 /// The result only nominates. False if nobody was helped.
 GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
   const kernel_table& table = table_of(pod);
-  if (table.at(point::post_filter).empty() || state_->pods.group[pod] != no_row) return false;
+  if (table.at(point::post_filter).empty()) return false;
+  if (!alpha() && incomplete(state_->pods.group[pod])) return make_minimum_room(pod);
   bool keep = true;
   const victim_plan plan = ask_for_room(pod, keep);
   if (plan.verdict.code == code::error) {
@@ -194,11 +195,12 @@ GANGSCHED_INLINE void core::clear_nominations(row_t pod, row_t node) {
 }
 
 /// A running victim is the host's to evict, unless it goes already; one that is only assumed is taken back here and now.
-GANGSCHED_INLINE void core::evict(pod_id victim) {
+GANGSCHED_INLINE void core::evict(pod_id victim, const char* reason) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
   if (state_->pods.terminating[victim.row]) return;
-  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row);
-  else if (state_->pods.state[victim.row] == pod_state::assumed) send_back(victim.row, "preempted before it ran", false);
+  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row).reason = reason;
+  else if (state_->pods.state[victim.row] == pod_state::assumed)
+    send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }
 
 /// Order among incomplete gangs: first those with running members, which cannot give their room back; then priority; then age.

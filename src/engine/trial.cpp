@@ -45,8 +45,16 @@ class trial_of final : public trial {
     put_on(victim.row, node, kind_of_removal());
     if (begun_ != no_row) core_->picker_.follow(begun_, victim.row, node, true);
   }
+  void take_node(pod_id member) override {
+    if (core_->state_->pods.node[member.row] == no_row) return;
+    begun_ = no_row;
+    core_->count_uses(core_->uses_of(member.row), -1);
+    core_->state_->release(member.row);
+    taken_ = true;
+    need_.reset();
+  }
   void reset() override {
-    if (homes_.empty()) return;
+    if (homes_.empty() && !taken_) return;
     if (begun_ != no_row && !core_->picker_.plan_of(core_->state_->pods.cls[begun_]).incremental.empty()) {
       while (!homes_.empty()) restore(homes_.back().first);
     }
@@ -54,6 +62,8 @@ class trial_of final : public trial {
       if (group_) slot_of(home.first.row) = 0;
     }
     homes_.clear();
+    taken_ = false;
+    need_.reset();
     now_->roll_back();
     now_.emplace(*core_->state_);
   }
@@ -155,6 +165,7 @@ class trial_of final : public trial {
   std::uint16_t plugin_;
   bool nested_;  ///< in a group's cycle
   bool group_;   ///< for a group
+  bool taken_ = false;  ///< somebody's node, by take_node
   row_t begun_ = no_row;
   status said_;
   transaction whole_;

@@ -157,6 +157,7 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   if (row != no_row && !groups.record[row]->expected) return error{errc::duplicate, object, "name", "exists already"};
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
+  if (auto wrong = detail::check_ratios(state, row, spec, object)) return std::move(*wrong);
   if (row == no_row) row = detail::make_group(state, {spec, ns});
   else groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
   groups.satisfied.set(row, false);
@@ -184,6 +185,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   if (before != nullptr && before->mode != after->mode) return cannot("policy.mode", "the mode cannot change");
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_tree(state, group.row, spec, object)) return std::move(*wrong);
+  if (auto wrong = detail::check_ratios(state, group.row, spec, object)) return std::move(*wrong);
   const std::uint32_t old_minimum = state.groups.min_count(group.row);
   group_record same_minimum{spec, record.ns};
   if (gang* policy = std::get_if<gang>(&same_minimum.spec.policy)) policy->min_count = before->min_count;

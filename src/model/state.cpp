@@ -83,9 +83,11 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::put(out, spec.topology.spread_key);
   canonical::put(out, spec.topology.spread_most);
   canonical::put(out, spec.topology.choice);
+  canonical::put(out, spec.topology.when_full);
   canonical::put(out, spec.disruption);
   for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(out, one.until);
   for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
+  for (const group_ratio& one : spec.ratios) put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
   canonical::put(out, spec.done);
   canonical::put(out, spec.cookie);
   return out;

@@ -478,6 +478,8 @@ class spec_checker {
       return false;
     if (spec.composite && policy->mode == gang_mode::permit)
       return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
+    if (spec.topology.when_full == full_domain::move && policy->mode == gang_mode::permit)
+      return fail(errc::malformed, at.field("mode"), "members in permit mode do not move");
     if (spec.composite && (!policy->roles.empty() || policy->desired_count || policy->max_count))
       return fail(errc::malformed, at, "a group of groups has a minimum and stale_after, nothing else");
     if (policy->stale_after.value_or(instant::zero()) < instant::zero())
@@ -504,7 +506,11 @@ class spec_checker {
       if (where.index == 0 || one.slices[where.index - 1].size % slice.size == 0) return true;
       return fail(errc::malformed, where.field("size"), "does not divide the size before it");
     });
-    if (!sliced || !enumerator(one.choice, domain_choice::balanced, "choice", at.field("choice"))) return false;
+    if (!sliced || !enumerator(one.choice, domain_choice::balanced, "choice", at.field("choice")) ||
+        !enumerator(one.when_full, full_domain::move, "policy", at.field("when_full")))
+      return false;
+    if (one.when_full == full_domain::move && one.within.empty())
+      return fail(errc::malformed, at.field("when_full"), "there is no domain to move from");
     if (one.spread_key.empty() != (one.spread_most == 0))
       return fail(errc::malformed, at.field("spread_most"), "goes with a spread key");
     return one.spread_key.empty() || (qualified(one.spread_key, at.field("spread_key")) &&

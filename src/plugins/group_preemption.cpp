@@ -261,7 +261,90 @@ struct group_preemption::search {
     placed = std::move(best_placed);
   }
 
+  /// Groups of the tree that lack members of their minimum though some run, and say that they move then; not those below one that does.
+  struct mover {
+    group_view group;
+    std::vector<pod_id> running = {};  ///< and not on their way out
+  };
+  [[nodiscard]] static bool has_minimum(const group_view& of) {
+    std::uint32_t there = 0;
+    if (of.spec().composite) {
+      of.each_child([&](const group_view& child) { there += has_minimum(child) ? 1 : 0; });
+      return there >= of.min_count();
+    }
+    const gang* policy = of.policy();
+    std::vector<std::int32_t> roles(policy == nullptr ? 0 : policy->roles.size());
+    of.each_member([&](const pod_info& member) {
+      if (!member.node() || member.terminating()) return;
+      ++there;
+      for (std::size_t i = 0; i < roles.size(); ++i) roles[i] += policy->roles[i].role == member.role() ? 1 : 0;
+    });
+    for (std::size_t i = 0; i < roles.size(); ++i)
+      if (roles[i] < policy->roles[i].min_count) return false;
+    return there >= of.min_count();
+  }
+  static void find_movers(const group_view& in, std::vector<mover>& out) {
+    if (in.spec().topology.when_full == full_domain::move && !has_minimum(in)) {
+      mover made{in};
+      in.each_pod_below([&](const pod_info& pod) {
+        if (pod.node() && !pod.terminating()) made.running.push_back(pod.id());
+      });
+      if (!made.running.empty()) return out.push_back(std::move(made));
+    }
+    in.each_child([&](const group_view& child) { find_movers(child, out); });
+  }
+  [[nodiscard]] static bool any_moves(const group_view& of) {
+    bool any = is_moving(of);
+    of.each_child([&](const group_view& child) { any = any || any_moves(child); });
+    return any;
+  }
+
+  /// The group's own members leave, if all the group has room then: more of it than run now, and nobody else goes.
+  victim_plan move() {
+    victim_plan plan;
+    std::vector<mover> movers;
+    if (!alpha) find_movers(group.root(), movers);
+    if (movers.empty()) return plan;
+    attempt.reset();
+    for (const mover& one : movers) {
+      std::vector<pod_id> all;
+      one.group.each_pod_below([&](const pod_info& pod) {
+        if (pod.node()) all.push_back(pod.id());
+      });
+      for (const pod_id pod : all) attempt.take_node(pod);
+      plan.victims.insert(plan.victims.end(), one.running.begin(), one.running.end());
+    }
+    plan.verdict = attempt.place(group, plan.nominations);
+    if (!plan.verdict.ok()) return plan;
+    const auto lies_in = [&](pod_id pod, const group_view& where) {
+      for (std::optional<group_view> up = attempt.cluster().pod(pod)->group(); up; up = up->parent())
+        if (up->row() == where.row()) return true;
+      return false;
+    };
+    for (const mover& one : movers) {
+      const auto placed_of_it = std::count_if(plan.nominations.begin(), plan.nominations.end(),
+                                              [&](const assignment& made) { return lies_in(made.pod, one.group); });
+      if (static_cast<std::size_t>(placed_of_it) > one.running.size()) continue;
+      plan.verdict = status::unschedulable("the group has no more room elsewhere");
+      return plan;
+    }
+    plan.reason = "its group moves to where all of it has room";
+    return plan;
+  }
+
   victim_plan run() {
+    victim_plan plan;
+    if (any_moves(group.root())) {
+      plan.keep_nomination = true;
+      return plan;
+    }
+    plan = preempt();
+    if (plan.verdict.code != code::unschedulable || plan.keep_nomination) return plan;
+    if (victim_plan moved = move(); moved.verdict.ok() || moved.verdict.code == code::error) return moved;
+    return plan;
+  }
+
+  victim_plan preempt() {
     victim_plan plan;
     if (!may_preempt()) {
       plan.verdict = status::unschedulable("not eligible due to preemptionPolicy=Never.");

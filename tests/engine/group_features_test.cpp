@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include <map>
+#include <tuple>
 
 using namespace gangsched;
 using namespace gangsched::testing;
@@ -172,6 +173,41 @@ TEST_CASE("the search finds what one after another does not, and says when there
   const cycle none = w.scheduler.schedule_cycle(w.now);
   REQUIRE(none.decisions().size() == 3);
   CHECK(std::string{none.decisions()[0].reason} == "there is no place for the group's minimum");
+}
+
+TEST_CASE("a level of its topology that only the search can use comes before the next level", "[engine][group][search]") {
+  const std::uint64_t budget = GENERATE(as<std::uint64_t>{}, 0, 10'000);
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .search_budget = budget}};
+  w.add(in_rack("a1", 4).zone("z")), w.add(in_rack("a2", 4).zone("z")), w.add(in_rack("c1", 3).zone("z"));
+  const group_id group = w.add(a_group("g", 4, {.within = {"rack", "topology.kubernetes.io/zone"}}));
+  add_members(w, group, "s", 2, 2), add_members(w, group, "m", 1, 3), add_members(w, group, "t", 1, 1);
+  w.run();
+  CHECK(nodes_of(w, "m", 1) == words{budget == 0 ? "c1" : "a2"});
+}
+
+TEST_CASE("what the search finds is in order of rank, too", "[engine][group][rank][search]") {
+  world w;
+  for (const char* name : {"b1", "a1", "b2", "a2"}) w.add(in_rack(name, 4).label("zone", "z"));
+  const bool tree = GENERATE(false, true);
+  group_id parent{};
+  if (tree) parent = w.add(group_spec{.name = "tree", .policy = gang{.min_count = 1}, .composite = true, .topology = {.within = {"rack", "zone"}}});
+  group_spec spec = a_group("g", 8);
+  if (!tree) spec.topology.within = {"rack", "zone"};
+  spec.parent = parent;
+  const group_id group = w.add(spec);
+  int rank = 0;
+  for (const auto& [name, count, cores] : {std::tuple{"s", 4, 2}, std::tuple{"m", 2, 3}, std::tuple{"t", 2, 1}}) {
+    for (int i = 0; i < count; ++i) {
+      a_pod pod{name + std::to_string(i)};
+      pod.cpu(cores).in(group).spec.rank = rank++;
+      w.add(pod);
+    }
+  }
+  w.run();
+  CHECK(w.scheduler.statistics().search_steps > 0);
+  CHECK(nodes_of(w, "s", 4) == words{"a1", "a1", "b1", "b1"});
+  CHECK(nodes_of(w, "m", 2) == words{"a2", "b2"});
+  CHECK(nodes_of(w, "t", 2) == words{"a2", "b2"});
 }
 
 TEST_CASE("a refusal is not called proved when the order of members matters", "[engine][group][search]") {

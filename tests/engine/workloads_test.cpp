@@ -34,6 +34,12 @@ struct observer {
     return status::success();
   }
 };
+/// Lets nobody go.
+struct refuses {
+  static constexpr std::string_view name = "Refuses";
+  using points = implements<point::permit>;
+  permit_verdict permit(const reservation&, permit_room&) { return {status::unschedulable("nobody goes")}; }
+};
 /// Breaks on pods with the label "broken".
 struct fragile {
   static constexpr std::string_view name = "Fragile";
@@ -200,7 +206,7 @@ TEST_CASE("B12: 3 of 4 fit, min 3", "[workloads]") {
   world w;
   w.add(a_node{"n"}.cpu(3));
   add_gang(w, "g", 3, 4);
-  CHECK(w.run(true) == words{"bind g0 n", "bind g1 n", "bind g2 n", "reject g3"});
+  CHECK(w.run(true) == words{"bind g0 n", "bind g1 n", "bind g2 n", "reject g3", "reject g3"});
   w.add(a_node{"m"}.cpu(1));
   CHECK(w.run() == words{"bind g3 m"});
 }
@@ -255,7 +261,7 @@ TEST_CASE("B16: a gang that runs is left alone when a new member fits nowhere", 
   CHECK(w.cluster.state_of(w.pod("g1")) == pod_state::bound);
 }
 
-TEST_CASE("B17: of two new members the one that fits is bound", "[workloads]") {
+TEST_CASE("B17: of two new members the one that fits is bound; the other is tried again at once, with its old timestamp", "[workloads]") {
   world w;
   w.add(a_node{"n"}.cpu(3));
   const group_id gang = add_gang(w, "g", 2, 2);
@@ -263,6 +269,31 @@ TEST_CASE("B17: of two new members the one that fits is bound", "[workloads]") {
   w.add(a_pod{"new0"}.cpu(1).in(gang));
   w.add(a_pod{"new1"}.cpu(1).in(gang));
   CHECK(w.cycle() == words{"bind new0 n", "reject new1"});
+  w.now += 1s;
+  w.add(a_pod{"later"});
+  CHECK(w.cycle() == words{"reject new1"});
+  CHECK(w.cycle() == words{"bind later n"});
+  CHECK(w.cycle().empty());  // nobody of it was placed: it waits
+  CHECK(w.must(w.scheduler.standing(w.pod("new1"))).failures == 1);
+}
+
+TEST_CASE("B17: members whom a permit hook sends back do not have the others tried at once, or there were no end to it", "[workloads]") {
+  world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, refuses{}}};
+  w.add(a_node{"n"}.cpu(3));
+  const group_id group = w.add(group_spec{.name = "g"});
+  w.add(a_pod{"a"}.cpu(2).in(group));
+  w.add(a_pod{"b"}.cpu(2).in(group));
+  CHECK(sorted(w.run()) == words{"reject a", "reject b"});
+}
+
+TEST_CASE("B17: under 1.36 those that are left wait for their backoff", "[workloads]") {
+  world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
+  w.add(a_node{"n"}.cpu(3));
+  const group_id gang = add_gang(w, "g", 2, 2);
+  CHECK(w.run(true).size() == 2);
+  w.add(a_pod{"new0"}.cpu(1).in(gang));
+  w.add(a_pod{"new1"}.cpu(1).in(gang));
+  CHECK(w.run() == words{"bind new0 n", "reject new1"});
 }
 
 TEST_CASE("B18: an error of a plugin for one member is the whole group's", "[workloads]") {

@@ -77,9 +77,17 @@ TEST_CASE("a group's minimum, timeout, priority and the like may change at any t
 TEST_CASE("every part of a group is part of the state", "[model][cluster][group]") {
   cluster c;
   const group_id g = c.add_group(a_gang("g", 2)).value();
+  group_spec moves = a_gang("g", 2).topology("zone").spec, in_step = a_gang("g", 2).spec;
+  moves.topology.when_full = full_domain::move;
+  in_step.ratios = {{.to = c.add_group(a_gang("other")).value(), .mine = 2}};
+  REQUIRE(c.update_group(g, a_gang("g", 2).topology("zone")));
+  const std::uint64_t waiting = c.digest();
+  REQUIRE(c.update_group(g, moves));
+  CHECK(c.digest() != waiting);
+  REQUIRE(c.update_group(g, a_gang("g", 2)));
   const std::uint64_t before = c.digest();
   for (const group_spec& other :
-       {a_gang("g", 3).spec, a_gang("g", 2).timeout(instant{1}).spec, a_gang("g", 2).atomic().spec,
+       {in_step, a_gang("g", 3).spec, a_gang("g", 2).timeout(instant{1}).spec, a_gang("g", 2).atomic().spec,
         a_gang("g", 2).priority(0).spec, a_gang("g", 2).topology("zone").spec, a_gang("g", 2).cookie(1).spec}) {
     {
       transaction trial{c.state()};

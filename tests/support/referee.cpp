@@ -370,8 +370,12 @@ std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint6
   if (answer.stands) queue_[who].failures = 0;
   for (const auto& [pod, where] : answer.placed) said.push_back(settle(pod, where, now));
   for (const pod_id& pod : answer.left) said.push_back({"reject", pod});
-  if (answer.left.empty())
-    queue_[who].touched = false;
+  if (answer.stands && !answer.left.empty()) {  // at once, with its old timestamp (kube-workloads, behaviour 17)
+    queue_[who].in = true;
+    queue_[who].standing = standing::fresh;
+  }
+  if (answer.stands || answer.left.empty())
+    queue_[who].touched = queue_[who].error = false;
   else
     come_back(who, now, false);
   return said;

@@ -28,8 +28,9 @@ struct timing {
 /// What comes of an attempt is settled: kind, node and score of every decision, and how many picks were numbered. Who is attempted
 /// when is settled too, but for one freedom: when a rejected entity is woken. So the referee demands
 /// - the queue's order: nobody is attempted while another that must be active comes before (priority, time, arrival); somebody in
-///   backoff is only attempted early when nobody must be active. Active must be whoever entered anew, whose backoff is over, who
-///   waited more than five minutes, and, unless one of a kind is woken after the other, who was rejected but would fit now;
+///   backoff is only attempted early when nobody must be active. Active must be whoever entered anew, what is left of a group of which
+///   somebody was placed, whose backoff is over, who waited more than five minutes, and, unless one of a kind is woken after the
+///   other, who was rejected but would fit now;
 /// - at rest, when a loop over cycles has ended: nobody is left that would fit, but for those that wait out a backoff after an error or
 ///   after their room was taken back.
 class referee {
@@ -73,7 +74,7 @@ class referee {
     friend auto operator<=>(const entity&, const entity&) = default;
   };
   enum class standing : std::uint8_t {
-    fresh,   ///< never attempted since it entered
+    fresh,   ///< not rejected since it entered
     parked,  ///< rejected: waits for a change
     timed,   ///< waits for its backoff: a failed group, after an error, after its room was taken back
   };

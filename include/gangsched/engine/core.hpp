@@ -278,7 +278,7 @@ class GANGSCHED_API core {
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod, std::uint64_t rejectors);
   victim_plan ask_for_room(row_t pod, bool& keep);
-  void evict(pod_id victim);
+  void evict(pod_id victim, const char* reason = nullptr);
   void clear_nominations(row_t pod, row_t node);
   std::unique_ptr<trial> start_trial(std::uint16_t plugin, bool for_group = false);
   bool take_back_holdings(row_t own, entity e);
@@ -316,6 +316,14 @@ class GANGSCHED_API core {
   [[nodiscard]] bool goes_home(row_t pod, row_t home);
   [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable& all, std::span<const row_t> cleared, const move_options& options);
   void nominate_members(row_t group, std::span<const assignment> places);
+  bool make_minimum_room(row_t pod);
+
+  // group_ratio.cpp: groups that grow in step
+  [[nodiscard]] std::uint64_t with_node(row_t group) const;
+  [[nodiscard]] std::optional<std::uint64_t> ratio_limit(row_t group) const;
+  void note_ratios(row_t root);
+  void ask_ratios();
+  [[nodiscard]] std::string ratio_note(row_t group) const;
 
   // group_alpha.cpp: pod groups as in 1.36
   [[nodiscard]] bool alpha() const noexcept { return state_->semantics.release() < kube_release::v1_37; }
@@ -330,7 +338,8 @@ class GANGSCHED_API core {
   // group_search.cpp
   /// Up to reserve, in the best placement; `placed_` says where. Nothing is left if the verdict is not success.
   group_outcome place_group(const part& whole, bool search = true);
-  group_outcome choose(const part& what, const std::vector<row_t>* within);
+  /// @p budget: of a whole group: nodes that complete searches may try, each level of `within` after it was tried greedily.
+  group_outcome choose(const part& what, const std::vector<row_t>* within, std::uint64_t* budget = nullptr);
   group_outcome choose_among(const part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within);
   group_outcome fill(const part& what, const std::vector<row_t>* within);
   group_outcome try_members(const part& what, const std::vector<row_t>* within);
@@ -349,7 +358,9 @@ class GANGSCHED_API core {
 
   // group_complete.cpp
   [[nodiscard]] bool worth_searching(const part& whole);
-  group_outcome search_group(const part& whole, group_outcome refused);
+  [[nodiscard]] part without_plans(part of);
+  status order_all_by_rank(const part& of);
+  group_outcome search_group(const part& whole, group_outcome refused, std::uint32_t tier, std::uint64_t& budget);
 
   // group_placements.cpp
   void expand(const placement& one, std::vector<placement>& out);
@@ -395,6 +406,11 @@ class GANGSCHED_API core {
   std::vector<row_t> ask_again_;              ///< groups that changed by no doing of the engine: their waiting members may be let go
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
+  struct held_back {
+    group_id group;
+    std::uint64_t limit;  ///< of its members, when it was tried
+  };
+  std::vector<held_back> held_back_;          ///< groups that may not have more members by their ratios
   std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
   row_t let_in_ = no_row;                     ///< the group all of whose members were found ungated in this catching up
   // As far as the log has been read:
@@ -421,6 +437,7 @@ class GANGSCHED_API core {
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
   bound_memory bounds_;
   members_room by_pod_;
+  std::pair<row_t, std::uint64_t> in_vain_{no_row, 0};  ///< a permit-mode gang whose minimum no preemption helps, and the log's end then
   std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
   std::uint64_t entries_ = 0;
   std::vector<decision> decisions_;
@@ -442,6 +459,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_cycle.cpp"
 #include "gangsched/src/engine/group_placements.cpp"
 #include "gangsched/src/engine/group_plan.cpp"
+#include "gangsched/src/engine/group_ratio.cpp"
 #include "gangsched/src/engine/group_room.cpp"
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"

@@ -66,6 +66,16 @@ namespace gangsched {
   return all;
 }
 
+/// Whether a group that moves (full_domain::move) is on its way: it has members on nodes, and all of them terminate. O(members).
+[[nodiscard]] inline bool is_moving(const group_view& group) {
+  if (group.spec().topology.when_full != full_domain::move) return false;
+  bool any = false, all = true;
+  group.each_pod_below([&](const pod_info& member) {
+    if (member.node()) any = true, all = all && member.terminating();
+  });
+  return any && all;
+}
+
 /// What victims are compared by. A unit is a pod, or pods that are evicted together.
 struct victim_rank {
   std::int32_t priority = 0;

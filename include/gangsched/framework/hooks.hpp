@@ -109,7 +109,7 @@ enum class decision_kind : std::uint8_t {
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason = nullptr;                     ///< of a reject or revoke, if one text says it; static storage
+  const char* reason = nullptr;                     ///< of a reject, revoke or evict, if one text says it; static storage
   pod_id pod;
   node_id node;
   group_id group;
@@ -211,6 +211,8 @@ class trial {
   /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;
   virtual void restore(pod_id victim) = 0;
+  /// Takes the node of a member that has one, running or not: place then looks for one for it, as for those that wait.
+  virtual void take_node(pod_id member) = 0;
   /// Puts everybody back.
   virtual void reset() = 0;
   /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
@@ -243,6 +245,7 @@ struct victim_plan {
   std::vector<pod_id> victims = {};
   /// Of a group: where its members are to go once the victims are gone. Each is nominated to its node.
   std::vector<assignment> nominations = {};
+  const char* reason = nullptr;  ///< of the evictions, if they need one; static storage
   /// Without success the pod loses the node it was nominated to, unless every plugin says this.
   bool keep_nomination = false;
 };

@@ -175,6 +175,7 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster_budgets.cpp"
 #include "gangsched/src/model/cluster_devices.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
+#include "gangsched/src/model/group_ratios.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
 #include "gangsched/src/model/cluster_resource_claims.cpp"

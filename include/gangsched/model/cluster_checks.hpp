@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ struct object_label {
 }
 /// A group that nobody has added, or that was removed, goes with its last member or child.
 GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);
+/// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ways along ratios that lead back to it).
+[[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
+                                                              const std::string& object);
 [[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
   const pod_record& record = *state.pods.record[pod];
   return object_name("pod", state.names.text(record.ns), record.name);

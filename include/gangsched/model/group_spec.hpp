@@ -74,6 +74,12 @@ struct topology_slice {
   std::int32_t size = 1;
 };
 
+/// What becomes of a group that cannot have its minimum in the domain where some of its members are: one lost its node, say.
+enum class full_domain : std::uint8_t {
+  wait,  ///< those without a node wait
+  move,  ///< its members are evicted together if the whole group finds room then, in another domain or in this one
+};
+
 /// Where the members of a group, or of the groups below it, may be.
 struct group_topology {
   /// Node labels. All members share one domain of the first; if none has room, of the second, and so on.
@@ -83,6 +89,7 @@ struct group_topology {
   std::string spread_key = {};               ///< at most `spread_most` members in a domain of this label
   std::int32_t spread_most = 0;
   domain_choice choice = domain_choice::scored;
+  full_domain when_full = full_domain::wait;
 };
 
 /// What another group must have come to before this one starts.
@@ -102,6 +109,14 @@ struct group_affinity {
   bool apart = false;
 };
 
+/// This group and another one grow in step, above their minimums: `mine` members with a node of this one for `theirs` of the other. One
+/// more member gets a node while placed * theirs <= placed of the other * mine, so that a group is ahead by one member at most.
+struct group_ratio {
+  group_id to;
+  std::int32_t mine = 1;
+  std::int32_t theirs = 1;
+};
+
 struct group_spec {
   std::string name;
   std::string ns = "default";
@@ -115,6 +130,7 @@ struct group_spec {
   disruption_mode disruption = disruption_mode::single;
   std::vector<group_dependency> start_after = {};
   std::vector<group_affinity> affinity = {};
+  std::vector<group_ratio> ratios = {};  ///< all of them hold; one to a group that is gone does not
   bool done = false;  ///< nothing of it runs any more and nothing will
   std::uint64_t cookie = 0;
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/disruption.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -9,11 +10,11 @@ namespace gangsched {
 /// root are ready in that sense; neither before the groups it starts after. In a group cycle: 1.37's PlacementFeasible, which minimums
 /// by role follow as well. In permit mode, as in 1.35 and 1.36: members that have a node wait until so many have one, then all are let
 /// go at once; those who come later go at once, and a member whose time is up is taken back alone. Which members count is the match
-/// policy's to say (kueue-koordinator-hived 2.1).
+/// policy's to say (kueue-koordinator-hived 2.1). A group that moves is not tried before all its members have left.
 class gang_scheduling {
  public:
   static constexpr std::string_view name = "GangScheduling";
-  using points = implements<point::pre_enqueue, point::permit, point::placement_feasible>;
+  using points = implements<point::pre_enqueue, point::permit, point::group_pre_filter, point::placement_feasible>;
 
   /// O(groups of the tree).
   [[nodiscard]] status pre_enqueue(const pod_info& pod) const {
@@ -43,6 +44,10 @@ class gang_scheduling {
       if (member.state() == pod_state::assumed) room.allow(member.id());  // of a pod that does not wait: nothing
     });
     return {};
+  }
+
+  [[nodiscard]] status group_pre_filter(const group_view& group) const {
+    return is_moving(group) ? status::unschedulable("waiting for members to leave the domain that the group moves from") : status::success();
   }
 
   [[nodiscard]] status placement_feasible(const group_view& group, const group_progress& progress) const {
@@ -86,7 +91,7 @@ class gang_scheduling {
   }
 };
 
-static_assert(pre_enqueue_plugin<gang_scheduling> && permit_plugin<gang_scheduling> &&
+static_assert(pre_enqueue_plugin<gang_scheduling> && permit_plugin<gang_scheduling> && group_pre_filter_plugin<gang_scheduling> &&
               placement_feasible_plugin<gang_scheduling>);
 
 }  // namespace gangsched

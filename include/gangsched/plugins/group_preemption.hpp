@@ -20,6 +20,10 @@ namespace gangsched {
 /// `surplus`: members of a gang above its minimum are units of their own, the rest is one unit and never goes without them.
 /// `gang::desired_count`: members above it are not made room for.
 ///
+/// A group with full_domain::move that lacks members of its minimum though some run, and cannot have others go: its own members are the
+/// victims if more of it than run now would have room then; nominated are those that wait for a node. The others start with them when
+/// they are pods again that wait.
+///
 /// Beyond Kubernetes, unless rule::kubernetes: of several placements that one whose victims cost least (broken budgets, highest
 /// priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and in the end no victim
 /// can be put back without fewer members finding room anywhere (as far as 65,536 placements of members, tried for that, can tell).
