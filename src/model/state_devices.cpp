@@ -41,8 +41,8 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
   }
 }
 
-/// The CPUs and memory that the host says a pod holds, as grants.
-GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record& devices, const held_device& held,
+/// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
+GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record& devices, const held_device& held, const cpu_binding& how,
                                 std::vector<device_grant>& out) {
   if (!devices.inventory->numa) return;
   const numa_layout& layout = *devices.inventory->numa;
@@ -58,6 +58,7 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
                        .request = container,
                        .device = static_cast<std::uint16_t>(cell),
                        .milli = static_cast<std::int32_t>(64 * word),
+                       .mig_start = exclusive_start(how),
                        .amount = static_cast<std::int64_t>(here.bits(word))});
       }
     }
@@ -203,7 +204,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
   std::vector<device_grant> own;
   for (const held_device& one : held) {
     if (!one.places.empty()) {
-      detail::grants_of(*this, devices, one, own);
+      detail::grants_of(*this, devices, one, wants.binding, own);
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);

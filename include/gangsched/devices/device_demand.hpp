@@ -89,7 +89,7 @@ struct device_grant {
   std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
                                   ///< bit for each cell that it is in
   std::int32_t milli = 0;         ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node
-  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice
+  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
   symbol mig_profile = {};        ///< and its profile
   std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units; of CPUs: bit i for `milli` + i; of
                                   ///< memory: bytes

@@ -169,7 +169,8 @@ inline void put(std::string& out, const pod_class& v) {
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
-  put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required), put(out, v.containers);
+  put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required);
+  put(out, v.bind_cpus.exclusive), put(out, v.containers);
   put(out, v.device_matches), put(out, v.claims);
 }
 
