@@ -148,7 +148,9 @@ class numa_fitting {
 
   [[nodiscard]] int kind_for(const device_want& want) {
     const device_demand& demand = *want.what;
-    if (!demand.first_of.empty() || demand.all || demand.admin) return not_aligned;
+    if (!demand.first_of.empty() || demand.all || demand.admin || !demand.expressions.empty() ||
+        !demand.capacities.empty())
+      return not_aligned;
     if (demand.wants_gpu() && state_.inventory->gpus.empty()) return not_aligned;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const device_demand& other = *kinds_[i].demand;
@@ -204,9 +206,7 @@ class numa_fitting {
     const device_inventory& inventory = *state_.inventory;
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       if (!is_kind(inventory, demand, i)) continue;
-      const device_grant grant{
-          .kind = device_grant::form::other, .device = static_cast<std::uint16_t>(i), .amount = demand.units};
-      add(i, inventory.others[i].numa, is_free(state_, grant));
+      add(i, inventory.others[i].numa, is_free(state_, demand, i));
     }
   }
 

@@ -92,6 +92,15 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
       return read.list(v, out.selectors,
                        [&](const place& item, attribute_selector& one) { return read_selector(read, item, one); });
     }
+    if (key == "expressions") return read.texts(v, out.expressions);
+    if (key == "capacities") {
+      return read.fields(v, [&](std::string_view name, const place& item) {
+        quantity amount;
+        std::int64_t& whole = out.capacities[std::string{name}];
+        if (!read.amount(item, amount)) return false;
+        return (amount.value(whole) && whole >= 0) || read.fail(errc::out_of_range, item, "is negative, or too much");
+      });
+    }
     if (key == "firstOf") {
       return read.list(v, out.first_of, [&](const place& item, device_request& one) {
         return read_device_request(read, item, {}, one);

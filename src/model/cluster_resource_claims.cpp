@@ -10,6 +10,8 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   if (auto wrong = check(spec)) return std::move(*wrong);
+  if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  state.ask_host(spec.devices);
   const symbol ns = state.names.intern(spec.ns);
   if (claims.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const row_t row = claims.rows.take();

@@ -76,6 +76,20 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
   }
 }
 
+/// What is used of the capacities of a shared device: as the host says it, else as the request does.
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const cluster_state& state, const device_inventory& inventory,
+                                                                                 const device_demand& demand, const device_grant& of,
+                                                                                 const held_device& held) {
+  auto made = capacity_grants(inventory, demand, of);
+  if (held.capacities.empty()) return made;
+  for (device_grant& one : made) {
+    const symbol name = inventory.others[of.device].capacities[static_cast<std::size_t>(one.milli)].name;
+    const auto told = held.capacities.find(std::string{state.names.text(name)});
+    one.amount = told == held.capacities.end() ? 0 : std::max<std::int64_t>(0, told->second);
+  }
+  return made;
+}
+
 /// And back.
 GANGSCHED_INLINE held_device held_of(const cluster_state& state, const device_record& devices, const device_grant& grant) {
   held_device made{.id = {}, .request = grant.request};
@@ -214,7 +228,13 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
       return w.what->wants_gpu() == gpu && w.count > 0 && (one.request < 0 || w.request == one.request);
     });
     if (want == wants.end()) continue;
-    if (take(grant_of(*now.inventory, *want, gpu ? *index : *index - now.gpu_count(), one.mig_start))) --want->count;
+    const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
+    const device_grant grant = grant_of(*now.inventory, *want, device, one.mig_start);
+    boost::container::small_vector<device_grant, 4> parts;
+    if (!gpu) parts = detail::held_capacities(*this, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
+    if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) || !take(grant)) continue;
+    for (const device_grant& part : parts) static_cast<void>(take(part));
+    --want->count;
   }
   for (const device_grant& one : own) static_cast<void>(take(one));
   return made;
@@ -240,7 +260,12 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
     std::vector<held_device> held;
     const device_record& devices = *nodes.record[node]->devices;
     for (const device_grant& grant : claim.grants) {
-      if (grant.kind > device_grant::form::other) {
+      if (grant.kind == device_grant::form::capacity) {
+        const symbol name = devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
+        held.back().capacities.emplace(names.text(name), grant.amount);  // of the device before it
+        continue;
+      }
+      if (grant.of_container()) {
         held.push_back(detail::held_of(*this, devices, grant));
         continue;
       }

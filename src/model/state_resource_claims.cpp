@@ -39,7 +39,8 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
         wants.push_back(one);
       }
       for (const device_match& from : record.matches) {
-        device_match& one = wants.matches.emplace_back(device_match{from.attribute, from.distinct, {}});
+        device_match& one = wants.matches.emplace_back(device_match{from.attribute, from.distinct, {}, {}});
+        for (const auto& [request, place] : from.alternatives) one.alternatives.emplace_back(static_cast<std::uint8_t>(first + request), place);
         from.requests.for_each([&](unsigned request) { one.requests.insert(static_cast<unsigned>(first) + request); });
       }
     }
@@ -150,7 +151,7 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
     if (!choose_devices(now, some, rules, chosen).ok()) return false;
     std::vector<std::unique_ptr<device_claim>> made(parts.size());
     for (device_grant grant : chosen.grants) {
-      const std::size_t part = grant.kind > device_grant::form::other ? 0 : part_of(grant.request);
+      const std::size_t part = grant.of_container() ? 0 : part_of(grant.request);
       if (part != 0) grant.request = static_cast<std::uint8_t>(grant.request - first[part]);
       if (made[part] == nullptr) made[part] = std::make_unique<device_claim>();
       add_grant(*now.inventory, grant, *made[part]);

@@ -39,7 +39,7 @@ def run(program, sample, *args):
 def text_of(device):
     """As in the table."""
     if "units" in device:
-        return device["name"]
+        return device["name"] + "".join(f" {one['name'].split('/')[1]} {one['amount']}" for one in device.get("capacities", ()))
     if "cpus" in device:
         return f"cpu {device['cpus']}"
     if "cells" in device:

@@ -146,6 +146,8 @@ struct read_options {
   std::size_t max_pods = 1'000'000;  ///< that expansion may make
   /// Of CronJobs: the minute that their Job is named after.
   instant now{};
+  /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
+  bool device_matcher = false;
   limits most{};
 };
 

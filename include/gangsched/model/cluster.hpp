@@ -14,6 +14,7 @@ namespace gangsched {
 struct cluster_options {
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
+  gangsched::device_matcher device_matcher = {};  ///< evaluates expressions on devices; none: requests must not have any
 };
 
 /// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
@@ -125,6 +126,8 @@ class GANGSCHED_API cluster {
   /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
   [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
+  /// The name of the capacity that @p grant is about; "" if it is about none.
+  [[nodiscard]] std::string_view capacity_of(node_id node, const device_grant& grant) const;
   /// What the pod has of its node's devices. Valid until it leaves the node or the node changes.
   [[nodiscard]] std::span<const device_grant> devices_of(pod_id pod) const noexcept;
   /// The claims that the pod shares, in its order; where one of them is allocated (a default id: nowhere), what it has there, and how many
