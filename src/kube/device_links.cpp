@@ -60,6 +60,7 @@ class device_linker {
       if (auto wrong = add_claims(one)) return wrong;
       add_held(one);
     }
+    for (const claim_object& one : objects_->claims) keep(one);
     return std::nullopt;
   }
 
@@ -196,7 +197,10 @@ class device_linker {
         continue;
       }
       const bool of_group = group_has(pod, one);
-      if (one.claim_template.empty() || of_group) {
+      if (!pod.node.empty() && made != nullptr) in_use_.emplace(made->ns, made->name);
+      const bool waits =
+          pod.node.empty() && made != nullptr && !made->allocated.empty();  // for where it has its claim already
+      if (one.claim_template.empty() || of_group || waits) {
         const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
         if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
         continue;
@@ -225,21 +229,48 @@ class device_linker {
   std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
     const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
     if (first) {
-      resource_claim_manifest& made = into_->claims.emplace_back();
-      made.from = from.from;
-      made.spec.name = name;
-      made.spec.ns = pod.spec.ns;
-      if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
-      if (auto wrong = check(made.spec)) {
-        wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
-        return wrong;
-      }
+      if (auto wrong = make_shared(from, name, into_->claims.emplace_back())) return wrong;
     }
     // A pod group reserves a claim once, however many members it has.
     if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
     if (std::find(pod.shared_claims.begin(), pod.shared_claims.end(), name) == pod.shared_claims.end())
       pod.shared_claims.push_back(name);
     return std::nullopt;
+  }
+
+  std::optional<error> make_shared(const claim_object& from, const std::string& name, resource_claim_manifest& made) {
+    made.from = from.from;
+    made.spec.name = name;
+    made.spec.ns = from.ns;
+    if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
+    auto wrong = check(made.spec);
+    if (wrong) wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
+    return wrong;
+  }
+
+  /// What a claim has stays with it, though nobody who runs uses it.
+  void keep(const claim_object& claim) {
+    if (claim.is_template || claim.allocated.empty() || in_use_.contains({claim.ns, claim.name})) return;
+    const auto left_out = [&](std::string reason) {
+      warn(claim.from, "ResourceClaim", claim.ns, claim.name, fmt::format("its allocation is left out: {}", reason));
+    };
+    std::string node;
+    for (const allocated_device& one : claim.allocated) {
+      const auto place = ids_.find(one.device);
+      if (place == ids_.end()) return left_out(fmt::format("no node has the device \"{}\"", one.device));
+      if (!node.empty() && node != place->second.node) return left_out("its devices are on several nodes");
+      node = place->second.node;
+    }
+    const auto known = shared_.find({claim.ns, claim.name});
+    if (known != shared_.end()) {
+      into_->claims[known->second].node = node;
+      return;
+    }
+    resource_claim_manifest made;
+    if (const auto wrong = make_shared(claim, claim.name, made))
+      return left_out(fmt::format("{}: {}", wrong->field, wrong->reason));
+    made.node = node;
+    into_->claims.push_back(std::move(made));
   }
 
   /// What Koordinator's scheduler wrote onto a pod that runs.

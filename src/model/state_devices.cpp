@@ -285,7 +285,7 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
   std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
   for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
     if (resource_claims.node[claim] != node) continue;
-    all.shared.emplace_back(claim, told(*resource_claims.held[claim]));
+    all.shared.push_back({claim, told(*resource_claims.held[claim]), resource_claims.kept[claim]});
     resource_claims.forget(claim);
   }
   clear_devices(node);
@@ -306,10 +306,11 @@ GANGSCHED_INLINE void cluster_state::give_claims(row_t node, const node_claims& 
     pods.claim.set(one.pod, hold(node, own_wants_of(classes[pods.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
-  for (const auto& [claim, held] : all.shared) {
+  for (const auto& [claim, held, kept] : all.shared) {
     std::vector<std::int64_t> used = words();
     auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
-    if (!made->grants.empty()) allocate(claim, node, std::move(made));
+    resource_claims.kept.set(claim, kept);
+    if (kept || !made->grants.empty()) allocate(claim, node, std::move(made));
   }
   for (const pod_devices& one : all.pods) {
     if (one.held) continue;

@@ -78,6 +78,26 @@ TEST_CASE("a pod is woken for the other nodes too when its claim is given back",
   CHECK(w.run_at(1min) == words{"bind waits m"});
 }
 
+TEST_CASE("pods go where their claim is allocated already, and wait until it is deallocated if there is no room", "[engine][resource_claims]") {
+  sharing_world w;
+  w.add(a_node{"n"}.cpu(1).cards(2));
+  w.add(a_node{"m"}.cpu(4).cards(2));
+  const resource_claim_id pair = w.must(w.cluster.add_resource_claim({.name = "pair", .devices = {{.count = 2}}, .node = w.node("n")}));
+  w.add(w.sharing("a", {pair}));
+  w.add(w.sharing("own", {}).cards(1));
+  CHECK(w.run() == words{"bind a n", "bind own m"});
+  w.add(w.sharing("b", {pair}));
+  CHECK(w.run() == words{"reject b"});
+  CHECK(w.why("b") == "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node.");
+  CHECK_FALSE(w.cluster.deallocate(pair));
+  w.remove(w.pod("own"));
+  w.remove(w.pod("a"));
+  w.add(a_pod{"full"}.cpu(1).on(w.node("n")));
+  CHECK(w.run_at(1h) == words{"reject b"});  // nobody has run with it
+  w.must(w.cluster.deallocate(pair));
+  CHECK(w.run_at(2h) == words{"bind b m"});
+}
+
 TEST_CASE("pods share a device as long as its capacity lasts, and a host's predicates choose which", "[engine][resource_claims]") {
   cluster_options options;
   options.device_matcher.ask = [](void*, std::string_view expression, const other_device& device) -> device_verdict {

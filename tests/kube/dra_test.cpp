@@ -235,6 +235,48 @@ TEST_CASE("capacities of devices that are shared, and what requests take of them
   CHECK_FALSE(both.nodes.at(0).spec.devices.others.at(0).healthy);
 }
 
+TEST_CASE("a claim that is allocated keeps its devices though nobody runs with it", "[kube][dra]") {
+  std::string allocated = claim(one_request(", capacity: {requests: {m: 1}}"));
+  allocated.insert(allocated.size() - 4,
+                   "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: g1, "
+                   "consumedCapacity: {m: 3}}]}}}\n");
+  const std::string shared = "allowMultipleAllocations: true, capacity: {m: {value: 4}}";
+  const std::string devices = of_driver + slice("{name: g0, " + shared + "}, {name: g1, " + shared + "}") + node;
+  const auto has = [](const manifests& all) {
+    cluster on;
+    REQUIRE(apply(on, all));
+    const resource_claim_id x = on.find_resource_claim("default", "x").value();
+    CHECK(on.users_of(x) == 0);
+    CHECK(on.name_of(on.node_of(x)) == "n1");
+    REQUIRE(on.devices_of(x).size() == 2);
+    CHECK(on.devices_of(x)[0].device == 1);
+    CHECK(on.devices_of(x)[1].amount == 3);
+  };
+  SECTION("nobody at all") { has(fine(allocated + devices)); }
+  SECTION("but somebody who waits") { has(fine(allocated + pod() + devices)); }
+  SECTION("but somebody who waits, whom it was made for") {
+    std::string text = pod("p", "resourceClaimTemplateName: t");
+    text.insert(text.size() - 4, "status: {resourceClaimStatuses: [{name: mine, resourceClaimName: x}]}\n");
+    const manifests all = fine(allocated + text + devices);
+    CHECK(all.pods.at(0).shared_claims == std::vector<std::string>{"x"});
+    has(all);
+  }
+  SECTION("unless nobody has the devices") {
+    const manifests all = fine(allocated + of_driver + node);
+    CHECK(all.claims.empty());
+    CHECK(warned(all).find(
+              "ResourceClaim default/x: its allocation is left out: no node has the device \"d.io/n1/g1\"") !=
+          std::string::npos);
+  }
+  SECTION("or nobody knows its class") {
+    const manifests all = fine(allocated + devices.substr(of_driver.size()));
+    CHECK(all.claims.empty());
+    CHECK(warned(all).find(
+              "its allocation is left out: spec.devices.requests[0].deviceClassName: there is no DeviceClass") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("templates become requests of their pods, and claims are shared", "[kube][dra]") {
   const std::string cel = "selectors: [{cel: {expression: 'device.attributes[\"d.io\"].index > 0'}}]";
   for (const char* kind : {"ResourceClaim", "ResourceClaimTemplate"}) {

@@ -79,6 +79,7 @@ struct group_manifest {
 /// A claim of devices that pods share: one that they name, or what a pod group has of a template.
 struct resource_claim_manifest {
   resource_claim_spec spec;
+  std::string node = {};  ///< where it is allocated, if nobody who runs uses it
   origin from = {};
 };
 

@@ -83,10 +83,12 @@ class GANGSCHED_API cluster {
   result<void> remove_priority_class(std::string_view name);
 
   // --- claims of devices that pods share
-  /// O(size of the spec).
+  /// What of its `held_devices` is not to be had on its node is left out. O(size of the spec).
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);
+  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+  result<void> deallocate(resource_claim_id claim);
 
   // --- disruption budgets (what preemption would rather not break)
   result<budget_id> add_disruption_budget(const pod_disruption_budget_spec& spec);

@@ -44,7 +44,12 @@ struct pod_devices {
 /// What all pods there have, and what claims that they share.
 struct node_claims {
   std::vector<pod_devices> pods;
-  std::vector<std::pair<row_t, std::vector<held_device>>> shared;
+  struct claim {
+    row_t row;
+    std::vector<held_device> held;
+    bool kept;
+  };
+  std::vector<claim> shared;
 };
 
 /// A node's devices, as far as they change only when the host says so.
@@ -341,6 +346,9 @@ struct GANGSCHED_API cluster_state {
     drop_unused(classes[pods.cls[pod]].claims);
   }
   void drop_unused(std::span<const resource_claim_id> shared);
+  /// Allocates the claim on @p node, with what the host says that it has there, before anybody uses it; and takes that back.
+  void keep_claim(row_t claim, row_t node);
+  void deallocate(row_t claim);
   /// Asks the host about the expressions of @p requests, and about the devices of a new inventory, what it was not asked before.
   void ask_host(std::span<const device_request> requests);
   void ask_host(const device_inventory& inventory);
