@@ -5,7 +5,7 @@
 #include <set>
 
 #include "gangsched/model/validate.hpp"
-#include "gangsched/src/kube/devices.hpp"
+#include "gangsched/src/kube/device_requests.hpp"
 #include "gangsched/src/kube/groups.hpp"
 
 // Devices and claims once everything was read: they may stand in any order and in any file.
@@ -56,7 +56,11 @@ class device_linker {
     for (node_topology_object& one : objects_->topologies)
       if (auto wrong = add(one)) return wrong;
     add_slices();
+    std::set<std::string> models;
+    for (const node_manifest& one : into_->nodes)
+      if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
     for (pod_manifest& one : into_->pods) {
+      choose_gpu_types(one, models);
       if (auto wrong = add_claims(one)) return wrong;
       add_held(one);
     }
