@@ -70,6 +70,10 @@ void add(const cluster& in, node_id node, std::span<const device_grant> grants, 
       cpus.set_bits(word, cpus.bits(word) | one.cpu_mask());
       continue;
     }
+    if (one.kind == form::capacity) {  // of the device before it
+      out.back().capacities.emplace_back(in.capacity_of(node, one), one.amount);
+      continue;
+    }
     device_outcome& to = out.emplace_back();
     to.name = in.name_of(node, one);
     to.other = one.kind == form::other;
@@ -78,7 +82,8 @@ void add(const cluster& in, node_id node, std::span<const device_grant> grants, 
     if (one.kind == form::share) to.milli = one.milli, to.memory_mib = one.amount;
     if (one.kind == form::other) {
       to.units = one.amount;
-      to.whole = one.amount == in.devices_of(node).inventory->others[one.device].units;
+      const device_inventory::other& device = in.devices_of(node).inventory->others[one.device];
+      to.whole = one.amount == (device.shared ? 1 : device.units);
     }
     if (one.kind == form::memory) {
       to.bytes = one.amount;
@@ -133,6 +138,12 @@ node_gpus gpus_of(const cluster& in, node_id node, std::string model) {
 }
 
 std::string text_of(const device_outcome& device) {
+  if (!device.capacities.empty()) {
+    std::string made = device.name;
+    for (const auto& [name, amount] : device.capacities)
+      made += fmt::format(" {} {}", name.substr(name.rfind('/') + 1), amount);
+    return made;
+  }
   if (device.other)
     return device.whole        ? device.name
            : device.units == 0 ? device.name + " (admin)"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulate {
@@ -26,6 +27,7 @@ struct device_outcome {
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
   bool whole = false;      ///< which are all that it has
+  std::vector<std::pair<std::string, std::int64_t>> capacities;  ///< how much is used of each, of a device that is shared
   std::string cpus;        ///< that are the pod's own: "0-3,8"
   std::int64_t bytes = 0;  ///< of memory
   std::vector<std::uint32_t> cells;  ///< the NUMA cells that it is in

@@ -21,6 +21,7 @@ void put_text(tree& to, const char* field, const std::string& text) {
 tree tree_of(const device_outcome& device) {
   tree made{{"name", device.name}};
   if (device.other) made["units"] = device.units;
+  for (const auto& [name, amount] : device.capacities) made["capacities"].push_back({{"name", name}, {"amount", amount}});
   if (device.replica) made["replica"] = true;
   if (device.milli != 0) made["milli"] = device.milli;
   if (device.memory_mib != 0) made["memory_mib"] = device.memory_mib;

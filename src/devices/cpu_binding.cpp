@@ -11,15 +11,22 @@ namespace detail {
 /// Binds CPUs step by step, as koord-scheduler's cpuAccumulator.
 class cpu_binder {
  public:
-  cpu_binder(const numa_topology& topology, const cpu_set& available, unsigned wanted, numa_allocate_strategy strategy)
-      : topology_(topology), free_(available & topology.cpus()), needed_(wanted), strategy_(strategy) {}
+  cpu_binder(const numa_topology& topology, const cpu_set& available, unsigned wanted, numa_allocate_strategy strategy,
+             const exclusive_cpus& apart)
+      : topology_(topology),
+        free_(available & topology.cpus()),
+        needed_(wanted),
+        strategy_(strategy),
+        policy_(apart.policy) {
+    if (policy_ != cpu_exclusive_policy::none) keep_from(apart.others & topology.cpus());
+  }
 
   std::optional<cpu_set> run(cpu_bind_policy policy) && {
     if (needed_ > free_.count()) return std::nullopt;
     const bool full = policy == cpu_bind_policy::full_pcpus;
     if (full || topology_.cpus_per_core() == 1) whole_cores();
     if (!full) inside_one();
-    take(spread(by_core()), needed_);
+    for (const bool apart : {true, false}) take(spread(by_core(apart)), needed_);
     return taken_;
   }
 
@@ -27,12 +34,24 @@ class cpu_binder {
   using list = std::vector<unsigned>;
 
   void take(const list& cpus, std::size_t count) {
+    cpu_set more;
     for (std::size_t i = 0; i < std::min(count, cpus.size()); ++i) {
-      taken_.insert(cpus[i]);
+      more.insert(cpus[i]);
       free_.erase(cpus[i]);
     }
+    taken_ |= more;
+    if (policy_ != cpu_exclusive_policy::none) keep_from(more);
     needed_ -= static_cast<unsigned>(std::min(count, cpus.size()));
   }
+  /// @p cpus belong to a pod of its exclusive policy: what shares a core or a cell with them is for when nothing else is left.
+  void keep_from(const cpu_set& cpus) {
+    const auto places = policy_ == cpu_exclusive_policy::pcpu_level ? topology_.cores() : topology_.cells();
+    for (const cpu_group& place : places)
+      if (!(place.cpus & cpus).empty()) beside_ |= place.cpus;
+  }
+  /// The free CPUs; @p apart: those that are kept from nobody.
+  [[nodiscard]] cpu_set free(bool apart) const { return apart ? free_ - beside_ : free_; }
+
   bool take_from_one(const std::vector<list>& places) {
     for (const list& cpus : places)
       if (cpus.size() >= needed_) return take(cpus, needed_), true;
@@ -41,7 +60,8 @@ class cpu_binder {
 
   void whole_cores() {
     const unsigned core = topology_.cpus_per_core();
-    if (needed_ <= cpus_per_cell() && take_from_one(full_cores(topology_.cells()))) return;
+    for (const bool apart : {true, false})
+      if (needed_ <= cpus_per_cell() && take_from_one(full_cores(topology_.cells(), apart))) return;
     if (needed_ <= topology_.cpus_per_socket() && take_from_one(full_cores(topology_.sockets()))) return;
     std::vector<list> sockets = full_cores(topology_.sockets()), larger;
     std::stable_sort(sockets.begin(), sockets.end(), [](const list& a, const list& b) { return a.size() > b.size(); });
@@ -60,7 +80,7 @@ class cpu_binder {
     }
   }
 
-  /// First with one CPU a core, then with any.
+  /// First with one CPU a core and apart from others, then with any.
   void inside_one() {
     for (const bool once : {true, false})
       if (needed_ > 0 && needed_ <= cpus_per_cell() && take_from_one(any_cpus(topology_.cells(), once))) return;
@@ -72,12 +92,6 @@ class cpu_binder {
   [[nodiscard]] unsigned cpus_per_cell() const {
     return topology_.cpu_number() / cell_count(topology_.cells_with_cpus());
   }
-  [[nodiscard]] unsigned free_in_socket(unsigned cpu) const {
-    return (topology_.sockets()[topology_.of(cpu).socket].cpus & free_).count();
-  }
-  [[nodiscard]] unsigned free_in_cell(unsigned cpu) const {
-    return (topology_.cells()[topology_.of(cpu).cell].cpus & free_).count();
-  }
   /// Which of two numbers of free CPUs comes first: less is better.
   [[nodiscard]] std::int64_t order(std::size_t free) const {
     const auto number = static_cast<std::int64_t>(free);
@@ -85,34 +99,41 @@ class cpu_binder {
   }
 
   /// The CPUs of whole free cores in each place that has some; by the strategy, then by id.
-  [[nodiscard]] std::vector<list> full_cores(std::span<const cpu_group> places) const {
+  /// @p apart: of a policy on cells without those; whole cores are apart as they are.
+  [[nodiscard]] std::vector<list> full_cores(std::span<const cpu_group> places, bool apart = false) const {
     std::vector<list> all;
+    const cpu_set free = this->free(apart && policy_ == cpu_exclusive_policy::numa_node_level);
+    const auto in_socket = [&](unsigned cpu) {
+      return order((topology_.sockets()[topology_.of(cpu).socket].cpus & free).count());
+    };
     for (const cpu_group& place : places) {
       list here;
       for (const cpu_group& core : topology_.cores()) {
-        if ((core.cpus & place.cpus).empty() || (core.cpus & free_).count() != topology_.cpus_per_core()) continue;
-        (core.cpus & free_).for_each([&](unsigned cpu) { here.push_back(cpu); });
+        if ((core.cpus & place.cpus).empty() || (core.cpus & free).count() != topology_.cpus_per_core()) continue;
+        (core.cpus & free).for_each([&](unsigned cpu) { here.push_back(cpu); });
       }
       if (!here.empty()) all.push_back(std::move(here));
     }
-    std::stable_sort(all.begin(), all.end(), [this](const list& a, const list& b) {
-      return std::pair{order(a.size()), order(free_in_socket(a[0]))} <
-             std::pair{order(b.size()), order(free_in_socket(b[0]))};
+    std::stable_sort(all.begin(), all.end(), [&](const list& a, const list& b) {
+      return std::pair{order(a.size()), in_socket(a[0])} < std::pair{order(b.size()), in_socket(b[0])};
     });
     return all;
   }
 
-  /// The free CPUs of each place, spread; @p once: one of each core only.
+  /// The free CPUs of each place, spread; @p once: one of each core only, and apart from others.
   [[nodiscard]] std::vector<list> any_cpus(std::span<const cpu_group> places, bool once) const {
     struct found {
       std::int64_t here, socket;
       list cpus;
     };
     std::vector<found> all;
+    const cpu_set free =
+        this->free(once && (policy_ == cpu_exclusive_policy::pcpu_level || places.data() == topology_.cells().data()));
     for (const cpu_group& place : places) {
-      const cpu_set here = place.cpus & free_;
+      const cpu_set here = place.cpus & free;
       if (here.empty()) continue;
-      found& one = all.emplace_back(found{order(here.count()), order(free_in_socket(here.first())), {}});
+      const cpu_set& socket = topology_.sockets()[topology_.of(here.first()).socket].cpus;
+      found& one = all.emplace_back(found{order(here.count()), order((socket & free).count()), {}});
       here.for_each([&](unsigned cpu) { one.cpus.push_back(cpu); });
       one.cpus = once ? firsts(one.cpus) : spread(one.cpus);
     }
@@ -124,8 +145,10 @@ class cpu_binder {
     return lists;
   }
 
-  /// All free CPUs, core by core: first beside those that were taken.
-  [[nodiscard]] list by_core() const {
+  /// The free CPUs, core by core: first in sockets of those that were taken.
+  [[nodiscard]] list by_core(bool apart) const {
+    const cpu_set free = this->free(apart);
+    const auto left = [&](const cpu_group& place) { return order((place.cpus & free).count()); };
     struct key {
       std::int64_t taken, socket_free, cell_free, core_free, socket;
       std::size_t core;
@@ -134,15 +157,16 @@ class cpu_binder {
     std::vector<key> keys;
     const auto cores = topology_.cores();
     for (std::size_t i = 0; i < cores.size(); ++i) {
-      const cpu_set here = cores[i].cpus & free_;
+      const cpu_set here = cores[i].cpus & free;
       if (here.empty()) continue;
       const unsigned cpu = here.first(), socket = topology_.of(cpu).socket;
-      keys.push_back({-std::int64_t{(topology_.sockets()[socket].cpus & taken_).count()}, order(free_in_socket(cpu)),
-                      order(free_in_cell(cpu)), std::int64_t{here.count()}, std::int64_t{socket}, i});
+      keys.push_back({-std::int64_t{(topology_.sockets()[socket].cpus & taken_).count()},
+                      left(topology_.sockets()[socket]), left(topology_.cells()[topology_.of(cpu).cell]),
+                      std::int64_t{here.count()}, std::int64_t{socket}, i});
     }
     std::sort(keys.begin(), keys.end());
     list all;
-    for (const key& one : keys) (cores[one.core].cpus & free_).for_each([&](unsigned cpu) { all.push_back(cpu); });
+    for (const key& one : keys) (cores[one.core].cpus & free).for_each([&](unsigned cpu) { all.push_back(cpu); });
     return all;
   }
 
@@ -170,6 +194,8 @@ class cpu_binder {
   cpu_set free_, taken_;
   unsigned needed_;
   numa_allocate_strategy strategy_;
+  cpu_exclusive_policy policy_;
+  cpu_set beside_;
 };
 
 }  // namespace detail
@@ -188,13 +214,14 @@ GANGSCHED_INLINE cpu_set cpus_for(const numa_topology& topology, const cpu_set& 
 
 GANGSCHED_INLINE std::optional<cpu_set> bind_cpus(const numa_topology& topology, const cpu_set& available,
                                                   unsigned wanted, cpu_bind_policy policy,
-                                                  numa_allocate_strategy strategy) {
-  return detail::cpu_binder{topology, available, wanted, strategy}.run(policy);
+                                                  numa_allocate_strategy strategy, const exclusive_cpus& apart) {
+  return detail::cpu_binder{topology, available, wanted, strategy, apart}.run(policy);
 }
 
 GANGSCHED_INLINE std::optional<cpu_set> bind_cpus_in(const numa_topology& topology, const cpu_set& available,
                                                      cell_mask cells, unsigned wanted, const cpu_binding& how,
-                                                     numa_allocate_strategy strategy) {
+                                                     numa_allocate_strategy strategy, const cpu_set& others) {
+  const exclusive_cpus apart{how.exclusive, others};
   const cpu_set usable = how.required ? cpus_for(topology, available, how.policy) : available;
   const bool whole = how.required && how.policy == cpu_bind_policy::full_pcpus;
   std::vector<cpu_set> shares;
@@ -206,10 +233,10 @@ GANGSCHED_INLINE std::optional<cpu_set> bind_cpus_in(const numa_topology& topolo
   for (std::size_t i = 0; i < shares.size(); ++i) {
     unsigned share = (wanted - taken.count()) / static_cast<unsigned>(shares.size() - i);
     if (whole) share -= share % topology.cpus_per_core();
-    const auto here = bind_cpus(topology, shares[i], std::min(share, shares[i].count()), how.policy, strategy);
+    const auto here = bind_cpus(topology, shares[i], std::min(share, shares[i].count()), how.policy, strategy, apart);
     if (here) taken |= *here;
   }
-  const auto rest = bind_cpus(topology, usable - taken, wanted - taken.count(), how.policy, strategy);
+  const auto rest = bind_cpus(topology, usable - taken, wanted - taken.count(), how.policy, strategy, apart);
   if (!rest) return std::nullopt;
   taken |= *rest;
   if (whole && taken.count() != topology.whole_cores(taken).count()) return std::nullopt;

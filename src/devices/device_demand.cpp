@@ -46,8 +46,15 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, b
                one.least_compute_capability != 0)) {
     return fail(errc::malformed, "device_class", fmt::format("\"{}\" has no milli, memory, MIG profile or model", one.device_class));
   }
-  if (gpu && (one.all || one.admin || !one.selectors.empty() || one.units != 1 || one.beside_gpus != device_scope::node)) {
-    return fail(errc::malformed, "device_class", "GPUs have no units, selectors, admin access, and are not beside GPUs");
+  const bool chooses = !one.selectors.empty() || !one.expressions.empty() || !one.capacities.empty();
+  if (gpu && (one.all || one.admin || chooses || one.units != 1 || one.beside_gpus != device_scope::node)) {
+    return fail(errc::malformed, "device_class", "GPUs have no units, selectors, capacities, admin access, and are not beside GPUs");
+  }
+  for (std::size_t i = 0; i < one.expressions.size(); ++i) {
+    if (one.expressions[i].empty()) return fail(errc::malformed, fmt::format("expressions[{}]", i), "is empty");
+  }
+  for (const auto& [name, amount] : one.capacities) {
+    if (amount < 0) return fail(errc::out_of_range, fmt::format("capacities[\"{}\"]", name), "is negative");
   }
   for (std::size_t i = 0; i < one.selectors.size(); ++i) {
     const attribute_selector& selector = one.selectors[i];
@@ -84,6 +91,9 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   made.all = from.all;
   made.admin = from.admin;
   for (const attribute_selector& one : from.selectors) made.selectors.push_back({names.intern(one.attribute), one.op, one.values});
+  for (const std::string& one : from.expressions) made.expressions.push_back(names.intern(one));
+  for (const auto& [name, amount] : from.capacities) made.capacities.emplace_back(names.intern(name), amount);
+  std::sort(made.capacities.begin(), made.capacities.end());
   made.beside_gpus = from.beside_gpus;
   made.beside_preferred = from.beside_preferred;
   if (!made.first_of.empty()) made.kind = made.first_of.front().kind;
@@ -112,6 +122,13 @@ GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const devic
   });
 }
 
+GANGSCHED_INLINE bool has_attributes(const device_inventory::other& device, const device_demand& demand) {
+  if (device.device_class != demand.device_class) return false;
+  return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
+    return holds(selector, find_attribute(device, selector.attribute));
+  });
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE const device_attribute* find_attribute(const device_inventory::other& device, symbol name) {
@@ -121,11 +138,19 @@ GANGSCHED_INLINE const device_attribute* find_attribute(const device_inventory::
 }
 
 GANGSCHED_INLINE bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
-  const device_inventory::other& one = inventory.others[device];
-  if (one.device_class != demand.device_class) return false;
-  return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
-    return detail::holds(selector, find_attribute(one, selector.attribute));
+  if (!detail::has_attributes(inventory.others[device], demand)) return false;
+  return std::all_of(demand.expressions.begin(), demand.expressions.end(), [&](symbol expression) {
+    return inventory.answers != nullptr && inventory.answers->find(expression, device).said == device_answers::answer::yes;
   });
+}
+
+GANGSCHED_INLINE symbol host_error(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
+  if (demand.expressions.empty() || inventory.answers == nullptr || !detail::has_attributes(inventory.others[device], demand)) return {};
+  for (const symbol expression : demand.expressions) {
+    const device_answers::of_device one = inventory.answers->find(expression, device);
+    if (one.said != device_answers::answer::yes) return one.error;
+  }
+  return {};
 }
 
 GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, std::string_view object) {
@@ -157,7 +182,18 @@ GANGSCHED_INLINE std::optional<error> check(std::span<const device_constraint> c
       }
       if (about_gpus(requests[static_cast<std::size_t>(request)])) return fail(errc::malformed, "requests", "GPUs have no attributes");
     }
-    if (one.requests.empty() && std::any_of(requests.begin(), requests.end(), about_gpus)) {
+    for (std::size_t k = 0; k < one.alternatives.size(); ++k) {
+      const auto& [request, place] = one.alternatives[k];
+      if (request < 0 || static_cast<std::size_t>(request) >= requests.size()) {
+        return fail(errc::unknown, "alternatives", fmt::format("there is no request {}", request));
+      }
+      const device_request& of = requests[static_cast<std::size_t>(request)];
+      if (place < 0 || place > 255 || static_cast<std::size_t>(place) >= of.first_of.size()) {
+        return fail(errc::unknown, "alternatives", fmt::format("request {} has no alternative {}", request, place));
+      }
+      if (about_gpus(of)) return fail(errc::malformed, "alternatives", "GPUs have no attributes");
+    }
+    if (one.requests.empty() && one.alternatives.empty() && std::any_of(requests.begin(), requests.end(), about_gpus)) {
       return fail(errc::malformed, "requests", "are all, and GPUs have no attributes");
     }
   }
@@ -168,9 +204,12 @@ GANGSCHED_INLINE std::vector<device_match> make_matches(std::span<const device_c
                                                         std::span<const device_request> requests, interner& names) {
   std::vector<device_match> made;
   for (const device_constraint& from : constraints) {
-    device_match& one = made.emplace_back(device_match{names.intern(from.attribute), from.distinct, {}});
+    device_match& one = made.emplace_back(device_match{names.intern(from.attribute), from.distinct, {}, {}});
     for (const std::int32_t request : from.requests) one.requests.insert(static_cast<unsigned>(request));
-    if (from.requests.empty()) one.requests = device_set::range(0, static_cast<unsigned>(requests.size()));
+    for (const auto& [request, place] : from.alternatives) {
+      one.alternatives.emplace_back(static_cast<std::uint8_t>(request), static_cast<std::uint8_t>(place));
+    }
+    if (from.requests.empty() && from.alternatives.empty()) one.requests = device_set::range(0, static_cast<unsigned>(requests.size()));
   }
   return made;
 }

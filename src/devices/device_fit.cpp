@@ -4,30 +4,11 @@
 #include <bit>
 #include <limits>
 
+#include "gangsched/devices/device_grants.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 
 namespace gangsched {
 namespace detail {
-
-/// How much of the GPU: what the demand says, of a GPU of this node.
-GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant) {
-  if (demand.kind == device_demand::form::whole) {
-    grant.milli = whole_gpu;
-    grant.amount = inventory.gpu_memory_mib;
-  } else if (demand.kind == device_demand::form::share) {
-    grant.kind = device_grant::form::share;
-    grant.milli = demand.milli;
-    grant.amount = demand.memory_of(inventory.gpu_memory_mib);
-  } else if (demand.kind == device_demand::form::replica) {
-    grant.kind = device_grant::form::replica;
-  } else if (demand.kind == device_demand::form::mig) {
-    grant.kind = device_grant::form::mig;
-    grant.mig_profile = demand.mig_profile;
-  } else if (demand.kind == device_demand::form::other) {
-    grant.kind = device_grant::form::other;
-    grant.amount = demand.admin ? 0 : demand.units;
-  }
-}
 
 /// What a set of GPUs must be for @p demand. A scope that the host told nothing of has no sets.
 GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inventory, const device_demand& demand) {
@@ -42,20 +23,6 @@ GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inve
     case device_scope::node: break;
   }
   return {};
-}
-
-/// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
-GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
-  const device_inventory::gpu& one = state.inventory->gpus[gpu];
-  const gpu_word word = state.gpu(gpu);
-  if (one.mig == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
-  if (one.mig == mig_mode::dynamic) return state.inventory->mig->fits(word.instances(), profile);
-  std::uint8_t starts = 0;
-  for (const mig_placement& instance : one.instances) {
-    const bool there = instance.profile == profile && (state.inventory->mig->slices(instance) & word.slices()) == 0;
-    if (there) starts = static_cast<std::uint8_t>(starts | 1u << instance.start);
-  }
-  return starts;
 }
 
 /// What no pod that leaves can change.
@@ -85,13 +52,6 @@ GANGSCHED_INLINE status free_gpus(const device_state& state, const device_demand
   return status::success();
 }
 
-/// Whether one more of a device's units, or a look at it, can be had.
-GANGSCHED_INLINE bool admits(const device_state& state, const device_demand& demand, std::size_t device) {
-  return is_kind(*state.inventory, demand, device) && is_free(state, {.kind = device_grant::form::other,
-                                                                      .device = static_cast<std::uint16_t>(device),
-                                                                      .amount = demand.admin ? 0 : demand.units});
-}
-
 using device_words = boost::container::small_vector<std::int64_t, 64>;
 
 /// What a search has chosen so far, with the words as they are then.
@@ -111,7 +71,9 @@ class device_search {
       if (!one.what->wants_gpu()) others_.push_back(&one);
     }
     if (others_.empty()) return status::success();
+    alternative_.assign(others_.size(), -1);
     if (take_others(0)) return status::success();
+    if (broken_ != symbol{}) return status::unschedulable("node(s) have a device that the host could not evaluate: ", broken_);
     return status::unschedulable(steps_ > max_steps ? "node(s) had too many ways to allocate devices" : "node(s) didn't have enough free ",
                                  steps_ > max_steps ? symbol{} : others_[deepest_]->what->device_class);
   }
@@ -228,8 +190,10 @@ class device_search {
     const device_want& want = *others_[index];
     if (want.what->first_of.empty()) return take_devices(index, *want.what, want.count, 0, {});
     for (const device_demand& one : want.what->first_of) {
+      ++alternative_[index];
       if (take_devices(index, one, one.count, 0, {})) return true;
     }
+    alternative_[index] = -1;
     return false;
   }
 
@@ -247,15 +211,18 @@ class device_search {
     for (const bool beside : {true, false}) {
       if (!beside && (!near || !demand.beside_preferred)) break;
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
-        if (std::find(taken.begin(), taken.end(), i) != taken.end() || !admits(now(), demand, i)) continue;
+        const bool again = inventory_->others[i].shared;  // one request may have it several times
+        if (!again && std::find(taken.begin(), taken.end(), i) != taken.end()) continue;
         if (allowed != nullptr && !allowed->contains(static_cast<unsigned>(i))) continue;
+        if (breaks(demand, i)) return false;
+        if (!is_free(now(), demand, i)) continue;
         if (!agrees(index, i)) continue;
         if (near && is_beside(demand, i, taken.size()) != beside) continue;
         const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
         take_device(index, demand, i);
         taken_devices more = taken;
         more.push_back(static_cast<std::uint16_t>(i));
-        if (take_devices(index, demand, left - 1, i + 1, more)) return true;
+        if (take_devices(index, demand, left - 1, again ? i : i + 1, more)) return true;
         give_back(changes, grants);
         if (steps_ > max_steps) return false;
       }
@@ -268,8 +235,9 @@ class device_search {
     const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
     bool fine = true, any = false;
     for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
-      if (!is_kind(*inventory_, demand, i)) continue;
-      fine = admits(now(), demand, i) && agrees(index, i);
+      if (breaks(demand, i)) fine = false;
+      if (!fine || !is_kind(*inventory_, demand, i)) continue;
+      fine = is_free(now(), demand, i) && agrees(index, i);
       if (fine) take_device(index, demand, i), any = true;
     }
     if (fine && any && take_others(index + 1)) return true;
@@ -278,18 +246,35 @@ class device_search {
   }
 
   void take_device(std::size_t index, const device_demand& demand, std::size_t device) {
-    take({.kind = device_grant::form::other,
-          .request = others_[index]->request,
-          .device = static_cast<std::uint16_t>(device),
-          .amount = demand.admin ? 0 : demand.units});
+    device_grant grant = unit_of(demand, device);
+    grant.request = others_[index]->request;
+    take(grant);
+    for (const device_grant& one : capacity_grants(*inventory_, demand, grant)) take(one);
+  }
+  /// Ends the search if the host has an error to say of a device that could be the next one.
+  [[nodiscard]] bool breaks(const device_demand& demand, std::size_t device) {
+    const symbol said = host_error(*inventory_, demand, device);
+    if (said == symbol{} || !is_free(now(), unit_of(demand, device))) return false;
+    broken_ = said;
+    steps_ = max_steps + 1;
+    return true;
+  }
+  /// Whether the match is about what was chosen for a request.
+  [[nodiscard]] bool concerns(const device_match& match, std::uint8_t request) const {
+    if (match.requests.contains(request)) return true;
+    return std::any_of(match.alternatives.begin(), match.alternatives.end(), [&](const auto& one) {
+      if (one.first != request) return false;
+      const auto at = std::find_if(others_.begin(), others_.end(), [&](const device_want* want) { return want->request == request; });
+      return alternative_[static_cast<std::size_t>(at - others_.begin())] == one.second;
+    });
   }
   /// Whether the device goes with those that were chosen before it.
   [[nodiscard]] bool agrees(std::size_t index, std::size_t device) const {
     return std::all_of(wants_->matches.begin(), wants_->matches.end(), [&](const device_match& match) {
-      if (!match.requests.contains(others_[index]->request)) return true;
+      if (!concerns(match, others_[index]->request)) return true;
       const device_attribute* const mine = find_attribute(inventory_->others[device], match.attribute);
       return mine != nullptr && std::all_of(claim_->grants.begin(), claim_->grants.end(), [&](const device_grant& grant) {
-        if (grant.kind != device_grant::form::other || !match.requests.contains(grant.request)) return true;
+        if (grant.kind != device_grant::form::other || !concerns(match, grant.request)) return true;
         return (*find_attribute(inventory_->others[grant.device], match.attribute) == *mine) != match.distinct;
       });
     });
@@ -313,6 +298,8 @@ class device_search {
   device_claim* claim_;
   const device_wants* wants_ = nullptr;
   boost::container::small_vector<const device_want*, 4> others_;
+  boost::container::small_vector<std::int16_t, 4> alternative_;  ///< that is being taken for each of them; −1: it offers none
+  symbol broken_;
   std::size_t deepest_ = 0;
   std::int32_t steps_ = 0;
 };
@@ -350,78 +337,19 @@ GANGSCHED_INLINE unsigned mig_room(const device_state& state, std::size_t gpu, m
   return room;
 }
 
-GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& grant) noexcept {
-  const device_inventory& inventory = *state.inventory;
-  using form = device_grant::form;
-  if (grant.kind == form::cpus || grant.kind == form::memory) return is_free_in_cells(state, grant);
-  if (grant.kind == form::other) {
-    const device_inventory::other& one = inventory.others[grant.device];
-    const std::int64_t used = state.used[inventory.first_other() + grant.device];
-    if (used < 0) return false;  // unhealthy
-    if (grant.amount > one.units - used) return false;
-    return std::all_of(one.consumes.begin(), one.consumes.end(), [&](const auto& use) {
-      const std::int64_t left = inventory.counters[use.first].value - state.used[inventory.first_counter() + use.first];
-      return use.second * grant.amount <= left;
-    });
-  }
-  const gpu_word word = state.gpu(grant.device);
-  const mig_mode mig = inventory.gpus[grant.device].mig;
-  if (word.unhealthy()) return false;
-  switch (grant.kind) {
-    case form::gpu: return word.idle() && mig != mig_mode::fixed;
-    case form::share:
-      // Slices are full where somebody has the whole GPU, and used where MIG is.
-      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 && word.milli() + grant.milli <= whole_gpu &&
-             grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
-    case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
-    case form::mig: {
-      const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
-      return profile && grant.mig_start >= 0 && (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
-    }
-    case form::other:
-    case form::cpus:
-    case form::memory: break;
-  }
-  return false;
-}
-
-GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim) {
-  const auto add = [&](std::uint32_t word, std::uint64_t more) {
-    if (more != 0) claim.changes.push_back({word, more});
-  };
-  const std::uint32_t gpu = 2 * std::uint32_t{grant.device};
-  switch (grant.kind) {
-    case device_grant::form::gpu: add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount)); break;
-    case device_grant::form::share:
-      add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
-      break;
-    case device_grant::form::replica: add(gpu, gpu_word::one_replica); break;
-    case device_grant::form::mig: {
-      const mig_placement at{*inventory.find_profile(grant.mig_profile), static_cast<std::uint8_t>(grant.mig_start)};
-      add(gpu, gpu_word::instance(inventory.mig->place({}, at)) + gpu_word::one_pod);
-      break;
-    }
-    case device_grant::form::other:
-      add(inventory.first_other() + grant.device, static_cast<std::uint64_t>(grant.amount));
-      for (const auto& [counter, amount] : inventory.others[grant.device].consumes) {
-        add(inventory.first_counter() + counter, static_cast<std::uint64_t>(amount * grant.amount));
-      }
-      break;
-    case device_grant::form::cpus:
-    case device_grant::form::memory: add_cells_grant(inventory, grant, claim); break;
-  }
-  claim.grants.push_back(grant);
-}
-
-GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
-                                       std::int32_t mig_start) {
+GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& inventory, const device_want& want, std::uint32_t device) {
   const device_demand* demand = want.what;
   for (const device_demand& one : want.what->first_of) {
     if (demand == want.what) demand = &one;
     if (one.kind == device_demand::form::other && one.device_class == inventory.others[device].device_class) demand = &one;
   }
+  return *demand;
+}
+
+GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
+                                       std::int32_t mig_start) {
   device_grant grant{.request = want.request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
-  detail::fill_grant(inventory, *demand, grant);
+  detail::fill_grant(inventory, demand_for(inventory, want, device), grant);
   return grant;
 }
 
@@ -487,9 +415,9 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
   if (!demand.first_of.empty()) return std::nullopt;
   const device_inventory& inventory = *state.inventory;
   if (!demand.wants_gpu()) {
-    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node) return std::nullopt;
+    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node || !demand.expressions.empty()) return std::nullopt;
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
-      if (admits(state, demand, i)) return status::success();
+      if (is_free(state, demand, i)) return status::success();
     }
     return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
   }

@@ -47,6 +47,16 @@ GANGSCHED_INLINE void check_gpus(const node_devices& spec, inventory_check& say)
   }
 }
 
+GANGSCHED_INLINE void check_capacities(const other_device& device, const std::string& object, inventory_check& say) {
+  if (device.shared && device.units != 1) say.fail(errc::malformed, object + ".units", "are not 1, and its capacities are shared");
+  if (device.shared && !device.consumes.empty()) {
+    say.fail(errc::malformed, object + ".consumes", "counters, which cannot be told apart by who shares the device");
+  }
+  for (const auto& [name, one] : device.capacities) {
+    if (auto wrong = check(one)) say.fail(wrong->code, fmt::format("{}.capacities[\"{}\"].{}", object, name, wrong->field), std::move(wrong->reason));
+  }
+}
+
 GANGSCHED_INLINE void check_others(const node_devices& spec, inventory_check& say) {
   if (spec.others.size() > max_other_devices) {
     return say.fail(errc::out_of_range, "devices.others", fmt::format("are more than {}", max_other_devices));
@@ -63,6 +73,7 @@ GANGSCHED_INLINE void check_others(const node_devices& spec, inventory_check& sa
     say.within<std::int64_t>(one.units, 1, std::int64_t{1} << 32, field("units"));
     say.within<std::int32_t>(one.numa, -1, 1023, field("numa"));
     say.within<std::int32_t>(one.pcie, -1, 1023, field("pcie"));
+    check_capacities(one, fmt::format("devices.others[{}]", i), say);
     for (std::size_t c = 0; c < one.consumes.size(); ++c) {
       const counter_use& use = one.consumes[c];
       const std::string at = fmt::format("devices.others[{}].consumes[{}]", i, c);
@@ -190,6 +201,28 @@ GANGSCHED_INLINE std::optional<error> lay_out_numa(const node_devices& spec, con
 
 }  // namespace detail
 
+GANGSCHED_INLINE std::optional<error> check(const capacity_spec& capacity) {
+  std::optional<error> wrong;
+  const auto fail = [&](errc code, const char* field, const char* reason) {
+    if (!wrong) wrong = error{code, {}, field, reason};
+  };
+  if (capacity.amount < 0) fail(errc::out_of_range, "amount", "is negative");
+  if (!capacity.policy) return wrong;
+  const capacity_policy& policy = *capacity.policy;
+  const auto outside = [&](const std::optional<std::int64_t>& amount) { return amount && (*amount < 0 || *amount > capacity.amount); };
+  if (outside(policy.standard)) fail(errc::out_of_range, "policy.standard", "is negative, or more than there is");
+  if (outside(policy.least)) fail(errc::out_of_range, "policy.least", "is negative, or more than there is");
+  if (policy.step && *policy.step <= 0) fail(errc::out_of_range, "policy.step", "is not above 0");
+  if (policy.most && policy.least && *policy.most < *policy.least) fail(errc::out_of_range, "policy.most", "is less than the least");
+  if ((policy.most || policy.step) && !policy.least) fail(errc::malformed, "policy.least", "is not told beside the rest of the range");
+  if (policy.least && !policy.values.empty()) fail(errc::malformed, "policy.values", "are there beside a range");
+  if (std::any_of(policy.values.begin(), policy.values.end(), outside)) {
+    fail(errc::out_of_range, "policy.values", "are negative, or more than there is");
+  }
+  if (!std::is_sorted(policy.values.begin(), policy.values.end())) fail(errc::malformed, "policy.values", "are not ascending");
+  return wrong;
+}
+
 GANGSCHED_INLINE void complete_inventory(device_inventory& inventory) {
   if (inventory.links) inventory.sets.emplace(*inventory.links);
   if (inventory.mig) inventory.fragmentation.emplace(*inventory.mig);
@@ -233,7 +266,15 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
     other.units = one.units;
     other.numa = static_cast<std::int16_t>(one.numa);
     other.pcie = static_cast<std::int16_t>(one.pcie);
+    other.shared = one.shared;
+    if (one.shared) other.units = std::int64_t{1} << 32;
     for (const auto& [name, value] : one.attributes) other.attributes.emplace_back(names.intern(name), value);
+    for (const auto& [name, has] : one.capacities) {
+      other.attributes.emplace_back(names.intern(capacity_attribute(name)), has.amount);
+      other.capacities.push_back({names.intern(name), has, static_cast<std::uint32_t>(made.counters.size())});
+      if (one.shared) made.counters.push_back({names.intern(name), has.amount});
+    }
+    std::sort(other.capacities.begin(), other.capacities.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     std::sort(other.attributes.begin(), other.attributes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const counter_use& use : one.consumes) {
       other.consumes.emplace_back(static_cast<std::uint32_t>(spec.counters.find(use.counter) - spec.counters.begin()), use.amount);

@@ -137,17 +137,20 @@ class numa_fitting {
     if (how.required)
       now.cpus.shared = cpus_for(layout_.topology, now.cpus.available(), how.policy) | now.cpus.reserved;
     pod.guaranteed = true;
+    const cpu_set others = layout_.exclusive(state_.used + state_.inventory->first_numa(), how.exclusive);
     std::int64_t left = wants_.cpu_milli;
     for (numa_container& one : pod.containers)
       one.cpu_milli = one.kind == container_kind::app ? std::exchange(left, 0) : 0;
     return numa_admit(node, now, pod, devices, [&](const cpu_set& available, cell_mask cells, unsigned wanted) {
-      return bind_cpus_in(layout_.topology, available, cells, wanted, how, layout_.spec.cpu_strategy);
+      return bind_cpus_in(layout_.topology, available, cells, wanted, how, layout_.spec.cpu_strategy, others);
     });
   }
 
   [[nodiscard]] int kind_for(const device_want& want) {
     const device_demand& demand = *want.what;
-    if (!demand.first_of.empty() || demand.all || demand.admin) return not_aligned;
+    if (!demand.first_of.empty() || demand.all || demand.admin || !demand.expressions.empty() ||
+        !demand.capacities.empty())
+      return not_aligned;
     if (demand.wants_gpu() && state_.inventory->gpus.empty()) return not_aligned;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const device_demand& other = *kinds_[i].demand;
@@ -203,9 +206,7 @@ class numa_fitting {
     const device_inventory& inventory = *state_.inventory;
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       if (!is_kind(inventory, demand, i)) continue;
-      const device_grant grant{
-          .kind = device_grant::form::other, .device = static_cast<std::uint16_t>(i), .amount = demand.units};
-      add(i, inventory.others[i].numa, is_free(state_, grant));
+      add(i, inventory.others[i].numa, is_free(state_, demand, i));
     }
   }
 
@@ -302,6 +303,7 @@ class numa_fitting {
                          .request = static_cast<std::uint8_t>(i),
                          .device = static_cast<std::uint16_t>(cell),
                          .milli = static_cast<std::int32_t>(64 * word),
+                         .mig_start = exclusive_start(wants_.binding),
                          .amount = static_cast<std::int64_t>(here.bits(word))});
         }
       }
@@ -334,7 +336,7 @@ GANGSCHED_INLINE std::optional<cpu_binding> binding_on(const node_numa& node, co
   const bool bound = of_pod.policy != cpu_bind_policy::none;
   if (node.cpu_bind == cpu_bind_policy::none || (!bound && !guaranteed)) return of_pod;
   if (of_pod.required && bound && of_pod.policy != node.cpu_bind) return std::nullopt;
-  return cpu_binding{node.cpu_bind, true};
+  return cpu_binding{node.cpu_bind, true, of_pod.exclusive};
 }
 
 GANGSCHED_INLINE status fit_cells(const device_state& state, const device_wants& wants, device_wants& narrowed,
@@ -376,8 +378,12 @@ GANGSCHED_INLINE void add_cells_grant(const device_inventory& inventory, const d
   const auto add = [&](std::uint32_t word, std::uint64_t more) {
     if (more != 0) claim.changes.push_back({first + word, more});
   };
-  if (grant.kind == device_grant::form::cpus)
-    return add(static_cast<std::uint32_t>(grant.milli / 64), grant.cpu_mask());
+  if (grant.kind == device_grant::form::cpus) {
+    const auto word = static_cast<std::uint32_t>(grant.milli / 64);
+    if (grant.mig_start > 0)
+      add(static_cast<std::uint32_t>(grant.mig_start) * layout.cpu_words + word, grant.cpu_mask());
+    return add(word, grant.cpu_mask());
+  }
   const auto lowest = static_cast<unsigned>(std::countr_zero(grant.device));
   add(layout.memory_word(lowest, static_cast<std::size_t>(grant.milli)), static_cast<std::uint64_t>(grant.amount));
   for (unsigned rest = grant.device; rest != 0; rest &= rest - 1) {

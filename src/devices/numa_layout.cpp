@@ -13,6 +13,13 @@ GANGSCHED_INLINE cell_mask numa_layout::cell(std::int32_t id) const noexcept {
   return 0;
 }
 
+GANGSCHED_INLINE cpu_set numa_layout::exclusive(const std::int64_t* words, cpu_exclusive_policy policy) const {
+  cpu_set all;
+  const std::uint32_t first = static_cast<std::uint32_t>(policy) * cpu_words;
+  for (std::uint32_t i = 0; i < cpu_words && policy != cpu_exclusive_policy::none; ++i) all.set_bits(i, static_cast<std::uint64_t>(words[first + i]));
+  return all;
+}
+
 GANGSCHED_INLINE numa_node numa_layout::node() const {
   return {&topology, spec.policy, spec.scope, spec.prefer_closest, spec.cpu, spec.static_memory, {}, true};
 }

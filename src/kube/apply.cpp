@@ -43,7 +43,7 @@ class applier {
       if (auto added = add_group(one); !added)
         return told(added.error(), one.kind, one.spec.ns, one.spec.name, one.from);
     for (const resource_claim_manifest& one : what_->claims)
-      if (auto added = on_->add_resource_claim(one.spec); !added)
+      if (auto added = add_claim(one); !added)
         return told(added.error(), "ResourceClaim", one.spec.ns, one.spec.name, one.from);
     for (const pod_manifest& one : what_->pods)
       if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
@@ -86,6 +86,16 @@ class applier {
       spec.start_after.push_back({*on, before.until});
     }
     return on_->add_group(spec);
+  }
+
+  result<resource_claim_id> add_claim(const resource_claim_manifest& one) {
+    resource_claim_spec spec = one.spec;
+    if (!one.node.empty()) {
+      const auto node = on_->find_node(one.node);
+      if (!node) return error{errc::unknown, {}, "node", fmt::format("no node \"{}\"", one.node)};
+      spec.node = *node;
+    }
+    return on_->add_resource_claim(spec);
   }
 
   result<pod_id> add_pod(const pod_manifest& one) {

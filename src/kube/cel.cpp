@@ -9,8 +9,6 @@
 // literals, joined by && (and by || where that is "in"). Whatever else there is, is said.
 namespace gangsched::kube::detail {
 
-std::string capacity_name(std::string_view qualified) { return fmt::format("capacity.{}", qualified); }
-
 namespace {
 
 class cel_parser {
@@ -108,12 +106,20 @@ class cel_parser {
   // --- terms
 
   bool all_of() {
+    skip();
+    const std::size_t from = at_;
+    int terms = 0;
+    bool any = false;
     do {
       if (++depth_ > 64) return fail(at_, "is too deep");
+      either_ = false;
       if (!any_of()) return false;
+      any = any || either_;
+      ++terms;
       --depth_;
     } while (eat("&&"));
-    return true;
+    either_ = false;
+    return terms == 1 || !any || fail(from, "|| beside && is not understood");  // && binds tighter
   }
 
   /// Alternatives are fine where they all ask one attribute to be equal to something.
@@ -127,6 +133,7 @@ class cel_parser {
     term first;
     if (!one(first)) return false;
     while (eat("||")) {
+      either_ = true;
       term next;
       if (!one(next)) return false;
       const auto equal = [](const term& t) {
@@ -208,7 +215,7 @@ class cel_parser {
     if (!fine) return at_ = from, false;
     const std::string full = domain + "/" + word;
     out.of = capacity ? kind::capacity : kind::attribute;
-    out.made.attribute = capacity ? capacity_name(full) : full;
+    out.made.attribute = capacity ? capacity_attribute(full) : full;
     return true;
   }
 
@@ -238,13 +245,64 @@ class cel_parser {
   cel_terms* out_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
+  bool either_ = false;  ///< the last any_of() had alternatives
   std::string reason_;
 };
+
+/// What && joins in it, outside of parentheses; all of it if something that binds less tightly is there too.
+std::vector<std::string_view> conjuncts(std::string_view text) {
+  std::vector<std::string_view> all;
+  std::size_t from = 0;
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      --depth;
+    } else if (depth == 0 && (c == '?' || text.substr(i).starts_with("||"))) {
+      return {text};
+    } else if (depth == 0 && text.substr(i).starts_with("&&")) {
+      all.push_back(text.substr(from, i - from));
+      from = i++ + 2;
+    }
+  }
+  all.push_back(text.substr(from));
+  return all;
+}
+
+/// What is understood becomes terms of @p out, the rest, together, an expression of the host.
+void split_cel(std::string_view expression, cel_terms& out) {
+  std::string rest;
+  for (std::string_view part : conjuncts(expression)) {
+    while (!part.empty() && std::string_view{" \n\t\r"}.find(part.front()) != std::string_view::npos)
+      part.remove_prefix(1);
+    while (!part.empty() && std::string_view{" \n\t\r"}.find(part.back()) != std::string_view::npos)
+      part.remove_suffix(1);
+    cel_terms made;
+    const bool known = !cel_parser{part, made}.run();
+    if (!known || (!made.driver.empty() && !out.driver.empty() && made.driver != out.driver)) {
+      rest += (rest.empty() ? "" : " && ") + std::string{part};
+      continue;
+    }
+    if (!made.driver.empty()) out.driver = std::move(made.driver);
+    for (attribute_selector& one : made.selectors) out.selectors.push_back(std::move(one));
+  }
+  if (!rest.empty()) out.expressions.push_back(std::move(rest));
+}
 
 }  // namespace
 
 std::optional<std::string> read_cel(std::string_view expression, cel_terms& out) {
-  return cel_parser{expression, out}.run();
+  if (!out.ask_host) return cel_parser{expression, out}.run();
+  split_cel(expression, out);
+  return std::nullopt;
 }
 
 }  // namespace gangsched::kube::detail

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "gangsched/model/validate.hpp"
-#include "gangsched/src/kube/devices.hpp"
+#include "gangsched/src/kube/device_requests.hpp"
 #include "gangsched/src/kube/groups.hpp"
 
 // Devices and claims once everything was read: they may stand in any order and in any file.
@@ -19,6 +19,7 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
     read.set_object(object_name(kind, "", name == nullptr ? "" : name->text));
     auto& made = into.emplace_back();
     made.from = from;
+    if constexpr (std::is_same_v<decltype(made), device_class&>) made.terms.ask_host = out.ask_host;
     return read_it(read, of, made);
   };
   if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
@@ -31,6 +32,7 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
     claim_object& made = out.claims.emplace_back();
     made.is_template = kind == "ResourceClaimTemplate";
     made.from = from;
+    made.ask_host = out.ask_host;
     return read_claim_object(read, of, made);
   }
   return std::nullopt;
@@ -54,10 +56,15 @@ class device_linker {
     for (node_topology_object& one : objects_->topologies)
       if (auto wrong = add(one)) return wrong;
     add_slices();
+    std::set<std::string> models;
+    for (const node_manifest& one : into_->nodes)
+      if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
     for (pod_manifest& one : into_->pods) {
+      choose_gpu_types(one, models);
       if (auto wrong = add_claims(one)) return wrong;
       add_held(one);
     }
+    for (const claim_object& one : objects_->claims) keep(one);
     return std::nullopt;
   }
 
@@ -162,7 +169,7 @@ class device_linker {
       for (other_device& device : one.devices) {
         const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
         if (named[{one.node, device.id}] > 1) device.id = full;
-        ids_.emplace(full, device.id);
+        ids_.emplace(full, device_place{device.id, one.node});
         to.others.push_back(std::move(device));
       }
     }
@@ -194,7 +201,10 @@ class device_linker {
         continue;
       }
       const bool of_group = group_has(pod, one);
-      if (one.claim_template.empty() || of_group) {
+      if (!pod.node.empty() && made != nullptr) in_use_.emplace(made->ns, made->name);
+      const bool waits =
+          pod.node.empty() && made != nullptr && !made->allocated.empty();  // for where it has its claim already
+      if (one.claim_template.empty() || of_group || waits) {
         const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
         if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
         continue;
@@ -223,21 +233,48 @@ class device_linker {
   std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
     const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
     if (first) {
-      resource_claim_manifest& made = into_->claims.emplace_back();
-      made.from = from.from;
-      made.spec.name = name;
-      made.spec.ns = pod.spec.ns;
-      if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
-      if (auto wrong = check(made.spec)) {
-        wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
-        return wrong;
-      }
+      if (auto wrong = make_shared(from, name, into_->claims.emplace_back())) return wrong;
     }
     // A pod group reserves a claim once, however many members it has.
     if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
     if (std::find(pod.shared_claims.begin(), pod.shared_claims.end(), name) == pod.shared_claims.end())
       pod.shared_claims.push_back(name);
     return std::nullopt;
+  }
+
+  std::optional<error> make_shared(const claim_object& from, const std::string& name, resource_claim_manifest& made) {
+    made.from = from.from;
+    made.spec.name = name;
+    made.spec.ns = from.ns;
+    if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
+    auto wrong = check(made.spec);
+    if (wrong) wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
+    return wrong;
+  }
+
+  /// What a claim has stays with it, though nobody who runs uses it.
+  void keep(const claim_object& claim) {
+    if (claim.is_template || claim.allocated.empty() || in_use_.contains({claim.ns, claim.name})) return;
+    const auto left_out = [&](std::string reason) {
+      warn(claim.from, "ResourceClaim", claim.ns, claim.name, fmt::format("its allocation is left out: {}", reason));
+    };
+    std::string node;
+    for (const allocated_device& one : claim.allocated) {
+      const auto place = ids_.find(one.device);
+      if (place == ids_.end()) return left_out(fmt::format("no node has the device \"{}\"", one.device));
+      if (!node.empty() && node != place->second.node) return left_out("its devices are on several nodes");
+      node = place->second.node;
+    }
+    const auto known = shared_.find({claim.ns, claim.name});
+    if (known != shared_.end()) {
+      into_->claims[known->second].node = node;
+      return;
+    }
+    resource_claim_manifest made;
+    if (const auto wrong = make_shared(claim, claim.name, made))
+      return left_out(fmt::format("{}: {}", wrong->field, wrong->reason));
+    made.node = node;
+    into_->claims.push_back(std::move(made));
   }
 
   /// What Koordinator's scheduler wrote onto a pod that runs.
@@ -306,10 +343,11 @@ class device_linker {
       const std::string& name = claim.requests[r].made.name;
       device_request& request = requests.emplace_back();
       if (auto wrong = resolve(claim, claim.requests[r], fmt::format("requests[{}]", r), request)) return wrong;
-      for (const auto& [of, device] : claim.allocated) {
-        const auto id = ids_.find(device);
-        if (of == name && id != ids_.end())
-          held.push_back({.id = id->second, .request = static_cast<std::int32_t>(first + r)});
+      for (const allocated_device& one : claim.allocated) {
+        const auto place = ids_.find(one.device);
+        if (one.request == name && place != ids_.end())
+          held.push_back(
+              {.id = place->second.id, .request = static_cast<std::int32_t>(first + r), .capacities = one.capacities});
       }
       request.name = prefix + name;
     }
@@ -332,11 +370,18 @@ class device_linker {
                                       [&](const claimed_request& one) { return one.made.name == main; });
       if (found == claim.requests.end())
         return wrong_in(claim, errc::unknown, field, fmt::format("there is no request \"{}\"", names[i]));
-      out.requests.push_back(static_cast<std::int32_t>(first) +
-                             static_cast<std::int32_t>(found - claim.requests.begin()));
-      if (main == names[i]) continue;
-      error told = wrong_in(claim, errc::malformed, field, "it counts for all alternatives of the request");
-      into_->warnings.push_back({std::move(told.object), std::move(told.field), std::move(told.reason)});
+      const auto request = static_cast<std::int32_t>(first) + static_cast<std::int32_t>(found - claim.requests.begin());
+      if (main == names[i]) {
+        out.requests.push_back(request);
+        continue;
+      }
+      const std::vector<claimed_request>& all = found->first_available;
+      const auto one = std::find_if(all.begin(), all.end(), [&](const claimed_request& each) {
+        return std::string_view{names[i]}.substr(main.size() + 1) == each.made.name;
+      });
+      if (one == all.end())
+        return wrong_in(claim, errc::unknown, field, fmt::format("there is no alternative \"{}\"", names[i]));
+      out.alternatives.push_back({request, static_cast<std::int32_t>(one - all.begin())});
     }
     return std::nullopt;
   }
@@ -376,6 +421,14 @@ class device_linker {
       return told(
           errc::malformed, ".selectors",
           fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
+    out.capacities.clear();
+    for (const auto& [name, amount] : from.made.capacities) {
+      if (!out.capacities.emplace(qualified(out.device_class, name), amount).second)
+        return told(errc::duplicate, ".capacity.requests",
+                    fmt::format("\"{}\" is there with and without its domain", name));
+    }
+    out.expressions = of.terms.expressions;
+    out.expressions.insert(out.expressions.end(), from.terms.expressions.begin(), from.terms.expressions.end());
     out.selectors = of.terms.selectors;
     out.selectors.insert(out.selectors.end(), from.terms.selectors.begin(), from.terms.selectors.end());
     return std::nullopt;
@@ -390,7 +443,11 @@ class device_linker {
   std::map<std::pair<std::string, std::string>, std::size_t> shared_;  // namespace, name, place among the claims
   std::set<std::string> drivers_;
   std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
-  std::map<std::string, std::string> ids_;  // driver/pool/device, what the node's inventory calls it
+  struct device_place {
+    std::string id, node;  // what the node's inventory calls it
+  };
+  std::map<std::string, device_place> ids_;               // by driver/pool/device
+  std::set<std::pair<std::string, std::string>> in_use_;  // namespace, name: claims of pods that run
 };
 
 }  // namespace

@@ -92,6 +92,15 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
       return read.list(v, out.selectors,
                        [&](const place& item, attribute_selector& one) { return read_selector(read, item, one); });
     }
+    if (key == "expressions") return read.texts(v, out.expressions);
+    if (key == "capacities") {
+      return read.fields(v, [&](std::string_view name, const place& item) {
+        quantity amount;
+        std::int64_t& whole = out.capacities[std::string{name}];
+        if (!read.amount(item, amount)) return false;
+        return (amount.value(whole) && whole >= 0) || read.fail(errc::out_of_range, item, "is negative, or too much");
+      });
+    }
     if (key == "firstOf") {
       return read.list(v, out.first_of, [&](const place& item, device_request& one) {
         return read_device_request(read, item, {}, one);
@@ -102,6 +111,11 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
   const bool whole = out.device_class == "gpu" && out.milli == 1000 && out.memory_mib == 0 && out.memory_percent == 0 &&
                      out.mig_profile.empty();
   if (!fine || counted || !whole) return fine;
+  if (const std::int32_t sum = counted_gpus(pod); sum > 0) out.count = sum;
+  return true;
+}
+
+std::int32_t counted_gpus(const pod_spec& pod) {
   std::int64_t sum = 0;
   for (const container& one : pod.containers) {
     std::int64_t count = 0;
@@ -110,8 +124,7 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
       if (found != one.requests.end() && found->second.value(count) && count > 0 && count <= 1024) sum += count;
     }
   }
-  if (sum > 0 && sum <= 1024) out.count = static_cast<std::int32_t>(sum);
-  return true;
+  return sum <= 1024 ? static_cast<std::int32_t>(sum) : 0;
 }
 
 }  // namespace gangsched::kube::detail

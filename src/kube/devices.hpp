@@ -88,13 +88,15 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out);
 struct cel_terms {
   std::string driver = {};  ///< empty: any
   std::vector<attribute_selector> selectors = {};
-  std::string unknown = {};        ///< what was not understood: whoever uses this cannot be placed
-  std::string unknown_field = {};  ///< and where it stands
+  bool ask_host = false;                      ///< what is not understood becomes expressions
+  std::vector<std::string> expressions = {};  ///< for the host to evaluate
+  std::string unknown = {};                   ///< what was not understood: whoever uses this cannot be placed
+  std::string unknown_field = {};             ///< and where it stands
 };
 /// Adds what @p expression says. Says what of it is not understood; nothing if all of it is.
 std::optional<std::string> read_cel(std::string_view expression, cel_terms& out);
-/// What the attributes of an inventory call a capacity: there may be an attribute of its name.
-std::string capacity_name(std::string_view qualified);
+/// "model" of the driver gpu.example.com is gpu.example.com/model.
+std::string qualified(std::string_view driver, std::string_view name);
 
 struct device_class {
   std::string name;
@@ -105,10 +107,15 @@ bool read_device_class(reader& read, const place& of, device_class& out);
 
 /// A request of a claim before its class is known.
 struct claimed_request {
-  device_request made;  ///< name, count, all, admin
+  device_request made;  ///< name, count, all, admin, capacities as the claim calls them
   std::string device_class;
   cel_terms terms;
   std::vector<claimed_request> first_available = {};
+};
+/// A device that a claim has.
+struct allocated_device {
+  std::string request, device;  ///< the device as its driver, pool and name
+  boost::container::flat_map<std::string, std::int64_t> capacities = {};
 };
 /// A constraint by the names of its requests.
 struct claimed_constraint {
@@ -119,10 +126,11 @@ struct claimed_constraint {
 struct claim_object {
   bool is_template = false;
   bool of_group = false;  ///< a pod group has reserved it
+  bool ask_host = false;  ///< as in `cel_terms`
   std::string name, ns;
   std::vector<claimed_request> requests;
   std::vector<claimed_constraint> constraints;
-  std::vector<std::pair<std::string, std::string>> allocated;  ///< request, device as its driver, pool and name
+  std::vector<allocated_device> allocated;
   origin from;
 };
 bool read_claim_object(reader& read, const place& of, claim_object& out);
@@ -133,6 +141,7 @@ struct device_objects {
   std::vector<resource_slice> slices;
   std::vector<device_class> classes;
   std::vector<claim_object> claims;
+  bool ask_host = false;  ///< the host evaluates what is not understood of selectors
 };
 
 /// Reads an object of one of these kinds; nothing if it is none.

@@ -17,11 +17,6 @@ bool read_object_name(reader& read, const place& of, std::string& name, std::str
   return true;
 }
 
-/// "model" of the driver gpu.example.com is gpu.example.com/model.
-std::string qualified(std::string_view driver, std::string_view name) {
-  return name.find('/') != std::string_view::npos ? std::string{name} : fmt::format("{}/{}", driver, name);
-}
-
 bool read_whole_amount(reader& read, const place& of, std::int64_t& out) {
   quantity amount;
   if (!read.amount(of, amount)) return false;
@@ -29,13 +24,55 @@ bool read_whole_amount(reader& read, const place& of, std::int64_t& out) {
          read.fail(errc::out_of_range, of, fmt::format("{} is too much, or negative", amount.to_string()));
 }
 
-/// {value: 40Gi}, beside which a request policy may stand.
+/// {value: 40Gi}
 bool read_valued(reader& read, const place& of, std::int64_t& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "value") return read_whole_amount(read, v, out);
-    if (key == "requestPolicy") return read.warn(v, "parts of a capacity are not modelled; it is left out");
+    return key == "value" ? read_whole_amount(read, v, out) : read.ignore(key, v, {});
+  });
+}
+
+bool read_policy(reader& read, const place& of, capacity_policy& out) {
+  const auto amount = [&](const place& v, std::optional<std::int64_t>& to) {
+    return read_whole_amount(read, v, to.emplace());
+  };
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "default") return amount(v, out.standard);
+    if (key == "validValues")
+      return read.list(v, out.values,
+                       [&](const place& item, std::int64_t& one) { return read_whole_amount(read, item, one); });
+    if (key != "validRange") return read.ignore(key, v, {});
+    return read.fields(v, [&](std::string_view word, const place& w) {
+      if (word == "min") return amount(w, out.least);
+      if (word == "max") return amount(w, out.most);
+      if (word == "step") return amount(w, out.step);
+      return read.ignore(word, w, {});
+    });
+  });
+}
+
+/// {value: 40Gi}, beside which a request policy may stand; or 40Gi alone (v1beta1).
+bool read_capacity(reader& read, const place& of, capacity_spec& out) {
+  if (of.at->kind != value_kind::object) return read_whole_amount(read, of, out.amount);
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "value") return read_whole_amount(read, v, out.amount);
+    if (key == "requestPolicy") return read_policy(read, v, out.policy.emplace());
     return read.ignore(key, v, {});
   });
+  if (!fine) return false;
+  auto wrong = check(out);
+  if (!wrong) return true;
+  for (const auto& [ours, theirs] : {std::pair{"policy.standard", "default"},
+                                     {"policy.values", "validValues"},
+                                     {"policy.least", "validRange.min"},
+                                     {"policy.most", "validRange.max"},
+                                     {"policy.step", "validRange.step"}})
+    if (wrong->field == ours) wrong->field = fmt::format("requestPolicy.{}", theirs);
+  return read.fail(wrong->code, of, fmt::format("{} {}", wrong->field, wrong->reason));
+}
+
+bool read_amounts(reader& read, const place& of, boost::container::flat_map<std::string, std::int64_t>& out) {
+  return read.fields(
+      of, [&](std::string_view name, const place& v) { return read_whole_amount(read, v, out[std::string{name}]); });
 }
 
 bool read_counters(reader& read, const place& of, const std::string& prefix, const auto& add) {
@@ -65,11 +102,7 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
     }
     if (key == "capacity") {
       return read.fields(v, [&](std::string_view name, const place& w) {
-        std::int64_t amount = 0;
-        const bool fine =
-            w.at->kind == value_kind::object ? read_valued(read, w, amount) : read_whole_amount(read, w, amount);
-        out.attributes[capacity_name(qualified(in.driver, name))] = amount;
-        return fine;
+        return read_capacity(read, w, out.capacities[qualified(in.driver, name)]);
       });
     }
     if (key == "consumesCounters") {
@@ -95,7 +128,7 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
     }
     if (key == "nodeName" || key == "nodeSelector" || key == "allNodes")
       return read.warn(v, "the slice's node counts; it is left out");
-    if (key == "allowMultipleAllocations") return read.warn(v, "a device goes to one claim; it is left out");
+    if (key == "allowMultipleAllocations") return read.boolean(v, out.shared);
     return read.ignore(key, v, {"bindsToNode", "bindingConditions", "bindingFailureConditions"});
   });
 }
@@ -128,12 +161,18 @@ bool read_claimed_request(reader& read, const place& of, claimed_request& out) {
     if (key == "count") return read.integer(v, out.made.count, 1, 1024);
     if (key == "adminAccess") return read.boolean(v, out.made.admin);
     if (key == "firstAvailable") {
-      return read.list(v, out.first_available,
-                       [&](const place& item, claimed_request& one) { return read_claimed_request(read, item, one); });
+      return read.list(v, out.first_available, [&](const place& item, claimed_request& one) {
+        one.terms.ask_host = out.terms.ask_host;
+        return read_claimed_request(read, item, one);
+      });
     }
     if (key == "tolerations")
       return v.at->items.empty() || read.warn(v, "devices with taints are not used; it is left out");
-    if (key == "capacity") return read.warn(v, "parts of a capacity are not modelled; it is left out");
+    if (key == "capacity") {
+      return read.fields(v, [&](std::string_view field, const place& w) {
+        return field == "requests" ? read_amounts(read, w, out.made.capacities) : read.ignore(field, w, {});
+      });
+    }
     return read.ignore(key, v, {});
   });
 }
@@ -157,6 +196,7 @@ bool read_claim_spec(reader& read, const place& of, claim_object& out) {
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "requests") {
         return read.list(w, out.requests, [&](const place& item, claimed_request& one) {
+          one.terms.ask_host = out.ask_host;
           if (!read_claimed_request(read, item, one)) return false;
           return !one.device_class.empty() || !one.first_available.empty() ||
                  read.fail(errc::malformed, item, "names no device class");
@@ -185,19 +225,28 @@ bool read_claim_status(reader& read, const place& of, claim_object& out) {
   const place up{devices, &of, "allocation.devices"};
   return read.items(place{results, &up, "results"}, [&](const place& item) {
     std::string request, driver, pool, device;
+    allocated_device& made = out.allocated.emplace_back();
     const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
       if (key == "request") return read.text(v, request);
       if (key == "driver") return read.text(v, driver);
       if (key == "pool") return read.text(v, pool);
       if (key == "device") return read.text(v, device);
-      return true;
+      return key != "consumedCapacity" || read_amounts(read, v, made.capacities);
     });
-    out.allocated.emplace_back(request.substr(0, request.find('/')), fmt::format("{}/{}/{}", driver, pool, device));
+    made.request = request.substr(0, request.find('/'));
+    made.device = fmt::format("{}/{}/{}", driver, pool, device);
+    boost::container::flat_map<std::string, std::int64_t> named;
+    for (const auto& [name, amount] : made.capacities) named[qualified(driver, name)] = amount;
+    made.capacities = std::move(named);
     return fine;
   });
 }
 
 }  // namespace
+
+std::string qualified(std::string_view driver, std::string_view name) {
+  return name.find('/') != std::string_view::npos ? std::string{name} : fmt::format("{}/{}", driver, name);
+}
 
 bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
   const value* spec = of.at->find("spec");
@@ -226,6 +275,11 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
         return read.list(w, out.devices, [&](const place& item, other_device& one) {
           one.device_class = out.driver;
           if (!read_device(read, item, out, one)) return false;
+          if (one.shared && !one.consumes.empty()) {
+            one.consumes.clear();
+            one.healthy = false;
+            read.warn(item, "counters of a device that is shared are not modelled; it is not used");
+          }
           return !one.id.empty() || read.fail(errc::malformed, item, "has no name");
         });
       }

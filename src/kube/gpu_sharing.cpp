@@ -208,8 +208,7 @@ class sharing_reader {
   }
 
   bool hints() {
-    warn_of({"nvidia.com/use-gputype", "nvidia.com/nouse-gputype", "nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid",
-             "scheduling.koordinator.sh/gpu-partition-spec"});
+    warn_of({"nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", "scheduling.koordinator.sh/gpu-partition-spec"});
     if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
       std::vector<std::string> kinds;
       std::string scope;

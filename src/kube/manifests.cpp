@@ -40,7 +40,7 @@ std::string_view api_group(std::string_view version) {
 /// Collects the objects of all files.
 class collector {
  public:
-  explicit collector(const read_options& how) : how_(&how) {}
+  explicit collector(const read_options& how) : how_(&how) { devices_.ask_host = how.device_matcher; }
 
   result<manifests> finish() && {
     error wrong;

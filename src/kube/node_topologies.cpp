@@ -377,6 +377,7 @@ bool read_cpu_binding(reader& read, const place& of, pod_manifest& out) {
   const std::string_view qos = label("koordinator.sh/qosClass"), priority = label("koordinator.sh/priority-class");
   if ((qos != "LSE" && qos != "LSR") || (!priority.empty() && priority != "koord-prod")) return true;
   cpu_bind_policy preferred = cpu_bind_policy::full_pcpus, required = cpu_bind_policy::none;
+  cpu_exclusive_policy exclusive = cpu_exclusive_policy::none;
   constexpr const char* spec = "scheduling.koordinator.sh/resource-spec";
   if (const auto text = out.annotations.find(spec); text != out.annotations.end()) {
     const bool fine = read_inside(
@@ -385,13 +386,16 @@ bool read_cpu_binding(reader& read, const place& of, pod_manifest& out) {
             if (key == "requiredCPUBindPolicy") return read_bind_policy(in, v, required);
             if (key == "preferredCPUBindPolicy") return read_bind_policy(in, v, preferred);
             if (key != "preferredCPUExclusivePolicy") return in.ignore(key, v, {});
-            return v.at->text.empty() || v.at->text == "None" || in.warn(v, "is not modelled; it is left out");
+            return v.at->text.empty() || in.word(v, exclusive,
+                                                 {{"None", cpu_exclusive_policy::none},
+                                                  {"PCPULevel", cpu_exclusive_policy::pcpu_level},
+                                                  {"NUMANodeLevel", cpu_exclusive_policy::numa_node_level}});
           });
         });
     if (!fine) return false;
   }
   const bool has = required != cpu_bind_policy::none;
-  out.spec.bind_cpus = {has ? required : preferred, has};
+  out.spec.bind_cpus = {has ? required : preferred, has, exclusive};
   return true;
 }
 

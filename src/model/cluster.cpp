@@ -11,7 +11,9 @@
 namespace gangsched {
 
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
-    : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {}
+    : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
+  state_->matcher = options.device_matcher;
+}
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster::~cluster() = default;
@@ -36,6 +38,8 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
   }
   if (made.inventory == nullptr) {
     complete_inventory(inventory);
+    if (state.matcher.ask != nullptr) inventory.answers = std::make_shared<device_answers>();
+    state.ask_host(inventory);
     made.inventory = std::make_shared<const device_inventory>(std::move(inventory));
     std::erase_if(state.inventories, [](const auto& one) { return one.second.expired(); });
     state.inventories.emplace_back(std::move(key), made.inventory);

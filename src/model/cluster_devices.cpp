@@ -51,8 +51,16 @@ GANGSCHED_INLINE std::string_view cluster::name_of(node_id node, const device_gr
     const auto kind = static_cast<std::size_t>(grant.milli);
     return kind < devices.memory_kinds.size() ? state_->kind_name(devices.memory_kinds[kind]) : std::string_view{};
   }
-  const std::size_t index = (grant.kind == device_grant::form::other ? devices.inventory->gpu_count() : 0) + grant.device;
+  const std::size_t index = (grant.is_gpu() ? 0 : devices.inventory->gpu_count()) + grant.device;
   return index < devices.ids.size() ? std::string_view{devices.ids[index]} : std::string_view{};
+}
+
+GANGSCHED_INLINE std::string_view cluster::capacity_of(node_id node, const device_grant& grant) const {
+  const device_state now = devices_of(node);
+  if (!now || grant.kind != device_grant::form::capacity || grant.device >= now.inventory->others.size()) return {};
+  const auto& all = now.inventory->others[grant.device].capacities;
+  const auto which = static_cast<std::size_t>(grant.milli);
+  return which < all.size() ? state_->names.text(all[which].name) : std::string_view{};
 }
 
 GANGSCHED_INLINE std::string_view cluster::profile_of(const device_grant& grant) const {

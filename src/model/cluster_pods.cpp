@@ -89,6 +89,7 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
     return error{errc::malformed, object, "group", "is a group of groups"};
   }
+  if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
   std::size_t requests = spec.devices.size();
   for (std::size_t i = 0; i < spec.resource_claims.size(); ++i) {
     const resource_claim_id claim = spec.resource_claims[i];

@@ -10,15 +10,19 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   if (auto wrong = check(spec)) return std::move(*wrong);
+  if (spec.node && !contains(spec.node)) return error{errc::unknown, object, "node", "no such node"};
+  if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  state.ask_host(spec.devices);
   const symbol ns = state.names.intern(spec.ns);
   if (claims.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const row_t row = claims.rows.take();
   claims.record.grow(row + 1), claims.classes.grow(row + 1), claims.users.grow(row + 1);
-  claims.node.grow(row + 1), claims.held.grow(row + 1);
+  claims.node.grow(row + 1), claims.kept.grow(row + 1), claims.held.grow(row + 1);
   claims.record.set(row, std::make_unique<resource_claim_record>(
                              resource_claim_record{spec, ns, make_demands(spec.devices, state.names),
                                                    make_matches(spec.constraints, spec.devices, state.names)}));
   claims.by_name.insert(ns, spec.name, row);
+  if (spec.node) state.keep_claim(row, spec.node.row);
   return resource_claim_id{row, claims.rows.generation(row)};
 }
 
@@ -31,9 +35,23 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
   if (claims.classes[claim.row] != 0) {
     return error{errc::wrong_state, detail::object_name("resource claim", record.spec.ns, record.spec.name), "name", "a pod names it"};
   }
+  if (claims.kept[claim.row]) state.deallocate(claim.row);
   claims.by_name.erase(record.ns, record.spec.name);
   claims.record.set(claim.row, nullptr);
   claims.rows.give_back(claim.row);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
+  cluster_state& state = *state_;
+  const resource_claim_table& claims = state.resource_claims;
+  GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
+  if (!contains(claim)) return detail::unknown_id("resource claim");
+  if (claims.users[claim.row] != 0) {
+    const resource_claim_spec& spec = claims.record[claim.row]->spec;
+    return error{errc::wrong_state, detail::object_name("resource claim", spec.ns, spec.name), "node", "a pod there uses it"};
+  }
+  if (claims.kept[claim.row]) state.deallocate(claim.row);
   return {};
 }
 

@@ -128,6 +128,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.scored_cpu = requests.scored_cpu;
   made.scored_memory = requests.scored_memory;
   made.devices = make_demands(spec.devices, names);
+  state.ask_host(spec.devices);
   made.device_matches = make_matches(spec.device_constraints, spec.devices, names);
   made.claims = spec.resource_claims;
   detail::add_containers(state, spec, made);

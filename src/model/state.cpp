@@ -320,6 +320,11 @@ GANGSCHED_INLINE void cluster_state::count_claims(row_t pod, std::int32_t sign) 
 GANGSCHED_INLINE void cluster_state::set_pod_state(row_t pod, pod_state to) {
   const pod_state from = pods.state[pod];
   pods.state.set(pod, to);
+  if (to == pod_state::bound) {  // from now on its claims last as long as their users
+    for (const resource_claim_id claim : classes[pods.cls[pod]].claims) {
+      if (resource_claims.kept[claim.row]) resource_claims.kept.set(claim.row, false);
+    }
+  }
   const row_t group = pods.group[pod];
   if (group == no_row) return;
   const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {

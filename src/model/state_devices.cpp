@@ -41,8 +41,8 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
   }
 }
 
-/// The CPUs and memory that the host says a pod holds, as grants.
-GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record& devices, const held_device& held,
+/// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
+GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record& devices, const held_device& held, const cpu_binding& how,
                                 std::vector<device_grant>& out) {
   if (!devices.inventory->numa) return;
   const numa_layout& layout = *devices.inventory->numa;
@@ -58,6 +58,7 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
                        .request = container,
                        .device = static_cast<std::uint16_t>(cell),
                        .milli = static_cast<std::int32_t>(64 * word),
+                       .mig_start = exclusive_start(how),
                        .amount = static_cast<std::int64_t>(here.bits(word))});
       }
     }
@@ -73,6 +74,20 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
                    .milli = static_cast<std::int32_t>(kind),
                    .amount = static_cast<std::int64_t>(held.bytes)});
   }
+}
+
+/// What is used of the capacities of a shared device: as the host says it, else as the request does.
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const cluster_state& state, const device_inventory& inventory,
+                                                                                 const device_demand& demand, const device_grant& of,
+                                                                                 const held_device& held) {
+  auto made = capacity_grants(inventory, demand, of);
+  if (held.capacities.empty()) return made;
+  for (device_grant& one : made) {
+    const symbol name = inventory.others[of.device].capacities[static_cast<std::size_t>(one.milli)].name;
+    const auto told = held.capacities.find(std::string{state.names.text(name)});
+    one.amount = told == held.capacities.end() ? 0 : std::max<std::int64_t>(0, told->second);
+  }
+  return made;
 }
 
 /// And back.
@@ -203,7 +218,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
   std::vector<device_grant> own;
   for (const held_device& one : held) {
     if (!one.places.empty()) {
-      detail::grants_of(*this, devices, one, own);
+      detail::grants_of(*this, devices, one, wants.binding, own);
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);
@@ -213,7 +228,13 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
       return w.what->wants_gpu() == gpu && w.count > 0 && (one.request < 0 || w.request == one.request);
     });
     if (want == wants.end()) continue;
-    if (take(grant_of(*now.inventory, *want, gpu ? *index : *index - now.gpu_count(), one.mig_start))) --want->count;
+    const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
+    const device_grant grant = grant_of(*now.inventory, *want, device, one.mig_start);
+    boost::container::small_vector<device_grant, 4> parts;
+    if (!gpu) parts = detail::held_capacities(*this, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
+    if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) || !take(grant)) continue;
+    for (const device_grant& part : parts) static_cast<void>(take(part));
+    --want->count;
   }
   for (const device_grant& one : own) static_cast<void>(take(one));
   return made;
@@ -239,7 +260,12 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
     std::vector<held_device> held;
     const device_record& devices = *nodes.record[node]->devices;
     for (const device_grant& grant : claim.grants) {
-      if (grant.kind > device_grant::form::other) {
+      if (grant.kind == device_grant::form::capacity) {
+        const symbol name = devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
+        held.back().capacities.emplace(names.text(name), grant.amount);  // of the device before it
+        continue;
+      }
+      if (grant.of_container()) {
         held.push_back(detail::held_of(*this, devices, grant));
         continue;
       }
@@ -259,7 +285,7 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
   std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
   for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
     if (resource_claims.node[claim] != node) continue;
-    all.shared.emplace_back(claim, told(*resource_claims.held[claim]));
+    all.shared.push_back({claim, told(*resource_claims.held[claim]), resource_claims.kept[claim]});
     resource_claims.forget(claim);
   }
   clear_devices(node);
@@ -280,10 +306,11 @@ GANGSCHED_INLINE void cluster_state::give_claims(row_t node, const node_claims& 
     pods.claim.set(one.pod, hold(node, own_wants_of(classes[pods.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
-  for (const auto& [claim, held] : all.shared) {
+  for (const auto& [claim, held, kept] : all.shared) {
     std::vector<std::int64_t> used = words();
     auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
-    if (!made->grants.empty()) allocate(claim, node, std::move(made));
+    resource_claims.kept.set(claim, kept);
+    if (kept || !made->grants.empty()) allocate(claim, node, std::move(made));
   }
   for (const pod_devices& one : all.pods) {
     if (one.held) continue;

@@ -39,7 +39,8 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
         wants.push_back(one);
       }
       for (const device_match& from : record.matches) {
-        device_match& one = wants.matches.emplace_back(device_match{from.attribute, from.distinct, {}});
+        device_match& one = wants.matches.emplace_back(device_match{from.attribute, from.distinct, {}, {}});
+        for (const auto& [request, place] : from.alternatives) one.alternatives.emplace_back(static_cast<std::uint8_t>(first + request), place);
         from.requests.for_each([&](unsigned request) { one.requests.insert(static_cast<unsigned>(first) + request); });
       }
     }
@@ -62,9 +63,30 @@ GANGSCHED_INLINE status cluster_state::claims_allow(const pod_class& cls, row_t 
   return status::success();
 }
 
+GANGSCHED_INLINE void cluster_state::keep_claim(row_t claim, row_t node) {
+  const resource_claim_record& record = *resource_claims.record[claim];
+  auto made = std::make_unique<device_claim>();
+  if (const device_state now = devices_of(node)) {
+    std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
+    const device_wants wants = record.wants();
+    if (!record.spec.held_devices.empty()) made = hold(node, wants, record.spec.held_devices, words);
+    else static_cast<void>(choose_devices(now, wants, {}, *made));
+  }
+  resource_claims.kept.set(claim, true);
+  allocate(claim, node, std::move(made));
+  changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node});
+}
+
+GANGSCHED_INLINE void cluster_state::deallocate(row_t claim) {
+  const row_t node = resource_claims.node[claim];
+  count_changes(*resource_claims.held[claim], node, -1);
+  resource_claims.forget(claim);
+  changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node});
+}
+
 /// @pre it is allocated nowhere
 GANGSCHED_INLINE void cluster_state::allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices) {
-  if (resource_claims.users[claim] != 0) count_changes(*devices, node, +1);
+  if (resource_claims.counts(claim)) count_changes(*devices, node, +1);
   resource_claims.held.set(claim, std::move(devices));
   resource_claims.node.set(claim, node);
 }
@@ -73,14 +95,16 @@ GANGSCHED_INLINE void cluster_state::count_users(row_t pod, row_t node, std::int
   for (const resource_claim_id claim : classes[pods.cls[pod]].claims) {
     const std::uint32_t users = resource_claims.users[claim.row];
     const row_t there = resource_claims.node[claim.row];
+    const bool kept = resource_claims.kept[claim.row];
     if (sign > 0) {
-      if (users == 0 && there == node) count_changes(*resource_claims.held[claim.row], node, +1);
-      else if (users == 0 && there != no_row) resource_claims.forget(claim.row);
+      const bool first = users == 0 && !kept;
+      if (first && there == node) count_changes(*resource_claims.held[claim.row], node, +1);
+      else if (first && there != no_row) resource_claims.forget(claim.row);
       resource_claims.users.set(claim.row, users + 1);
       continue;
     }
     resource_claims.users.set(claim.row, users - 1);
-    if (users != 1 || there == no_row) continue;
+    if (users != 1 || kept || there == no_row) continue;
     count_changes(*resource_claims.held[claim.row], there, -1);
     // The host said that the last pod ran elsewhere.
     if (there != node) changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = there});
@@ -89,7 +113,7 @@ GANGSCHED_INLINE void cluster_state::count_users(row_t pod, row_t node, std::int
 
 GANGSCHED_INLINE void cluster_state::drop_unused(std::span<const resource_claim_id> shared) {
   for (const resource_claim_id claim : shared) {
-    if (resource_claims.users[claim.row] == 0 && resource_claims.held[claim.row] != nullptr) resource_claims.forget(claim.row);
+    if (!resource_claims.counts(claim.row) && resource_claims.held[claim.row] != nullptr) resource_claims.forget(claim.row);
   }
 }
 
@@ -100,7 +124,7 @@ GANGSCHED_INLINE bool cluster_state::claims_still_free(row_t pod, row_t node) co
   };
   add(pods.claim[pod]);
   for (const resource_claim_id claim : classes[pods.cls[pod]].claims) {
-    if (resource_claims.users[claim.row] == 0 && resource_claims.node[claim.row] == node) add(resource_claims.held[claim.row]);
+    if (!resource_claims.counts(claim.row) && resource_claims.node[claim.row] == node) add(resource_claims.held[claim.row]);
   }
   return had.grants.empty() || still_free(devices_of(node), had);
 }
@@ -130,7 +154,7 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
     const row_t row = cls.claims[i].row;
     first.push_back(first.back() + resource_claims.record[row]->devices.size());
     open[1 + i] = resource_claims.allocated_on(row) == no_row;
-    const device_claim* had = resource_claims.users[row] == 0 ? resource_claims.held[row] : nullptr;
+    const device_claim* had = resource_claims.counts(row) ? nullptr : resource_claims.held[row];
     if (had == nullptr) continue;
     if (resource_claims.node[row] == node && still_free({now.inventory, of_any_health().data()}, *had)) open[1 + i] = false, take(*had);
     else resource_claims.forget(row);
@@ -150,7 +174,7 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
     if (!choose_devices(now, some, rules, chosen).ok()) return false;
     std::vector<std::unique_ptr<device_claim>> made(parts.size());
     for (device_grant grant : chosen.grants) {
-      const std::size_t part = grant.kind > device_grant::form::other ? 0 : part_of(grant.request);
+      const std::size_t part = grant.of_container() ? 0 : part_of(grant.request);
       if (part != 0) grant.request = static_cast<std::uint8_t>(grant.request - first[part]);
       if (made[part] == nullptr) made[part] = std::make_unique<device_claim>();
       add_grant(*now.inventory, grant, *made[part]);

@@ -84,6 +84,7 @@ class spec_checker {
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption")) &&
            (!spec.scheduler_name.empty() || fail(errc::malformed, top("scheduler_name"), "is empty")) &&
            kind(spec.controller.kind, top("controller").field("kind")) &&
+           enumerator(spec.bind_cpus.exclusive, cpu_exclusive_policy::numa_node_level, "policy", top("bind_cpus").field("exclusive")) &&
            enumerator(spec.bind_cpus.policy, cpu_bind_policy::spread_by_pcpus, "policy", top("bind_cpus").field("policy")) &&
            (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node")));
   }

@@ -80,6 +80,33 @@ TEST_CASE("spread CPUs are bound one a core as long as there are cores", "[devic
   CHECK(bind_cpus(flat, flat.cpus() - cpus("0"), 4, spread, most) == cpus("4-7"));
 }
 
+TEST_CASE("CPUs are kept from those of pods with the same exclusive policy, as long as there are others",
+          "[devices][numa]") {
+  constexpr auto none = cpu_exclusive_policy::none, core = cpu_exclusive_policy::pcpu_level,
+                 cell = cpu_exclusive_policy::numa_node_level;
+  const numa_topology small = machine(2, 1, 4, 2), large = machine(2, 1, 8, 2);
+  const auto bound = [](const numa_topology& node, const char* others, cpu_exclusive_policy theirs,
+                        cpu_exclusive_policy mine, unsigned wanted, cpu_bind_policy policy = spread) {
+    const cpu_set taken = cpus(others);
+    return bind_cpus(node, node.cpus() - taken, wanted, policy, most, {mine, mine == theirs ? taken : cpu_set{}});
+  };
+  CHECK(bound(small, "0,2", core, core, 4) == cpus("8,10,12,14"));
+  CHECK(bound(small, "", core, core, 10) == cpus("0-4,6,8,10,12,14"));
+  CHECK(bound(large, "0,2", core, core, 4) == cpus("4,6,8,10"));
+  CHECK(bound(large, "0,2", core, none, 4) == cpus("1,3,4,6"));
+  CHECK(bound(small, "0,2", cell, cell, 4) == cpus("8,10,12,14"));
+  CHECK(bound(small, "0,2", cell, none, 4) == cpus("1,3,4,6"));
+  CHECK(bound(small, "0,2", cell, core, 4) == cpus("1,3,4,6"));
+  CHECK(bound(small, "0,2", cell, cell, 4, full) == cpus("8-11"));
+  CHECK(bound(small, "0,2", cell, none, 4, full) == cpus("4-7"));
+  CHECK(bound(small, "0,8", cell, cell, 4, full) == cpus("2-5"));       // nowhere apart
+  CHECK(bound(small, "0,2,4,6", core, core, 5) == cpus("8-10,12,14"));  // inside one cell rather than apart
+  const cpu_set others = cpus("0,2");
+  CHECK(bind_cpus_in(small, small.cpus() - others, 0, 4, {spread, false, core}, most, others) == cpus("8,10,12,14"));
+  CHECK(bind_cpus_in(small, small.cpus() - others, one_cell(0), 4, {spread, false, core}, most, others) ==
+        cpus("1,3,4,6"));
+}
+
 TEST_CASE("a required policy is kept or nothing is bound", "[devices][numa]") {
   const numa_topology node = machine(2, 1, 4, 2);
   CHECK(cpus_for(node, cpus("0-2,5,8-15"), full) == cpus("0-1,8-15"));

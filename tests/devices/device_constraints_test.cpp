@@ -70,6 +70,36 @@ TEST_CASE("devices of several requests have the same value, if need be by going 
   CHECK(choose({{.first_of = {want("card", 3), want("nic")}}}, {{"d/root"}}) == chosen{4});
 }
 
+TEST_CASE("a constraint on one alternative counts where that alternative is taken", "[devices][constraints]") {
+  using text = std::string;
+  const std::vector<other_device> has = {a("card", text{"r0"}), a("card", text{"r1"}), a("nic", text{"r2"}), a("nic", text{"r1"})};
+  const device_request either{.first_of = {want("card"), want("nic")}};
+  const auto choose = [&](const std::vector<device_request>& requests, const std::vector<device_constraint>& constraints) {
+    return asked{has, requests, constraints}.choose();
+  };
+  const device_constraint on_card{"d/root", {1}, false, {{0, 0}}}, on_nic{"d/root", {1}, false, {{0, 1}}};
+  CHECK(choose({either, want("nic")}, {}) == chosen{0, 2});
+  CHECK(choose({either, want("nic")}, {on_card}) == chosen{1, 3});
+  CHECK(choose({either, want("nic")}, {on_nic}) == chosen{0, 2});
+  CHECK(choose({either, want("nic")}, {{"d/root", {0, 1}}}) == chosen{1, 3});
+  // The card would have to be where no NIC is left: then it is the NIC, which nothing is said about.
+  const std::vector<other_device> apart = {a("card", text{"r0"}), a("nic", text{"r1"}), a("nic", text{"r2"})};
+  CHECK(asked{apart, {either, want("nic")}, {on_card}}.choose() == chosen{1, 2});
+  CHECK(asked{apart, {either, want("nic")}, {{"d/root", {0, 1}}}}.choose().empty());
+  CHECK(asked{apart, {either, want("nic")}, {{"d/root", {}, false, {{0, 0}}}}}.choose() == chosen{0, 1});
+
+  const std::vector<device_request> requests{either, want("nic"), {.count = 1}};
+  const auto refused = [&](device_constraint::alternative of) {
+    const std::vector<device_constraint> all{{"d/root", {1}, false, {of}}};
+    const auto wrong = check(all, requests, "pod p", "device_constraints");
+    REQUIRE(wrong);
+    return wrong->message();
+  };
+  CHECK(refused({3, 0}) == "pod p: device_constraints[0].alternatives: there is no request 3");
+  CHECK(refused({0, 2}) == "pod p: device_constraints[0].alternatives: request 0 has no alternative 2");
+  CHECK(refused({1, 0}) == "pod p: device_constraints[0].alternatives: request 1 has no alternative 0");
+}
+
 TEST_CASE("values of different types are never the same", "[devices][constraints]") {
   const std::vector<other_device> has = {a("card", std::string{"1"}), a("card", std::int64_t{1}), a("card", true), a("card", std::int64_t{1})};
   CHECK(asked(has, {want("card", 2)}, {{"d/root"}}).choose() == chosen{1, 3});

@@ -78,6 +78,55 @@ TEST_CASE("a pod is woken for the other nodes too when its claim is given back",
   CHECK(w.run_at(1min) == words{"bind waits m"});
 }
 
+TEST_CASE("pods go where their claim is allocated already, and wait until it is deallocated if there is no room", "[engine][resource_claims]") {
+  sharing_world w;
+  w.add(a_node{"n"}.cpu(1).cards(2));
+  w.add(a_node{"m"}.cpu(4).cards(2));
+  const resource_claim_id pair = w.must(w.cluster.add_resource_claim({.name = "pair", .devices = {{.count = 2}}, .node = w.node("n")}));
+  w.add(w.sharing("a", {pair}));
+  w.add(w.sharing("own", {}).cards(1));
+  CHECK(w.run() == words{"bind a n", "bind own m"});
+  w.add(w.sharing("b", {pair}));
+  CHECK(w.run() == words{"reject b"});
+  CHECK(w.why("b") == "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node.");
+  CHECK_FALSE(w.cluster.deallocate(pair));
+  w.remove(w.pod("own"));
+  w.remove(w.pod("a"));
+  w.add(a_pod{"full"}.cpu(1).on(w.node("n")));
+  CHECK(w.run_at(1h) == words{"reject b"});  // nobody has run with it
+  w.must(w.cluster.deallocate(pair));
+  CHECK(w.run_at(2h) == words{"bind b m"});
+}
+
+TEST_CASE("pods share a device as long as its capacity lasts, and a host's predicates choose which", "[engine][resource_claims]") {
+  cluster_options options;
+  options.device_matcher.ask = [](void*, std::string_view expression, const other_device& device) -> device_verdict {
+    return {.matches = device.attributes.at("d/model") == device_attribute{std::string{expression}}};
+  };
+  world w{profiles::kube_default(), checked(), options};
+  for (const char* name : {"n", "m"}) {
+    a_node node{name};
+    node.cpu(64);
+    other_device& one = node.spec.devices.others.emplace_back(other_device{.id = "card", .device_class = "card"});
+    one.attributes["d/model"] = std::string{name} + "-model";
+    one.capacities["d/memory"] = {.amount = 10};
+    one.shared = true;
+    w.add(node);
+  }
+  const auto wanting = [](const std::string& name, std::int64_t memory, std::vector<std::string> expressions) {
+    return a_pod{name}.cpu(1).device({.device_class = "card", .expressions = std::move(expressions), .capacities = {{"d/memory", memory}}});
+  };
+  w.add(wanting("a", 6, {"m-model"}));
+  w.add(wanting("b", 6, {"m-model"}));
+  w.add(wanting("c", 4, {"m-model"}));
+  w.add(wanting("d", 6, {"x"}));
+  CHECK(w.run() == words{"bind a m", "reject b", "bind c m", "reject d"});
+  w.add(wanting("e", 10, {}));
+  CHECK(w.run() == words{"bind e n"});
+  w.remove(w.pod("a"));
+  CHECK(w.run_at(1h) == words{"bind b m", "reject d"});
+}
+
 TEST_CASE("a claim has at most so many pods", "[engine][resource_claims]") {
   sharing_world w;
   w.add(a_node{"n"}.cpu(600).pods(600).cards(1));

@@ -21,6 +21,7 @@ SAMPLES = {
                                                  "serve-2": "gpu-0-high", "whole": ""}),
     "shared-claims": (("shared-claims-cluster", "shared-claims-workload"), 1, {
         "near": "gpu-2, nic-0", "near-too": "", "ring-0": "gpu-0, gpu-1", "ring-2": "gpu-0, gpu-1", "writer": "gpu-0", "reader": "gpu-0"}),
+    "shared-capacity": (("shared-capacity",), 1, {"fast": "nic-0 bandwidth 4000000000", "small": "nic-0 bandwidth 1000000000", "late": ""}),
     "koordinator": (("koordinator-devices",), 0, {"pair": "GPU-c, GPU-d", "near": "GPU-a 500/1000 40960 MiB, mlx5_0",
                                                   "half": "GPU-a 500/1000 40960 MiB"}),
     "numa": (("numa-cluster", "numa-workload"), 1, {"train": "GPU-0, GPU-1, memory 8Gi@0, cpu 1-6", "serve": "GPU-2, memory 4Gi@1, cpu 9-12",
@@ -39,7 +40,7 @@ def run(program, sample, *args):
 def text_of(device):
     """As in the table."""
     if "units" in device:
-        return device["name"]
+        return device["name"] + "".join(f" {one['name'].split('/')[1]} {one['amount']}" for one in device.get("capacities", ()))
     if "cpus" in device:
         return f"cpu {device['cpus']}"
     if "cells" in device:

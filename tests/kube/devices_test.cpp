@@ -289,11 +289,39 @@ spec:
   CHECK(only(fine(pod("koordinator.sh/gpu: 200", hint))).within == device_scope::numa);
 }
 
+TEST_CASE("HAMi's types of GPUs are those of the nodes that are read", "[kube][devices]") {
+  const auto named = [](const std::string& name, const std::string& product) {
+    std::string made = gpu_node("nvidia.com/gpu.product: " + product + ", nvidia.com/gpu.count: \"2\"");
+    return made.replace(made.find("name: n1"), 8, "name: " + name);
+  };
+  const std::string nodes = named("a", "NVIDIA-A100-SXM4-40GB") + named("b", "NVIDIA-A10") + named("c", "Tesla-V100") +
+                            named("d", "Tesla-T4");
+  const auto models = [&](const std::string& annotations,
+                          const std::string& limits = "nvidia.com/gpu: 1, nvidia.com/gpumem: 1000") {
+    return only(fine(nodes + pod(limits, annotations))).models;
+  };
+  using names = std::vector<std::string>;
+  CHECK(models("").empty());
+  CHECK(models("nvidia.com/use-gputype: \"a100,v100\"") == names{"NVIDIA-A100-SXM4-40GB", "Tesla-V100"});
+  CHECK(models("nvidia.com/use-gputype: a10") == names{"NVIDIA-A10", "NVIDIA-A100-SXM4-40GB"});
+  CHECK(models("nvidia.com/nouse-gputype: tesla") == names{"NVIDIA-A10", "NVIDIA-A100-SXM4-40GB"});
+  CHECK(models("nvidia.com/use-gputype: Tesla, nvidia.com/nouse-gputype: T4") == names{"Tesla-V100"});
+  CHECK(models("nvidia.com/use-gputype: H100") == names{"none"});
+  CHECK(models("nvidia.com/use-gputype: V100, gangsched.dev/devices: \"{milli: 500, models: [Tesla-T4, Tesla-V100]}\"",
+               "cpu: 1") == names{"Tesla-V100"});
+  const device_request counted = only(fine(nodes + pod("nvidia.com/gpu: 2", "nvidia.com/use-gputype: V100")));
+  CHECK(counted.count == 2);
+  CHECK(counted.milli == 1000);
+  CHECK(pod_in(fine(nodes + pod("cpu: 1", "nvidia.com/use-gputype: V100"))).devices.empty());
+  cluster on;
+  CHECK(apply(on, fine(nodes + pod("nvidia.com/gpu: 2", "nvidia.com/use-gputype: V100"))));
+}
+
 TEST_CASE("words that narrow the choice and are not read are warnings", "[kube][devices]") {
   const manifests all = fine(pod("koordinator.sh/gpu: 100",
-                                 "nvidia.com/use-gputype: A100, scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
+                                 "nvidia.com/use-gpuuuid: GPU-1, scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
   CHECK(warned(all) ==
-        "a.yaml:3: Pod default/p: metadata.annotations[\"nvidia.com/use-gputype\"]: is not modelled; it is left out\n"
+        "a.yaml:3: Pod default/p: metadata.annotations[\"nvidia.com/use-gpuuuid\"]: is not modelled; it is left out\n"
         "a.yaml:3: Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/gpu-partition-spec\"]: is not "
         "modelled; it is left out\n");
 }

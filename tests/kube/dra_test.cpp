@@ -75,7 +75,7 @@ TEST_CASE("slices of all versions make an inventory", "[kube][dra]") {
     CHECK(one.attributes.at("d.io/fast") == device_attribute{true});
     CHECK(one.attributes.at("d.io/v") == device_attribute{std::string{"1.2.3"}});
     CHECK(one.attributes.at("other.io/x") == device_attribute{std::int64_t{1}});
-    CHECK(one.attributes.at("capacity.d.io/memory") == device_attribute{std::int64_t{2} << 30});
+    CHECK(one.capacities.at("d.io/memory").amount == std::int64_t{2} << 30);
     REQUIRE(one.consumes.size() == 1);
     CHECK(has.counters.at(one.consumes[0].counter) == 2);
     CHECK(all.warnings.empty());
@@ -116,7 +116,7 @@ TEST_CASE("the common part of CEL is understood", "[kube][dra]") {
   CHECK(one("3 < " + a + "index").op == op::greater);
   CHECK(one(a + "index == -3").values == std::vector<device_attribute>{std::int64_t{-3}});
   CHECK(one(a + "model in [\"big\", \"small\"]").values.size() == 2);
-  CHECK(one(a + "model == \"big\" || " + a + "model == \"small\"").op == op::in);
+  CHECK(one("(" + a + "model == \"big\" || " + a + "model == \"small\")").op == op::in);
   CHECK(one(a + "fast").values == std::vector<device_attribute>{true});
   CHECK(one("!" + a + "fast").values == std::vector<device_attribute>{false});
   CHECK(one("has(" + a + "fast)").op == op::exists);
@@ -139,12 +139,142 @@ TEST_CASE("what is not understood of CEL is told, and is an error for who uses i
   CHECK(told("device.driver == \"d.io\" && " + a + "v.compareTo(semver(\"1.0.0\")) >= 0")
             .starts_with(at + "\".compareTo(semver("));
   CHECK(told(a + "model == \"x\" || " + a + "index == 1").find("|| of this is not understood") != std::string::npos);
+  CHECK(told(a + "fast && " + a + "model == \"x\" || " + a + "model == \"y\"").find("|| beside && is not understood") !=
+        std::string::npos);
   CHECK(told(a + "model ==") == at + "ends too early");
   CHECK(told("device.driver != \"d.io\"").find("a driver can only be equal to a text") != std::string::npos);
   CHECK(told(std::string(200, '(')).find("is too deep") != std::string::npos);
   const manifests unused = fine(device_class("c", "something()"));
   CHECK(warned(unused) ==
         "a.yaml:4: DeviceClass c: spec.selectors[0].cel.expression: \"something()\" is not understood\n");
+}
+
+TEST_CASE("what is not understood of CEL goes to a host that has a device matcher", "[kube][dra]") {
+  const auto request = [](const std::string& cel, const std::string& more = "") {
+    read_options how;
+    how.device_matcher = true;
+    const auto made = read(source{"a.yaml", device_class("c", cel) + claim(one_request(more)) + pod()}, how);
+    INFO(cel);
+    INFO((made ? std::string{} : made.error().message()));
+    REQUIRE(made);
+    CHECK(made->warnings.empty());
+    return made->claims.at(0).spec.devices.at(0);
+  };
+  using expressions = std::vector<std::string>;
+  const std::string a = "device.attributes[\"d.io\"].", driver = "device.driver == \"d.io\"";
+  const device_request mixed =
+      request(driver + " && " + a + "model.startsWith(\"a && b\") && " + a + "index > 1 && f(1 || 2)");
+  CHECK(mixed.device_class == "d.io");
+  CHECK(mixed.selectors.size() == 1);
+  CHECK(mixed.expressions == expressions{a + "model.startsWith(\"a && b\") && f(1 || 2)"});
+  CHECK(request(driver + " && " + a + "fast").expressions.empty());
+  const device_request either = request(driver + " && (" + a + "fast || " + a + "index == 1)");
+  CHECK(either.expressions == expressions{"(" + a + "fast || " + a + "index == 1)"});
+  const std::string own = ", selectors: [{cel: {expression: 'weird() || x ? y : z'}}]";
+  CHECK(request(driver, own).expressions == expressions{"weird() || x ? y : z"});
+
+  read_options how;
+  how.device_matcher = true;
+  const auto made =
+      read(source{"a.yaml", device_class("c", driver + " && weird()") + claim(one_request()) + pod()}, how);
+  REQUIRE(made);
+  cluster deaf;
+  const auto refused = apply(deaf, *made);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message().find("have expressions, and the cluster has no device_matcher") != std::string::npos);
+  cluster on{{.device_matcher = {.ask = [](void*, std::string_view, const other_device&) {
+                return device_verdict{true, {}};
+              }}}};
+  CHECK(apply(on, *made));
+}
+
+TEST_CASE("capacities of devices that are shared, and what requests take of them", "[kube][dra]") {
+  const std::string policy = "{default: 1Gi, validRange: {min: 1Gi, max: 4Gi, step: 1Gi}}";
+  const manifests all =
+      fine(slice("{name: g0, allowMultipleAllocations: true, capacity: {memory: {value: 8Gi, requestPolicy: " + policy +
+                 "}, cores: {value: 4, requestPolicy: {default: 1, validValues: [1, 2]}}}}") +
+           node + of_driver + claim(one_request(", capacity: {requests: {memory: 2Gi, d.io/cores: 2}}")) + pod());
+  CHECK(all.warnings.empty());
+  const other_device& device = all.nodes.at(0).spec.devices.others.at(0);
+  CHECK(device.shared);
+  constexpr std::int64_t gi = std::int64_t{1} << 30;
+  const capacity_spec& memory = device.capacities.at("d.io/memory");
+  CHECK(memory.amount == 8 * gi);
+  REQUIRE(memory.policy);
+  CHECK(memory.policy->standard == gi);
+  CHECK(memory.policy->least == gi);
+  CHECK(memory.policy->most == 4 * gi);
+  CHECK(memory.policy->step == gi);
+  CHECK(device.capacities.at("d.io/cores").policy->values == std::vector<std::int64_t>{1, 2});
+  const auto& asked = all.claims.at(0).spec.devices.at(0).capacities;
+  CHECK(asked.at("d.io/memory") == 2 * gi);
+  CHECK(asked.at("d.io/cores") == 2);
+  cluster on;
+  CHECK(apply(on, all));
+
+  const auto bad = [](const std::string& capacity) {
+    return refusal(slice("{name: g, capacity: {m: " + capacity + "}}") + node);
+  };
+  const std::string at = "a.yaml:4: ResourceSlice s: spec.devices[0].capacity.m";
+  CHECK(bad("{value: 1, requestPolicy: {default: 2}}") ==
+        at + ": requestPolicy.default is negative, or more than there is");
+  CHECK(bad("{value: 4, requestPolicy: {validValues: [2, 1]}}") ==
+        at + ": requestPolicy.validValues are not ascending");
+  CHECK(bad("{value: 4, requestPolicy: {validRange: {max: 1}}}") ==
+        at + ": requestPolicy.validRange.min is not told beside the rest of the range");
+  CHECK(bad("{value: 4, requestPolicy: {validRange: {min: 1, step: 0}}}") ==
+        at + ": requestPolicy.validRange.step is not above 0");
+  CHECK(bad("{value: -1}").starts_with(at + ".value: "));
+  CHECK(refusal(claim(one_request(", capacity: {requests: {m: 1, d.io/m: 2}}")) + pod() + of_driver)
+            .find("\"m\" is there with and without its domain") != std::string::npos);
+  const manifests both = fine(
+      slice(
+          "{name: g, allowMultipleAllocations: true, consumesCounters: [{counterSet: s, counters: {n: {value: 1}}}]}") +
+      node);
+  CHECK(warned(both).find("counters of a device that is shared are not modelled; it is not used") != std::string::npos);
+  CHECK_FALSE(both.nodes.at(0).spec.devices.others.at(0).healthy);
+}
+
+TEST_CASE("a claim that is allocated keeps its devices though nobody runs with it", "[kube][dra]") {
+  std::string allocated = claim(one_request(", capacity: {requests: {m: 1}}"));
+  allocated.insert(allocated.size() - 4,
+                   "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: g1, "
+                   "consumedCapacity: {m: 3}}]}}}\n");
+  const std::string shared = "allowMultipleAllocations: true, capacity: {m: {value: 4}}";
+  const std::string devices = of_driver + slice("{name: g0, " + shared + "}, {name: g1, " + shared + "}") + node;
+  const auto has = [](const manifests& all) {
+    cluster on;
+    REQUIRE(apply(on, all));
+    const resource_claim_id x = on.find_resource_claim("default", "x").value();
+    CHECK(on.users_of(x) == 0);
+    CHECK(on.name_of(on.node_of(x)) == "n1");
+    REQUIRE(on.devices_of(x).size() == 2);
+    CHECK(on.devices_of(x)[0].device == 1);
+    CHECK(on.devices_of(x)[1].amount == 3);
+  };
+  SECTION("nobody at all") { has(fine(allocated + devices)); }
+  SECTION("but somebody who waits") { has(fine(allocated + pod() + devices)); }
+  SECTION("but somebody who waits, whom it was made for") {
+    std::string text = pod("p", "resourceClaimTemplateName: t");
+    text.insert(text.size() - 4, "status: {resourceClaimStatuses: [{name: mine, resourceClaimName: x}]}\n");
+    const manifests all = fine(allocated + text + devices);
+    CHECK(all.pods.at(0).shared_claims == std::vector<std::string>{"x"});
+    has(all);
+  }
+  SECTION("unless nobody has the devices") {
+    const manifests all = fine(allocated + of_driver + node);
+    CHECK(all.claims.empty());
+    CHECK(warned(all).find(
+              "ResourceClaim default/x: its allocation is left out: no node has the device \"d.io/n1/g1\"") !=
+          std::string::npos);
+  }
+  SECTION("or nobody knows its class") {
+    const manifests all = fine(allocated + devices.substr(of_driver.size()));
+    CHECK(all.claims.empty());
+    CHECK(warned(all).find(
+              "its allocation is left out: spec.devices.requests[0].deviceClassName: there is no DeviceClass") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("templates become requests of their pods, and claims are shared", "[kube][dra]") {
@@ -250,11 +380,15 @@ TEST_CASE("constraints are about the devices of the requests that they name", "[
   CHECK(fine(pod() + claim(two + "[{requests: [r], matchAttribute: d.io/root}]") + of_driver)
             .claims.at(0)
             .spec.constraints.size() == 1);
-  CHECK(
-      warned(fine(pod() + claim(two + "[{requests: [s/a], matchAttribute: d.io/root}]") + of_driver))
-          .ends_with(
-              "ResourceClaim default/x: spec.devices.constraints[0].requests[0]: it counts for all alternatives of the "
-              "request\n"));
+  const manifests one = fine(pod() + claim(two + "[{requests: [r, s/a], matchAttribute: d.io/root}]") + of_driver);
+  CHECK(one.warnings.empty());
+  const device_constraint& part = one.claims.at(0).spec.constraints.at(0);
+  CHECK(part.requests == std::vector<std::int32_t>{0});
+  REQUIRE(part.alternatives.size() == 1);
+  CHECK(part.alternatives[0].request == 1);
+  CHECK(part.alternatives[0].place == 0);
+  CHECK(refusal(pod() + claim(two + "[{requests: [s/b], matchAttribute: d.io/root}]") + of_driver)
+            .ends_with("spec.devices.constraints[0].requests[0]: there is no alternative \"s/b\""));
   CHECK(refusal(pod() + claim(two + "[{requests: [t], matchAttribute: d.io/root}]") + of_driver)
             .ends_with("ResourceClaim default/x: spec.devices.constraints[0].requests[0]: there is no request \"t\""));
   CHECK(refusal(pod() + claim(two + "[{requests: [r]}]") + of_driver)

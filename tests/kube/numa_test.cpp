@@ -219,7 +219,12 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
         "a.yaml:3: Pod default/p: "
         "metadata.annotations[\"scheduling.koordinator.sh/resource-spec\"].requiredCPUBindPolicy: "
         "\"Some\" is not one of Default, FullPCPUs, SpreadByPCPUs, ConstrainedBurst");
-  CHECK(fine(pod(lsr, R"({"preferredCPUExclusivePolicy": "PCPULevel"})")).warnings.size() == 1);
+  CHECK(binding(lsr, R"({"preferredCPUExclusivePolicy": "PCPULevel"})") ==
+        cpu_binding{full, false, cpu_exclusive_policy::pcpu_level});
+  CHECK(binding(lsr, R"({"preferredCPUExclusivePolicy": "NUMANodeLevel"})") ==
+        cpu_binding{full, false, cpu_exclusive_policy::numa_node_level});
+  CHECK(refusal(pod(lsr, R"({"preferredCPUExclusivePolicy": "All"})"))
+            .ends_with("\"All\" is not one of None, PCPULevel, NUMANodeLevel"));
 
   std::string runs = pod(lsr, "", "scheduling.koordinator.sh/resource-status: '{\"cpuset\": \"2-3\"}'");
   runs.insert(runs.find("spec: {") + 7, "nodeName: n1, ");

@@ -19,29 +19,51 @@ enum class numa_allocate_strategy : unsigned char {
   most_allocated    ///< with the least
 };
 
+/// What CPUs of a pod are kept apart from, as far as others will do: those that pods of the same policy have.
+enum class cpu_exclusive_policy : unsigned char {
+  none,
+  pcpu_level,      ///< no core with them
+  numa_node_level  ///< no NUMA cell with them
+};
+
 struct cpu_binding {
   cpu_bind_policy policy = cpu_bind_policy::none;
   bool required = false;  ///< false: if it can be
+  cpu_exclusive_policy exclusive = cpu_exclusive_policy::none;
   friend bool operator==(const cpu_binding&, const cpu_binding&) noexcept = default;
 };
+
+/// What `device_grant::mig_start` says of CPUs that are bound so.
+[[nodiscard]] constexpr int exclusive_start(const cpu_binding& how) noexcept {
+  const bool apart = how.policy != cpu_bind_policy::none && how.exclusive != cpu_exclusive_policy::none;
+  return apart ? static_cast<int>(how.exclusive) : -1;
+}
 
 /// Which of @p available a required policy can use: those on cores that are free as a whole, or the first free one of each core. O(CPUs)
 [[nodiscard]] GANGSCHED_API cpu_set cpus_for(const numa_topology& topology, const cpu_set& available,
                                              cpu_bind_policy policy);
 
-/// The @p wanted CPUs out of @p available: in one cell if one has enough, else in one socket, else from wherever most are free together.
-/// koord-scheduler's takeCPUs (cpu_accumulator.go) without its sharing of CPUs and exclusive policies; a core goes by its lowest CPU.
+/// The CPUs that pods of one exclusive policy have, and the policy.
+struct exclusive_cpus {
+  cpu_exclusive_policy policy = cpu_exclusive_policy::none;
+  cpu_set others = {};
+};
+
+/// The @p wanted CPUs out of @p available: in one cell if one has enough, else in one socket, else from wherever most are free together; each
+/// time first apart from @p apart. koord-scheduler's takeCPUs (cpu_accumulator.go) without its sharing of CPUs; a core goes by its lowest CPU.
 /// @return nothing when @p available has fewer. O(CPUs · log CPUs)
 [[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus(const numa_topology& topology, const cpu_set& available,
                                                              unsigned wanted, cpu_bind_policy policy,
-                                                             numa_allocate_strategy strategy);
+                                                             numa_allocate_strategy strategy,
+                                                             const exclusive_cpus& apart = {});
 
 /// The same in @p cells (0: anywhere): an even share of each first, those with the least first, and the rest wherever it is.
+/// @param others the CPUs of pods with the exclusive policy of @p how
 /// @return nothing when there are not enough, or a required policy was missed
 [[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus_in(const numa_topology& topology, const cpu_set& available,
                                                                 cell_mask cells, unsigned wanted,
-                                                                const cpu_binding& how,
-                                                                numa_allocate_strategy strategy);
+                                                                const cpu_binding& how, numa_allocate_strategy strategy,
+                                                                const cpu_set& others = {});
 
 /// What so many bound CPUs count for where a node's CPU is amplified: in milli, rounded up (ratio in hundredths).
 [[nodiscard]] constexpr std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept {

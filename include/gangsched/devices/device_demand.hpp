@@ -40,6 +40,8 @@ struct device_demand {
     std::vector<device_attribute> values;
   };
   std::vector<selector> selectors;
+  std::vector<symbol> expressions;
+  std::vector<std::pair<symbol, std::int64_t>> capacities;  ///< by name
   std::vector<device_demand> first_of;
 
   [[nodiscard]] bool wants_gpu() const noexcept { return kind != form::other; }
@@ -51,14 +53,17 @@ struct device_demand {
 
 /// The device's value of an attribute; null if it has none. O(log attributes).
 [[nodiscard]] GANGSCHED_API const device_attribute* find_attribute(const device_inventory::other& device, symbol name);
-/// Whether a device is of the class, and its attributes are, what @p demand asks for. O(selectors).
+/// Whether a device is of the class, and its attributes are, what @p demand asks for, and the host said yes. O(selectors + expressions).
 [[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device);
+/// The error that the host answered of a device which might be what @p demand asks for; the empty symbol if it answered none.
+[[nodiscard]] GANGSCHED_API symbol host_error(const device_inventory& inventory, const device_demand& demand, std::size_t device);
 
 /// A `device_constraint`, checked, its name interned.
 struct device_match {
   symbol attribute;
   bool distinct = false;
   device_set requests;  ///< by number
+  std::vector<std::pair<std::uint8_t, std::uint8_t>> alternatives;  ///< request, place among its alternatives
 };
 
 /// Checks the requests of one pod. Errors name the field: milli outside 0 to 1000 or below 1000 with more than one GPU and no memory,
@@ -79,22 +84,26 @@ struct device_match {
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 
-/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells.
+/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of its
+/// capacities.
 struct device_grant {
-  enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory };
+  enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };
 
   form kind = form::gpu;
   std::uint8_t request = 0;       ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
                                   ///< memory: the number of the container, init containers first
   std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
                                   ///< bit for each cell that it is in
-  std::int32_t milli = 0;         ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node
-  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice
+  std::int32_t milli = 0;         ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
+                                  ///< capacity: which of the device's, by name
+  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
   symbol mig_profile = {};        ///< and its profile
-  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units; of CPUs: bit i for `milli` + i; of
+  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of
                                   ///< memory: bytes
 
   [[nodiscard]] constexpr bool is_gpu() const noexcept { return kind < form::other; }
+  /// CPUs or memory of a container, not a device.
+  [[nodiscard]] constexpr bool of_container() const noexcept { return kind == form::cpus || kind == form::memory; }
   /// CPUs: one grant is about 64 numbers in one cell.
   [[nodiscard]] constexpr std::uint64_t cpu_mask() const noexcept { return static_cast<std::uint64_t>(amount); }
   friend bool operator==(const device_grant&, const device_grant&) = default;

@@ -6,6 +6,7 @@
 #include "gangsched/core/status.hpp"
 #include "gangsched/devices/cpu_binding.hpp"
 #include "gangsched/devices/device_demand.hpp"
+#include "gangsched/devices/device_grants.hpp"
 #include "gangsched/devices/fixed_set.hpp"
 #include "gangsched/devices/numa_container.hpp"
 
@@ -62,14 +63,11 @@ struct device_rules {
 /// What one GPU of @p state has room for: a bit for each GPU that can take @p demand. O(GPUs).
 [[nodiscard]] GANGSCHED_API std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept;
 
-/// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
-[[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
-/// Adds @p grant to @p claim, with what it means for the node's words.
-GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
-
 /// Whether all of @p claim can be had as things stand, of the node that it was made on. O(its grants + words of the node).
 [[nodiscard]] GANGSCHED_API bool still_free(const device_state& state, const device_claim& claim);
 
+/// What @p want asks of a device: of alternatives the first that is about its class.
+[[nodiscard]] GANGSCHED_API const device_demand& demand_for(const device_inventory& inventory, const device_want& want, std::uint32_t device);
 /// The grant of a device for @p want, which may offer alternatives.
 [[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
                                                   std::int32_t mig_start);

@@ -42,6 +42,23 @@ struct gpu_word {
 
 struct numa_layout;
 
+/// What the host said of the devices of an inventory. It grows while pods and nodes are added, and is no state of the cluster.
+struct device_answers {
+  enum class answer : std::uint8_t { not_asked, no, yes, error };
+  struct of_device {
+    answer said = answer::not_asked;
+    symbol error;
+  };
+  std::vector<std::pair<symbol, std::vector<of_device>>> by_expression;
+
+  /// O(expressions).
+  [[nodiscard]] of_device find(symbol expression, std::size_t device) const noexcept {
+    for (const auto& [known, devices] : by_expression)
+      if (known == expression) return devices[device];
+    return {};
+  }
+};
+
 /// A counter that devices share, and how much there is.
 struct shared_counter {
   symbol name;
@@ -51,7 +68,7 @@ struct shared_counter {
 /// What the words of nodes with the same devices mean. Nodes with equal hardware share one; ids and health are the node's own.
 ///
 /// Words of a node: two a GPU (`gpu_word`; MiB of memory in use), then one for each other device (units in use; `unhealthy_bit`), then
-/// one for each shared counter (amount in use), then those of `numa_layout`.
+/// one for each shared counter (amount in use) and each capacity of a shared device, then those of `numa_layout`.
 struct device_inventory {
   struct gpu {
     std::int16_t numa = -1, pcie = -1;
@@ -64,6 +81,13 @@ struct device_inventory {
     std::int16_t numa = -1, pcie = -1;
     std::vector<std::pair<symbol, device_attribute>> attributes;       ///< by name
     std::vector<std::pair<std::uint32_t, std::int64_t>> consumes;      ///< index of a counter, amount per unit
+    struct capacity {
+      symbol name;
+      capacity_spec has;
+      std::uint32_t counter = 0;  ///< of a shared device: its index among the counters
+    };
+    std::vector<capacity> capacities;  ///< by name
+    bool shared = false;               ///< then its units never end
   };
 
   symbol model;
@@ -81,7 +105,8 @@ struct device_inventory {
   std::optional<mig_fragmentation> fragmentation;  ///< the same; by complete_inventory
   std::vector<symbol> mig_profiles;                ///< names of the table's profiles
   std::vector<other> others;
-  std::vector<shared_counter> counters;
+  std::vector<shared_counter> counters;  ///< those that the node names, then capacities of shared devices
+  std::shared_ptr<device_answers> answers;  ///< null: the host evaluates nothing
   std::shared_ptr<const numa_layout> numa;  ///< null: not known (numa_layout.hpp)
   std::uint32_t numa_words = 0;
 
@@ -120,6 +145,10 @@ struct device_state {
 
 /// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.
 GANGSCHED_API void complete_inventory(device_inventory& inventory);
+
+/// Checks one capacity; the error's field is one of `capacity_spec`, and names no object: a range without a least amount, values that are not
+/// ascending, amounts below zero or above all there is, … O(values).
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const capacity_spec& capacity);
 
 /// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named
 /// twice, more than 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts

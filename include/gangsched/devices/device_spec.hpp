@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -62,6 +63,22 @@ struct counter_use {
   std::int64_t amount = 0;
 };
 
+/// What may be asked of a capacity (KEP-5075). An amount is rounded up: to `least` and whole steps above it, or to one of `values`. What is
+/// then more than `most`, or than all of the values, will not do.
+struct capacity_policy {
+  std::optional<std::int64_t> standard = {};  ///< for who asks for none; else that is all there is
+  std::vector<std::int64_t> values = {};      ///< ascending
+  std::optional<std::int64_t> least = {};     ///< a range, instead of values; most and step may be said beside it
+  std::optional<std::int64_t> most = {};
+  std::optional<std::int64_t> step = {};
+};
+
+/// How much of something a device has.
+struct capacity_spec {
+  std::int64_t amount = 0;
+  std::optional<capacity_policy> policy = {};  ///< absent: any amount may be asked for
+};
+
 /// A NIC, an FPGA, a device of a DRA driver: anything that is no GPU of `gpu_class`.
 struct other_device {
   std::string id;
@@ -72,6 +89,23 @@ struct other_device {
   std::int32_t pcie = -1;
   boost::container::flat_map<std::string, device_attribute> attributes = {};
   std::vector<counter_use> consumes = {};
+  boost::container::flat_map<std::string, capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
+  bool shared = false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): then units are 1
+};
+
+/// What selectors call a capacity: there may be an attribute of its name.
+[[nodiscard]] inline std::string capacity_attribute(std::string_view name) { return "capacity." + std::string{name}; }
+
+/// What a host says of a device that an expression of its own is about.
+struct device_verdict {
+  bool matches = false;
+  std::string error = {};  ///< not empty: it cannot be evaluated; a request that comes upon the device is unschedulable for that reason
+};
+/// Evaluates `device_request::expressions`, whatever language they are in. A pure function that does not throw, and has to ask nothing of the
+/// cluster. It is asked once for each expression and kind of device: id and health of the device, which are a node's own, are not told.
+struct device_matcher {
+  device_verdict (*ask)(void* context, std::string_view expression, const other_device& device) = nullptr;  ///< null: there is none
+  void* context = nullptr;  ///< the host's own; lives as long as the cluster
 };
 
 /// A node's NUMA cells, and how its kubelet gives them out: what the fields of its configuration are called there.
@@ -133,6 +167,8 @@ struct device_request {
   bool all = false;                 ///< every device that the selectors admit, however many (DRA allocationMode All)
   bool admin = false;               ///< looks at them without using anything up (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
+  std::vector<std::string> expressions = {};  ///< predicates that the host evaluates (`device_matcher`); all must hold, after the selectors
+  boost::container::flat_map<std::string, std::int64_t> capacities = {};  ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
   bool beside_preferred = false;
 
@@ -144,8 +180,13 @@ struct device_request {
 /// will not do. GPUs have none.
 struct device_constraint {
   std::string attribute;                    ///< "driver/name"
-  std::vector<std::int32_t> requests = {};  ///< numbers of the requests that it is about; empty: all beside it
+  std::vector<std::int32_t> requests = {};  ///< numbers of the requests that it is about; empty, without alternatives: all beside it
   bool distinct = false;                    ///< no two have the same value (distinctAttribute); else all do (matchAttribute)
+  struct alternative {
+    std::int32_t request;
+    std::int32_t place;  ///< in its `first_of`
+  };
+  std::vector<alternative> alternatives = {};  ///< it is about these too, where they are what was chosen
 };
 
 /// A device that a pod which others bound holds already. How much of it is what the request says. CPUs that are its own have the id
@@ -156,6 +197,7 @@ struct held_device {
   std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
   std::vector<std::uint32_t> places = {};  ///< the CPUs; of memory the ids of its NUMA cells
   std::uint64_t bytes = 0;                 ///< of memory
+  boost::container::flat_map<std::string, std::int64_t> capacities = {};  ///< of a shared device; empty: what the request says
 };
 
 }  // namespace gangsched

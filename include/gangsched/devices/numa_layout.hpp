@@ -12,7 +12,8 @@ namespace gangsched {
 
 /// The NUMA cells of nodes with the same hardware, and how their kubelets are configured.
 ///
-/// Words of a node: a bit for each CPU that is one container's own, 64 a word; then for each cell the bytes in use of each kind of
+/// Words of a node: a bit for each CPU that is one container's own, 64 a word; the same for those of pods with an exclusive policy (first
+/// pcpu_level, then numa_node_level); then for each cell the bytes in use of each kind of
 /// memory, and a word on the group it is in. Grants in several cells are booked on the lowest of them: groups are the same or disjoint,
 /// so that is what the group uses, and nothing else of it ever matters. The word on the group has 1 for each grant, and the
 /// cells of it from bit 24 on: all grants have the same cells, so their mask is the sum divided by how many there are.
@@ -24,13 +25,15 @@ struct numa_layout {
 
   [[nodiscard]] std::size_t kinds() const noexcept { return topology.memory_kinds().size(); }
   [[nodiscard]] std::uint32_t memory_word(unsigned cell, std::size_t kind) const noexcept {
-    return cpu_words + static_cast<std::uint32_t>(cell * (kinds() + 1) + kind);
+    return 3 * cpu_words + static_cast<std::uint32_t>(cell * (kinds() + 1) + kind);
   }
   [[nodiscard]] std::uint32_t group_word(unsigned cell) const noexcept { return memory_word(cell, kinds()); }
   [[nodiscard]] std::uint32_t words() const noexcept { return memory_word(topology.cell_number(), 0); }
 
   /// The cell with this id as a mask; 0 if there is none, as for −1. O(cells).
   [[nodiscard]] GANGSCHED_API cell_mask cell(std::int32_t id) const noexcept;
+  /// The CPUs of pods with an exclusive policy. O(CPUs / 64).
+  [[nodiscard]] GANGSCHED_API cpu_set exclusive(const std::int64_t* words, cpu_exclusive_policy policy) const;
   /// As numa_admit wants it, without kinds of devices. Valid while the layout is where it is.
   [[nodiscard]] GANGSCHED_API numa_node node() const;
   /// What is left, by the node's words from the first of these on; without devices. O(CPUs / 64 + cells · kinds).

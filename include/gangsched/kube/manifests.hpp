@@ -79,6 +79,7 @@ struct group_manifest {
 /// A claim of devices that pods share: one that they name, or what a pod group has of a template.
 struct resource_claim_manifest {
   resource_claim_spec spec;
+  std::string node = {};  ///< where it is allocated, if nobody who runs uses it
   origin from = {};
 };
 
@@ -146,6 +147,8 @@ struct read_options {
   std::size_t max_pods = 1'000'000;  ///< that expansion may make
   /// Of CronJobs: the minute that their Job is named after.
   instant now{};
+  /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
+  bool device_matcher = false;
   limits most{};
 };
 

@@ -59,6 +59,8 @@ inline void put(std::string& out, const resource_claim_id& v) { put(out, v.row),
 inline void put(std::string& out, const mig_placement& v);
 inline void put(std::string& out, const device_inventory::gpu& v);
 inline void put(std::string& out, const device_inventory::other& v);
+inline void put(std::string& out, const device_inventory::other::capacity& v);
+inline void put(std::string& out, const capacity_policy& v);
 inline void put(std::string& out, const container_needs& v);
 inline void put(std::string& out, const numa_cpu& v) { put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache); }
 inline void put(std::string& out, const numa_hugepages& v) { put(out, v.page_bytes), put(out, v.bytes); }
@@ -113,19 +115,27 @@ inline void put(std::string& out, const device_demand& v) {
   put(out, v.kind), put(out, v.device_class), put(out, v.count), put(out, v.milli), put(out, v.memory_percent);
   put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
   put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
-  put(out, v.selectors), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
+  put(out, v.selectors), put(out, v.expressions), put(out, v.capacities), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
   put(out, v.container);
 }
 inline void put(std::string& out, const device_match& v) {
   put(out, v.attribute), put(out, v.distinct);
   for (std::size_t word = 0; word < device_set::capacity / 64; ++word) put(out, v.requests.bits(word));
+  put(out, v.alternatives);
 }
 inline void put(std::string& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
 inline void put(std::string& out, const device_inventory::gpu& v) {
   put(out, v.numa), put(out, v.pcie), put(out, v.mig), put(out, v.instances);
 }
+inline void put(std::string& out, const capacity_policy& v) {
+  put(out, v.standard), put(out, v.values), put(out, v.least), put(out, v.most), put(out, v.step);
+}
+inline void put(std::string& out, const device_inventory::other::capacity& v) {
+  put(out, v.name), put(out, v.has.amount), put(out, v.has.policy), put(out, v.counter);
+}
 inline void put(std::string& out, const device_inventory::other& v) {
   put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes), put(out, v.consumes);
+  put(out, v.capacities), put(out, v.shared);
 }
 inline void put(std::string& out, const container_needs& v) { put(out, v.kind), put(out, v.requests); }
 inline void put(std::string& out, const numa_cell& v) {
@@ -169,7 +179,8 @@ inline void put(std::string& out, const pod_class& v) {
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
-  put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required), put(out, v.containers);
+  put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required);
+  put(out, v.bind_cpus.exclusive), put(out, v.containers);
   put(out, v.device_matches), put(out, v.claims);
 }
 

@@ -14,6 +14,7 @@ namespace gangsched {
 struct cluster_options {
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
+  gangsched::device_matcher device_matcher = {};  ///< evaluates expressions on devices; none: requests must not have any
 };
 
 /// How many of each there will be, about.
@@ -93,10 +94,12 @@ class GANGSCHED_API cluster {
   result<void> remove_priority_class(std::string_view name);
 
   // --- claims of devices that pods share
-  /// O(size of the spec).
+  /// What of its `held_devices` is not to be had on its node is left out. O(size of the spec).
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);
+  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+  result<void> deallocate(resource_claim_id claim);
 
   // --- disruption budgets (what preemption would rather not break)
   result<budget_id> add_disruption_budget(const pod_disruption_budget_spec& spec);
@@ -136,6 +139,8 @@ class GANGSCHED_API cluster {
   /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
   [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
+  /// The name of the capacity that @p grant is about; "" if it is about none.
+  [[nodiscard]] std::string_view capacity_of(node_id node, const device_grant& grant) const;
   /// What the pod has of its node's devices. Valid until it leaves the node or the node changes.
   [[nodiscard]] std::span<const device_grant> devices_of(pod_id pod) const noexcept;
   /// The claims that the pod shares, in its order; where one of them is allocated (a default id: nowhere), what it has there, and how many

@@ -20,16 +20,17 @@ struct resource_claim_record {
 };
 
 /// Claims of devices that pods share, and what they have. One is allocated while it has a node and users. What it had stays with it while a
-/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it.
+/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it. One that is kept has its node without users.
 struct resource_claim_table {
   explicit resource_claim_table(undo_log& undo)
-      : rows(undo), record(undo), classes(undo), users(undo), node(undo, no_row), held(undo), by_name(undo) {}
+      : rows(undo), record(undo), classes(undo), users(undo), node(undo, no_row), kept(undo), held(undo), by_name(undo) {}
 
   slots rows;
   object_column<resource_claim_record> record;
   column<std::uint32_t> classes;      ///< of pods that name it, those with pods
   column<std::uint32_t> users;        ///< pods on nodes that name it
   column<row_t> node;                 ///< where its devices are
+  column<bool> kept;                  ///< it was allocated before anybody used it, and nobody has run since
   object_column<device_claim> held;   ///< null: nowhere
   name_index by_name;
 
@@ -37,16 +38,19 @@ struct resource_claim_table {
     return id.row < rows.count() && record[id.row] != nullptr && rows.generation(id.row) == id.generation;
   }
   /// The node that has it allocated, or no_row.
-  [[nodiscard]] row_t allocated_on(row_t row) const noexcept { return users[row] == 0 ? no_row : node[row]; }
+  [[nodiscard]] row_t allocated_on(row_t row) const noexcept { return counts(row) ? node[row] : no_row; }
+  /// Its devices, if it has any, are in use.
+  [[nodiscard]] bool counts(row_t row) const noexcept { return users[row] != 0 || kept[row]; }
 
   void forget(row_t row) {
     held.set(row, nullptr);
     node.set(row, no_row);
+    kept.set(row, false);
   }
 
   void digest_into(digest& out) const {
     rows.digest_into(out);
-    for (const column_base* one : std::initializer_list<const column_base*>{&record, &classes, &users, &node, &held}) {
+    for (const column_base* one : std::initializer_list<const column_base*>{&record, &classes, &users, &node, &kept, &held}) {
       one->digest_into(out, rows.count());
     }
     by_name.digest_into(out, 0);

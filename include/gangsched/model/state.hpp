@@ -44,7 +44,12 @@ struct pod_devices {
 /// What all pods there have, and what claims that they share.
 struct node_claims {
   std::vector<pod_devices> pods;
-  std::vector<std::pair<row_t, std::vector<held_device>>> shared;
+  struct claim {
+    row_t row;
+    std::vector<held_device> held;
+    bool kept;
+  };
+  std::vector<claim> shared;
 };
 
 /// A node's devices, as far as they change only when the host says so.
@@ -291,6 +296,8 @@ struct GANGSCHED_API cluster_state {
   std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
   /// By canonical bytes: nodes with equal devices share one.
   std::vector<std::pair<std::string, std::weak_ptr<const device_inventory>>> inventories;
+  device_matcher matcher;
+  std::vector<std::pair<symbol, symbol>> expressions;  ///< that the host is asked about, and of which class of devices; no state
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
 
   /// The kind of resource @p name, made on first sight (kind_of) or only if it is known.
@@ -343,6 +350,14 @@ struct GANGSCHED_API cluster_state {
     drop_unused(classes[pods.cls[pod]].claims);
   }
   void drop_unused(std::span<const resource_claim_id> shared);
+  /// Allocates the claim on @p node, with what the host says that it has there, before anybody uses it; and takes that back.
+  void keep_claim(row_t claim, row_t node);
+  void deallocate(row_t claim);
+  /// Asks the host about the expressions of @p requests, and about the devices of a new inventory, what it was not asked before.
+  void ask_host(std::span<const device_request> requests);
+  void ask_host(const device_inventory& inventory);
+  /// Whether there is somebody to ask, if there is something.
+  [[nodiscard]] bool can_ask(std::span<const device_request> requests) const;
   /// Adds (sign +1) or takes back (−1) what the pod holds of the node's devices.
   void count_devices(row_t pod, row_t node, std::int64_t sign);
   /// Zeros the words of the node's devices; marks the unhealthy ones.
@@ -429,6 +444,7 @@ GANGSCHED_API void match_counters(const cluster_state& state, pod_class& made, s
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_counters.cpp"
 #include "gangsched/src/model/counters.cpp"
+#include "gangsched/src/model/host_answers.cpp"
 #include "gangsched/src/model/state.cpp"
 #include "gangsched/src/model/state_counters.cpp"
 #include "gangsched/src/model/state_devices.cpp"

@@ -1,0 +1,41 @@
+#pragma once
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+
+#include "gangsched/devices/device_demand.hpp"
+
+/// What a grant means for a node's words.
+namespace gangsched {
+
+/// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
+[[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
+/// Whether device @p device of the others is what @p demand asks for, and can be had as things stand, with what is to be had of its capacities.
+[[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_demand& demand, std::size_t device);
+/// Adds @p grant to @p claim, with what it means for the node's words.
+GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
+
+/// What one allocation takes of a capacity: what is asked for (nothing: its standard, or all), by the policy. Nothing if the policy or the
+/// amount that there is does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
+[[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of, std::optional<std::int64_t> asked) noexcept;
+/// What @p demand takes of the capacities of a shared device that is granted to it by @p of. Of another device, and of one that is only looked
+/// at, nothing. O(capacities).
+[[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(const device_inventory& inventory,
+                                                                                            const device_demand& demand,
+                                                                                            const device_grant& of);
+
+namespace detail {
+
+/// How much of the GPU or device: what the demand says, of one of this node.
+GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
+/// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
+GANGSCHED_API std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
+/// One more of a device's units, or a look at it.
+GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
+
+}  // namespace detail
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/devices/device_grants.cpp"
+#endif

@@ -1,0 +1,183 @@
+#include "gangsched/devices/device_grants.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "gangsched/devices/numa_fit.hpp"
+
+namespace gangsched {
+namespace detail {
+
+GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant) {
+  if (demand.kind == device_demand::form::whole) {
+    grant.milli = whole_gpu;
+    grant.amount = inventory.gpu_memory_mib;
+  } else if (demand.kind == device_demand::form::share) {
+    grant.kind = device_grant::form::share;
+    grant.milli = demand.milli;
+    grant.amount = demand.memory_of(inventory.gpu_memory_mib);
+  } else if (demand.kind == device_demand::form::replica) {
+    grant.kind = device_grant::form::replica;
+  } else if (demand.kind == device_demand::form::mig) {
+    grant.kind = device_grant::form::mig;
+    grant.mig_profile = demand.mig_profile;
+  } else if (demand.kind == device_demand::form::other) {
+    grant.kind = device_grant::form::other;
+    grant.amount = demand.admin ? 0 : demand.units;
+  }
+}
+
+GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+  const device_inventory::gpu& one = state.inventory->gpus[gpu];
+  const gpu_word word = state.gpu(gpu);
+  if (one.mig == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
+  if (one.mig == mig_mode::dynamic) return state.inventory->mig->fits(word.instances(), profile);
+  std::uint8_t starts = 0;
+  for (const mig_placement& instance : one.instances) {
+    const bool there = instance.profile == profile && (state.inventory->mig->slices(instance) & word.slices()) == 0;
+    if (there) starts = static_cast<std::uint8_t>(starts | 1u << instance.start);
+  }
+  return starts;
+}
+
+GANGSCHED_INLINE device_grant unit_of(const device_demand& demand, std::size_t device) noexcept {
+  return {.kind = device_grant::form::other, .device = static_cast<std::uint16_t>(device), .amount = demand.admin ? 0 : demand.units};
+}
+
+GANGSCHED_INLINE std::optional<std::int64_t> asked_of(const device_demand& demand, symbol capacity) noexcept {
+  for (const auto& [name, amount] : demand.capacities)
+    if (name == capacity) return amount;
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::optional<std::int64_t> capacity_taken(const capacity_spec& of, std::optional<std::int64_t> asked) noexcept {
+  const capacity_policy* const policy = of.policy ? &*of.policy : nullptr;
+  std::int64_t amount = asked.value_or(policy != nullptr && policy->standard ? *policy->standard : of.amount);
+  if (policy == nullptr) return amount <= of.amount ? std::optional{amount} : std::nullopt;
+  if (policy->least) {
+    if (asked) amount = std::max(amount, *policy->least);
+    const std::int64_t above = policy->step ? (amount - *policy->least) % *policy->step : 0;
+    if (asked && above != 0) {
+      if (amount > std::numeric_limits<std::int64_t>::max() - *policy->step) return std::nullopt;
+      amount += *policy->step - above;
+    }
+  } else if (asked) {
+    const auto value = std::lower_bound(policy->values.begin(), policy->values.end(), amount);
+    if (value != policy->values.end()) amount = *value;
+  }
+  const bool standard = policy->standard && *policy->standard == amount;
+  const bool listed = policy->values.empty() || std::binary_search(policy->values.begin(), policy->values.end(), amount);
+  const bool inside = (!policy->most || amount <= *policy->most) &&
+                      (!policy->step || (amount >= *policy->least && (amount - *policy->least) % *policy->step == 0));
+  if (!standard && !(listed && inside)) return std::nullopt;
+  return amount <= of.amount ? std::optional{amount} : std::nullopt;
+}
+
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> capacity_grants(const device_inventory& inventory, const device_demand& demand,
+                                                                                 const device_grant& of) {
+  boost::container::small_vector<device_grant, 4> made;
+  const device_inventory::other& device = inventory.others[of.device];
+  if (!device.shared || demand.admin) return made;
+  for (std::size_t i = 0; i < device.capacities.size(); ++i) {
+    const auto& one = device.capacities[i];
+    const std::int64_t taken = capacity_taken(one.has, detail::asked_of(demand, one.name)).value_or(one.has.amount);
+    made.push_back({.kind = device_grant::form::capacity,
+                    .request = of.request,
+                    .device = of.device,
+                    .milli = static_cast<std::int32_t>(i),
+                    .amount = taken});
+  }
+  return made;
+}
+
+GANGSCHED_INLINE bool is_free(const device_state& state, const device_demand& demand, std::size_t device) {
+  const device_inventory& inventory = *state.inventory;
+  if (!is_kind(inventory, demand, device) || !is_free(state, detail::unit_of(demand, device))) return false;
+  const device_inventory::other& one = inventory.others[device];
+  if (demand.capacities.empty() && !one.shared) return true;
+  const auto known = [&](const auto& asked) {
+    return std::any_of(one.capacities.begin(), one.capacities.end(), [&](const auto& each) { return each.name == asked.first; });
+  };
+  if (!std::all_of(demand.capacities.begin(), demand.capacities.end(), known)) return false;
+  return std::all_of(one.capacities.begin(), one.capacities.end(), [&](const device_inventory::other::capacity& each) {
+    const std::optional<std::int64_t> taken = capacity_taken(each.has, detail::asked_of(demand, each.name));
+    if (!one.shared || demand.admin) return taken || !detail::asked_of(demand, each.name);
+    return taken && *taken <= inventory.counters[each.counter].value - state.used[inventory.first_counter() + each.counter];
+  });
+}
+
+GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& grant) noexcept {
+  const device_inventory& inventory = *state.inventory;
+  using form = device_grant::form;
+  if (grant.kind == form::cpus || grant.kind == form::memory) return is_free_in_cells(state, grant);
+  if (grant.kind == form::capacity) {
+    const std::uint32_t counter = inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter;
+    return grant.amount <= inventory.counters[counter].value - state.used[inventory.first_counter() + counter];
+  }
+  if (grant.kind == form::other) {
+    const device_inventory::other& one = inventory.others[grant.device];
+    const std::int64_t used = state.used[inventory.first_other() + grant.device];
+    if (used < 0) return false;  // unhealthy
+    if (grant.amount > one.units - used) return false;
+    return std::all_of(one.consumes.begin(), one.consumes.end(), [&](const auto& use) {
+      const std::int64_t left = inventory.counters[use.first].value - state.used[inventory.first_counter() + use.first];
+      return use.second * grant.amount <= left;
+    });
+  }
+  const gpu_word word = state.gpu(grant.device);
+  const mig_mode mig = inventory.gpus[grant.device].mig;
+  if (word.unhealthy()) return false;
+  switch (grant.kind) {
+    case form::gpu: return word.idle() && mig != mig_mode::fixed;
+    case form::share:
+      // Slices are full where somebody has the whole GPU, and used where MIG is.
+      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 && word.milli() + grant.milli <= whole_gpu &&
+             grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
+    case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
+    case form::mig: {
+      const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
+      return profile && grant.mig_start >= 0 && (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
+    }
+    case form::other:
+    case form::cpus:
+    case form::memory:
+    case form::capacity: break;
+  }
+  return false;
+}
+
+GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim) {
+  const auto add = [&](std::uint32_t word, std::uint64_t more) {
+    if (more != 0) claim.changes.push_back({word, more});
+  };
+  const std::uint32_t gpu = 2 * std::uint32_t{grant.device};
+  switch (grant.kind) {
+    case device_grant::form::gpu: add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount)); break;
+    case device_grant::form::share:
+      add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
+      break;
+    case device_grant::form::replica: add(gpu, gpu_word::one_replica); break;
+    case device_grant::form::mig: {
+      const mig_placement at{*inventory.find_profile(grant.mig_profile), static_cast<std::uint8_t>(grant.mig_start)};
+      add(gpu, gpu_word::instance(inventory.mig->place({}, at)) + gpu_word::one_pod);
+      break;
+    }
+    case device_grant::form::other:
+      add(inventory.first_other() + grant.device, static_cast<std::uint64_t>(grant.amount));
+      for (const auto& [counter, amount] : inventory.others[grant.device].consumes) {
+        add(inventory.first_counter() + counter, static_cast<std::uint64_t>(amount * grant.amount));
+      }
+      break;
+    case device_grant::form::capacity:
+      add(inventory.first_counter() + inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter,
+          static_cast<std::uint64_t>(grant.amount));
+      break;
+    case device_grant::form::cpus:
+    case device_grant::form::memory: add_cells_grant(inventory, grant, claim); break;
+  }
+  claim.grants.push_back(grant);
+}
+
+}  // namespace gangsched

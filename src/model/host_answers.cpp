@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <string>
+
+#include "gangsched/model/state.hpp"
+
+// Expressions on devices that the host evaluates: asked when an expression, or an inventory, is new, so that choosing only looks up.
+namespace gangsched {
+namespace detail {
+
+/// The device as the host told of it, but for what is a node's own.
+GANGSCHED_INLINE other_device told_device(const interner& names, const device_inventory& inventory, std::size_t device) {
+  const device_inventory::other& from = inventory.others[device];
+  other_device made{.id = {}, .device_class = std::string{names.text(from.device_class)}};
+  made.units = from.shared ? 1 : from.units;
+  made.numa = from.numa;
+  made.pcie = from.pcie;
+  made.shared = from.shared;
+  for (const auto& [name, value] : from.attributes) made.attributes.emplace(names.text(name), value);
+  for (const auto& one : from.capacities) {
+    const std::string name{names.text(one.name)};
+    made.attributes.erase(capacity_attribute(name));
+    made.capacities.emplace(name, one.has);
+  }
+  for (const auto& [counter, amount] : from.consumes) made.consumes.push_back({std::string{names.text(inventory.counters[counter].name)}, amount});
+  return made;
+}
+
+/// Calls note(expression, class) for each expression, of alternatives too.
+template <class Note>
+void each_expression(std::span<const device_request> requests, const Note& note) {
+  for (const device_request& one : requests) {
+    for (const std::string& expression : one.expressions) note(expression, one.device_class);
+    each_expression(one.first_of, note);
+  }
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool cluster_state::can_ask(std::span<const device_request> requests) const {
+  bool any = false;
+  detail::each_expression(requests, [&](const std::string&, const std::string&) { any = true; });
+  return !any || matcher.ask != nullptr;
+}
+
+GANGSCHED_INLINE void cluster_state::ask_host(std::span<const device_request> requests) {
+  const std::size_t before = expressions.size();
+  detail::each_expression(requests, [&](const std::string& expression, const std::string& device_class) {
+    const std::pair<symbol, symbol> one{names.intern(expression), names.intern(device_class)};
+    if (std::find(expressions.begin(), expressions.end(), one) == expressions.end()) expressions.push_back(one);
+  });
+  if (expressions.size() == before) return;
+  for (const auto& [bytes, kept] : inventories) {
+    if (const auto inventory = kept.lock()) ask_host(*inventory);
+  }
+}
+
+GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory) {
+  if (matcher.ask == nullptr || inventory.answers == nullptr) return;
+  in_hook = true;
+  for (const auto& [expression, device_class] : expressions) {
+    auto& all = inventory.answers->by_expression;
+    auto row = std::find_if(all.begin(), all.end(), [&, &wanted = expression](const auto& one) { return one.first == wanted; });
+    if (row == all.end()) row = all.insert(row, {expression, std::vector<device_answers::of_device>(inventory.others.size())});
+    const std::string text{names.text(expression)};
+    for (std::size_t i = 0; i < inventory.others.size(); ++i) {
+      device_answers::of_device& answer = row->second[i];
+      if (inventory.others[i].device_class != device_class || answer.said != device_answers::answer::not_asked) continue;
+      const device_verdict said = matcher.ask(matcher.context, text, detail::told_device(names, inventory, i));
+      answer.error = names.intern(said.error);
+      answer.said = !said.error.empty() ? device_answers::answer::error
+                    : said.matches      ? device_answers::answer::yes
+                                        : device_answers::answer::no;
+    }
+  }
+  in_hook = false;
+}
+
+}  // namespace gangsched
