@@ -7,10 +7,12 @@ using namespace gangsched::testing;
 
 namespace {
 
-/// Says nothing, but has to be asked about every candidate at every pick.
+/// Says nothing, and nothing helps against it; but it has to be asked about every candidate at every pick.
 struct nobodys_business {
   static constexpr std::string_view name = "NobodysBusiness";
-  using points = implements<point::filter>;
+  using points = implements<point::requeue, point::filter>;
+  static constexpr events wakes_on = events::node_added;
+  [[nodiscard]] hint requeue(const event&, const pod_view&) const { return hint::skip; }
   [[nodiscard]] status filter(const pod_info&, const node_info&) const { return {}; }
 };
 static_assert(filter_plugin<nobodys_business>);

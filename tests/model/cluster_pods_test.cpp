@@ -32,7 +32,6 @@ std::int32_t priority_of(const cluster& c, pod_id pod) {
 TEST_CASE("room that was made in advance changes nothing but when tables grow", "[model][cluster][reserve]") {
   const auto filled = [](const cluster_size& expected) {
     cluster c;
-    REQUIRE(c.add_node(a_node("before")).has_value());
     REQUIRE(c.reserve(expected).has_value());
     const node_id n = c.add_node(a_node("n")).value();
     const group_id g = c.add_group(a_gang("g", 2)).value();
