@@ -273,7 +273,7 @@ GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<
 
 /// Numbers equal keys, ascending.
 GANGSCHED_INLINE void picker::number_keys() {
-  if (std::adjacent_find(keys_.begin(), keys_.end(), std::not_equal_to<>{}) == keys_.end()) {  // as in most clusters
+  if (std::adjacent_find(keys_.begin(), keys_.end(), std::not_equal_to<>{}) == keys_.end()) {
     distinct_.assign(keys_.begin(), keys_.begin() + (keys_.empty() ? 0 : 1));
     slot_.assign(keys_.size(), 0);
     return;
@@ -289,6 +289,11 @@ GANGSCHED_INLINE void picker::number_keys() {
 
 /// `key` of the groups among some, numbered.
 GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among) {
+  if (among.size() == 1 && among[0] != 0) {  // as in most clusters
+    distinct_.assign(1, rows.groups.key(0, key));
+    slot_.assign(1, 0);
+    return;
+  }
   keys_.clear();
   for (std::uint32_t g = 0; g < among.size(); ++g) {
     if (among[g] != 0) keys_.push_back(rows.groups.key(g, key));

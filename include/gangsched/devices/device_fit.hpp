@@ -100,4 +100,5 @@ struct mig_choice {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_fit.cpp"
+#include "gangsched/src/devices/device_grants.cpp"
 #endif

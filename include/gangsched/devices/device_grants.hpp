@@ -37,5 +37,5 @@ GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t devi
 }  // namespace gangsched
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/devices/device_grants.cpp"
+#include "gangsched/devices/device_fit.hpp"  // the bodies need each other
 #endif
