@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
 #include "gangsched/engine/core.hpp"
 
@@ -80,10 +78,16 @@ class trial_of final : public trial {
     if (!core_->may_fit(*need_)) return placed.clear(), status::unschedulable("there is not enough room for the group");
     return core_->try_group(group.row(), placed, within);
   }
-  [[nodiscard]] bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) override {
+  void suppose(std::span<const assignment> placed) override {
+    placed_.assign(placed.begin(), placed.end());
+    by_node_alone_ = core_->fit_by_node(placed);
+    by_node_.clear();
+    for (std::size_t i = 0; i < placed.size(); ++i) by_node_.emplace_back(placed[i].node.row, i);
+    std::sort(by_node_.begin(), by_node_.end());
+  }
+  [[nodiscard]] bool still_fits(std::span<const pod_id> moved) override {
     begun_ = no_row;
-    sort_by_node(placed);
-    if (!by_node_alone_) return core_->still_fit(placed);
+    if (!by_node_alone_) return core_->still_fit(placed_);
     std::vector<row_t> nodes;
     for (const pod_id pod : moved) nodes.push_back(core_->state_->pods.node[pod.row]);
     std::sort(nodes.begin(), nodes.end());
@@ -91,7 +95,7 @@ class trial_of final : public trial {
     std::vector<assignment> there;
     for (const row_t node : nodes) {
       auto one = std::lower_bound(by_node_.begin(), by_node_.end(), std::pair{node, std::size_t{0}});
-      for (; one != by_node_.end() && one->first == node; ++one) there.push_back(placed[one->second]);
+      for (; one != by_node_.end() && one->first == node; ++one) there.push_back(placed_[one->second]);
     }
     return core_->still_fit(there);
   }
@@ -110,16 +114,6 @@ class trial_of final : public trial {
   [[nodiscard]] std::uint32_t& slot_of(row_t pod) {
     if (slots_.empty()) slots_.resize(core_->state_->pods.rows.count());
     return slots_[pod];
-  }
-  /// The same placed members are asked about for one victim after another.
-  void sort_by_node(std::span<const assignment> placed) {
-    static_assert(std::has_unique_object_representations_v<assignment>);
-    if (placed.size() == sorted_.size() && std::memcmp(placed.data(), sorted_.data(), placed.size_bytes()) == 0) return;
-    sorted_.assign(placed.begin(), placed.end());
-    by_node_alone_ = core_->fit_by_node(placed);
-    by_node_.clear();
-    for (std::size_t i = 0; i < placed.size(); ++i) by_node_.emplace_back(placed[i].node.row, i);
-    std::sort(by_node_.begin(), by_node_.end());
   }
   /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
   status begin(row_t pod) {
@@ -174,8 +168,8 @@ class trial_of final : public trial {
   std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
   std::optional<core::group_need> need_;
   row_t needs_ = no_row;              ///< whose that is
-  std::vector<assignment> sorted_;    ///< whom `by_node_` is about, by place there
-  std::vector<std::pair<row_t, std::size_t>> by_node_;
+  std::vector<assignment> placed_;    ///< as supposed
+  std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`
   bool by_node_alone_ = false;        ///< nothing elsewhere matters to them
 };
 

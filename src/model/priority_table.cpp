@@ -5,13 +5,17 @@
 namespace gangsched {
 
 GANGSCHED_INLINE void priority_table::add(std::int32_t priority, std::int32_t pods) {
-  auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
-  if (found == rows_.end() || found->first != priority) {
-    const auto row = static_cast<row_t>(rows_.size());
-    found = rows_.insert(found, {priority, row});
-    pods_.grow(row + 1);
+  if (last_ >= rows_.size() || rows_[last_].first != priority) {
+    auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
+    if (found == rows_.end() || found->first != priority) {
+      const auto row = static_cast<row_t>(rows_.size());
+      found = rows_.insert(found, {priority, row});
+      pods_.grow(row + 1);
+    }
+    last_ = static_cast<std::size_t>(found - rows_.begin());
   }
-  pods_.set(found->second, pods_[found->second] + static_cast<std::uint32_t>(pods));
+  const row_t row = rows_[last_].second;
+  pods_.set(row, pods_[row] + static_cast<std::uint32_t>(pods));
 }
 
 GANGSCHED_INLINE std::optional<std::int32_t> priority_table::lowest() const noexcept {

@@ -376,9 +376,11 @@ GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
 }
 
 GANGSCHED_INLINE void pod_table::grow(row_t to) {
-  record.grow(to), state.grow(to), terminating.grow(to), claim.grow(to), cls.grow(to), cls_epoch.grow(to), node.grow(to);
-  nominated.grow(to), group.grow(to), next_on_node.grow(to), prev_on_node.grow(to), next_in_group.grow(to);
-  prev_in_group.grow(to), arrival.grow(to), preempted.grow(to), next_nominated.grow(to), prev_nominated.grow(to);
+  if (to <= grown) return;
+  grown = to + to / 8;
+  record.grow(grown), state.grow(grown), terminating.grow(grown), claim.grow(grown), cls.grow(grown), cls_epoch.grow(grown), node.grow(grown);
+  nominated.grow(grown), group.grow(grown), next_on_node.grow(grown), prev_on_node.grow(grown), next_in_group.grow(grown);
+  prev_in_group.grow(grown), arrival.grow(grown), preempted.grow(grown), next_nominated.grow(grown), prev_nominated.grow(grown);
 }
 
 GANGSCHED_INLINE void group_table::grow(row_t to) {

@@ -154,20 +154,23 @@ struct group_preemption::search {
     return any;
   }
   void reprieve_where_they_are() {
-    reprieve([&](const unit& one) { return attempt.still_fits(placed, one.pods); });
+    attempt.suppose(placed);
+    reprieve([&](const unit& one) { return attempt.still_fits(one.pods); });
   }
   /// Until nobody can be put back, wherever the members would go then.
   void reprieve_elsewhere() {
     std::size_t effort = std::size_t{1} << 16;  // members that may be placed for it
     const auto fits = [&](const unit& one) {
-      if (attempt.still_fits(placed, one.pods)) return true;
+      if (attempt.still_fits(one.pods)) return true;
       if (effort < placed.size()) return false;
       effort -= placed.size();
       std::vector<assignment> other;
       if (!attempt.place(group, other).ok() || other.size() < placed.size()) return false;
       placed = std::move(other);
+      attempt.suppose(placed);
       return true;
     };
+    attempt.suppose(placed);
     while (reprieve(fits)) {
     }
   }
@@ -214,7 +217,8 @@ struct group_preemption::search {
       else if (!one.gone && i < count) take(one);
     }
   }
-  /// As few of the first to go as will do for so many members; then who of them need not. False if not even all will do.
+  /// As few of the first to go as will do for so many members; then who of them need not. False if not even all will do; and if all have
+  /// to go wherever the members do, which is Kubernetes' choice.
   bool solve(const placement* within, std::size_t members) {
     const std::vector<std::size_t> order = order_of_loss();
     std::vector<assignment> found;
@@ -224,6 +228,7 @@ struct group_preemption::search {
     };
     if (!enough(units.size())) return false;
     placed = found;
+    if (within == nullptr && !enough(units.size() - 1)) return false;
     std::size_t too_few = 0, will_do = units.size();  // nobody is too few, or nobody would have been asked
     while (will_do - too_few > 1) {
       const std::size_t middle = too_few + (will_do - too_few) / 2;

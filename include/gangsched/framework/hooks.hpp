@@ -220,9 +220,11 @@ class trial {
   /// The group's whole cycle as things stand, or what of it is in one placement. The verdict, and with success where each member would
   /// go, in the order in which they were placed. Leaves the trial as it was.
   [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed, const placement* within = nullptr) = 0;
-  /// Whether the members still fit where they are put, one after another. @p moved: pods that were taken off or put back since they
-  /// last did; where filters of the members look at their own node only, nothing else is asked. Leaves the trial as it was.
-  [[nodiscard]] virtual bool still_fits(std::span<const assignment> placed, std::span<const pod_id> moved) = 0;
+  /// Where members would go, for `still_fits`. O(members · log members).
+  virtual void suppose(std::span<const assignment> placed) = 0;
+  /// Whether the members still fit where they are supposed to go, one after another. @p moved: pods that were taken off or put back since
+  /// they last did; where filters of the members look at their own node only, nothing else is asked. Leaves the trial as it was.
+  [[nodiscard]] virtual bool still_fits(std::span<const pod_id> moved) = 0;
 
   /// What the plugin remembers from cycle to cycle about nodes for pods of this class, made on first sight. @p changed: the rows to
   /// look at again, ascending; some may have no node any more. Null if what the filters say depends on more than class, node and

@@ -21,6 +21,7 @@ class GANGSCHED_API priority_table {
 
  private:
   std::vector<std::pair<std::int32_t, row_t>> rows_;  ///< by priority; it only grows
+  std::size_t last_ = 0;                              ///< of them, the one that was counted last: mostly it is the next one too
   column<std::uint32_t> pods_;
 };
 

@@ -162,6 +162,7 @@ struct pod_table {
   column<row_t> next_in_group, prev_in_group;
   column<std::uint64_t> arrival;  ///< order of add_pod
   name_index by_name;
+  row_t grown = 0;  ///< rows that every column has
 
   GANGSCHED_API void grow(row_t to);
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }

@@ -66,7 +66,7 @@ class undo_log {
     row_t row = 0;
     std::uint32_t sub = 0;
   };
-  [[gnu::noinline]] void grow() { entries_.resize(2 * size_ + 64); }
+  [[gnu::noinline]] void grow() { entries_.resize(4 * size_ + 256); }
 
   std::vector<entry> entries_;  // the first `size_` count
   std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
