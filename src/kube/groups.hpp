@@ -35,6 +35,7 @@ struct asked_topology {
   std::string highest_tier_name = {};
   std::vector<asked_layer> layers = {};
   std::string field = {};  ///< the manifest's, for messages
+  std::string slice_field = {};  ///< where slices have several layers
 
   [[nodiscard]] bool empty() const {
     return required.empty() && preferred.empty() && !unconstrained && slices.empty() && !soft_tiers && !highest_tier &&

@@ -175,6 +175,7 @@ class topology_resolver {
     const asked_topology& asks = draft.asks;
     draft_ = &draft;
     group_topology& to = draft.made.spec.topology;
+    if (auto wrong = nested(asks)) return wrong;
     to.slices = asks.slices;
     if (asks.unconstrained) to.choice = domain_choice::least_free;
     if (auto wrong = levels(asks, to)) return wrong;
@@ -217,6 +218,20 @@ class topology_resolver {
     if (found == nullptr && !asks.topology.empty())
       warn(fmt::format("no Topology \"{}\" in the files: the levels above \"{}\" are unknown", asks.topology, label));
     return all;
+  }
+
+  /// Layers of slices stand in the order of a Topology's levels, if one has both.
+  std::optional<error> nested(const asked_topology& asks) const {
+    for (std::size_t i = 1; i < asks.slices.size(); ++i) {
+      const std::string &outer = asks.slices[i - 1].key, &inner = asks.slices[i].key;
+      for (const topology_levels& one : objects_->levels) {
+        const auto above = std::ranges::find(one.labels, outer), below = std::ranges::find(one.labels, inner);
+        if (above == one.labels.end() || below == one.labels.end() || above < below) continue;
+        return error{errc::malformed, told(), fmt::format("{}[{}].topology", asks.slice_field, i),
+                     fmt::format("\"{}\" is not below \"{}\" in the Topology \"{}\"", inner, outer, one.name)};
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<error> levels(const asked_topology& asks, group_topology& to) {

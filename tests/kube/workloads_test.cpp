@@ -461,6 +461,48 @@ TEST_CASE("Kueue's annotations are where a group is to be", "[kube][workloads]")
         std::string::npos);
 }
 
+TEST_CASE("Kueue's slices have up to three layers", "[kube][workloads]") {
+  const auto job = [](const std::string& layers, const std::string& more = "") {
+    return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 8, completions: 8, template: "
+           "{metadata: {annotations: {" +
+           more + "kueue.x-k8s.io/podset-slice-required-topology-constraints: '" + layers +
+           "'}}, spec: {containers: [{name: c}]}}}\n---\n" + kueue_levels;
+  };
+  const manifests all = fine(job(R"([{"topology": "block", "size": 4}, {"topology": "rack", "size": "2"}])",
+                                 "kueue.x-k8s.io/podset-preferred-topology: block, "));
+  CHECK(all.warnings.empty());
+  const group_topology& made = group(all, "j").spec.topology;
+  CHECK(made.within == std::vector<std::string>{"block"});
+  REQUIRE(made.slices.size() == 2);
+  CHECK(made.slices[0].key == "block");
+  CHECK(made.slices[0].size == 4);
+  CHECK(made.slices[1].key == "rack");
+  CHECK(made.slices[1].size == 2);
+
+  const auto reason = [&](const std::string& layers, const std::string& more = "") {
+    const std::string said = refusal(job(layers, more));
+    const std::string field = "metadata.annotations[\"kueue.x-k8s.io/podset-slice-required-topology-constraints\"]";
+    const std::size_t at = said.find(field);
+    return at == std::string::npos ? said : said.substr(at + field.size());
+  };
+  CHECK(refusal(pod("p", "annotations: {kueue.x-k8s.io/podset-slice-required-topology-constraints: '[]'}")) ==
+        "a.yaml:1: Pod default/p: metadata.annotations[\"kueue.x-k8s.io/podset-slice-required-topology-constraints\"]: "
+        "has 0 layers, which is not 1 to 3");
+  CHECK(reason("{}") == ": is no JSON list like [{\"topology\": …, \"size\": …}]");
+  CHECK(reason(R"([{"topology": "block"}])") == "[0].size: is needed");
+  CHECK(reason(R"([{"size": 2}])") == "[0].topology: names no label");
+  CHECK(reason(R"([{"topology": "block", "size": 0}])") == "[0].size: \"0\" is no number above 0");
+  CHECK(reason(R"([{"topology": "block", "sizes": [1, 3]}])") == "[0].sizes: slices of different sizes are not modelled");
+  CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "rack", "size": 3}])") ==
+        "[1].size: 3 does not divide 4, the size before it");
+  CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "block", "size": 2}])") ==
+        "[1].topology: \"block\" is a layer before it already");
+  CHECK(reason(R"([{"topology": "rack", "size": 4}, {"topology": "block", "size": 2}])") ==
+        "[1].topology: \"block\" is not below \"rack\" in the Topology \"default\"");
+  CHECK(reason(R"([{"topology": "rack", "size": 2}])", "kueue.x-k8s.io/podset-group-name: a, ") ==
+        ": and group-name exclude each other");
+}
+
 TEST_CASE("Kueue's pod groups are gangs of as many pods as they say", "[kube][workloads]") {
   const auto member = [](const std::string& name, const std::string& annotations) {
     return pod(name, "labels: {kueue.x-k8s.io/pod-group-name: g}, annotations: {" + annotations + "}");
