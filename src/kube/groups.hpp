@@ -72,7 +72,8 @@ struct topology_levels {
 };
 struct hyper_node_member {
   bool is_node = true;
-  std::string exact, pattern;
+  std::string exact;
+  std::string pattern;  ///< a regular expression that names of nodes are searched for
   std::optional<label_selector> labels;
 };
 struct hyper_node {

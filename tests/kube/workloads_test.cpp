@@ -298,6 +298,41 @@ TEST_CASE("pod groups of Volcano count tasks, and tiers of HyperNodes are labels
         "a.yaml:1: HyperNode a: spec.members: \"a\" is of tier 2, which is not below 2");
 }
 
+TEST_CASE("members of a HyperNode may be nodes whose names have a pattern in them", "[kube][workloads]") {
+  const auto members = [](const std::string& pattern, const std::string& type = "Node") {
+    std::string text =
+        "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1, members: [{type: " +
+        type + ", selector: {regexMatch: {pattern: '" + pattern + "'}}}]}}\n---\n";
+    for (const char* name : {"gpu-1", "gpu-12", "old-gpu-1", "gpu.a"})
+      text += "{apiVersion: v1, kind: Node, metadata: {name: " + std::string{name} + "}}\n---\n";
+    return text;
+  };
+  const auto found = [&](const std::string& pattern) {
+    std::string all;
+    for (const node_manifest& one : fine(members(pattern)).nodes)
+      if (one.spec.labels.count("topology.volcano.sh/tier-1") != 0) all += one.spec.name + " ";
+    return all;
+  };
+  CHECK(found("gpu-1") == "gpu-1 gpu-12 old-gpu-1 ");  // anywhere, as Go's MatchString
+  CHECK(found("^gpu-[0-9]+$") == "gpu-1 gpu-12 ");
+  CHECK(found("^(?:old-)?gpu-\\d$") == "gpu-1 old-gpu-1 ");
+  CHECK(found("gpu\\.") == "gpu.a ");
+  CHECK(found("^(g*)*(p*)*(u*)*$").empty());
+  CHECK(found("^(([a-z0-9-]*)*)*[.]$").empty());  // and soon
+
+  const std::string at = "a.yaml:1: HyperNode r: spec.members[0].selector.regexMatch.pattern: ";
+  CHECK(refusal(members("gpu-(")) == at + "\"gpu-(\" is no regular expression");
+  CHECK(refusal(members("[z-a]")) == at + "\"[z-a]\" is no regular expression");
+  CHECK(refusal(members("")) == at + "is empty");
+  CHECK(refusal(members(std::string(1025, 'a'))) == at + "is longer than 1024 characters");
+  CHECK(found("(?i)GPU").empty());
+  CHECK(warned(fine(members("(?i)GPU"))) ==
+        std::vector<std::string>{at + "\"(?i\" is not understood; its members are left out"});
+  CHECK(warned(fine(members("\\Agpu"))) ==
+        std::vector<std::string>{at + "\"\\A\" is not understood; its members are left out"});
+  CHECK(fine(members("r", "HyperNode")).warnings.at(0).field == "spec.members[0]");
+}
+
 TEST_CASE("pod groups of KAI are trees of their sub-groups", "[kube][workloads]") {
   const auto with = [](const std::string& spec) {
     return "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: g}\nspec: {" + spec + "}\n---\n";
