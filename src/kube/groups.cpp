@@ -255,6 +255,7 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
   if (how.expand) {
     if (auto wrong = carry_out(owned, into, groups, how)) return wrong;
   }
+  if (auto wrong = make_sub_groups(into, groups)) return wrong;
   if (auto wrong = read_gang_annotations(into, groups)) return wrong;
   if (auto wrong = resolve_topologies(into, groups)) return wrong;
   link.missing();

@@ -45,10 +45,22 @@ struct asked_topology {
   [[nodiscard]] bool agrees(const asked_topology& other) const;
 };
 
+/// Volcano's: pods with the same values of `keys` are a sub-group.
+struct sub_group_policy {
+  std::string name = {};
+  std::optional<label_selector> selector = {};
+  std::vector<std::string> keys = {};  ///< labels
+  std::int64_t size = 1;               ///< members without which a sub-group does not start
+  std::int64_t least = 0;              ///< sub-groups without which the group does not
+  asked_topology asks = {};            ///< of each
+  std::string field = {};              ///< the manifest's, for messages
+};
+
 /// A group as far as it is known.
 struct group_draft {
   group_manifest made;
   asked_topology asks;
+  std::vector<sub_group_policy> sub_groups = {};
   std::string template_name = {};  ///< of the Workload that `made.spec.workload` names
   bool has_policy = false;
   label_map annotations = {};  ///< that say more of it, in Koordinator's words
@@ -151,6 +163,7 @@ bool read_workload(reader& read, const place& of, workload_templates& out);
 bool read_coscheduling_group(reader& read, const place& of, group_draft& out);
 bool read_volcano_group(reader& read, const place& of, group_draft& out);
 bool read_volcano_network_topology(reader& read, const place& of, asked_topology& out);
+bool read_sub_group_policy(reader& read, const place& of, sub_group_policy& out);
 bool read_kai_group(reader& read, const place& of, group_objects& out);
 bool read_topology(reader& read, const place& of, topology_levels& out);
 bool read_hyper_node(reader& read, const place& of, hyper_node& out);
@@ -180,6 +193,8 @@ std::optional<error> read_gang_annotations(manifests& pods, group_objects& into)
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                manifests& into, group_objects& groups, const read_options& how);
+/// PodGroups of Volcano whose sub-groups the labels of pods tell become trees.
+std::optional<error> make_sub_groups(manifests& into, group_objects& groups);
 /// Templates become groups, groups take over what their templates say, asked topologies become labels of nodes.
 /// Moves the groups to @p into.
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,

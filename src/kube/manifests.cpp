@@ -309,6 +309,7 @@ result<group_manifest> read_pod_group(const value& object, std::string_view file
         if (!draft.asks.empty()) {
           read.warn(of, "what the group asks of topology needs other objects; it is left out");
         }
+        if (!draft.sub_groups.empty()) read.warn(of, "which sub-groups there are, its pods tell; they are left out");
         out = std::move(draft.made);
         out.from.line = object.line;
         return true;

@@ -105,11 +105,18 @@ bool read_volcano_group(reader& read, const place& of, group_draft& out) {
     if (field == "priorityClassName") return read.text(w, out.made.priority_class);
     if (field == "networkTopology") return read_volcano_network_topology(read, w, out.asks);
     if (field == "queue") return read.warn(w, "queues are not modelled; it is left out");
-    if (field == "subGroupPolicy") return read.warn(w, "sub-groups by label are not modelled; they are left out");
+    if (field == "subGroupPolicy") {
+      return read.list(w, out.sub_groups, [&](const place& item, sub_group_policy& one) {
+        if (!read_sub_group_policy(read, item, one)) return false;
+        return std::ranges::count(out.sub_groups, one.name, &sub_group_policy::name) == 1 ||
+               read.fail(errc::duplicate, item, fmt::format("there is another policy \"{}\"", one.name));
+      });
+    }
     if (field == "minResources")
       return read.warn(w, "members are tried as a whole: what they need is not checked before; it is left out");
     return read.ignore(field, w, {});
   });
+  std::erase_if(out.sub_groups, [](const sub_group_policy& one) { return one.keys.empty(); });
   // Volcano counts the tasks only when the whole gang needs at least as many (volcano-kai-yunikorn 1.3).
   std::int64_t tasks = 0;
   for (const role_minimum& one : policy.roles) tasks += one.min_count;

@@ -1,5 +1,5 @@
 #include "gangsched/model/state.hpp"
-#include "kube/group_reading.hpp"
+#include "kube/group_objects.hpp"
 
 using namespace gangsched;
 using namespace gangsched::kube;
@@ -7,39 +7,14 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-/// What reading, or else applying, says.
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  if (!made) return made.error().message();
-  cluster on;
-  const auto applied = apply(on, *made);
-  return applied ? "fine" : applied.error().message();
-}
-std::vector<std::string> warned(const manifests& of) {
-  std::vector<std::string> all;
-  for (const warning& one : of.warnings) all.push_back(one.message());
-  return all;
-}
 std::string kube_group(const std::string& name, const std::string& spec, const std::string& kind = "PodGroup") {
   return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec +
          "}\n---\n";
-}
-std::string pod(const std::string& name, const std::string& meta, const std::string& spec = "") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", " + meta + "}\nspec: {containers: [{name: c}]" +
-         spec + "}\n---\n";
 }
 std::string gang_of(int count) { return "schedulingPolicy: {gang: {minCount: " + std::to_string(count) + "}}"; }
 std::string gang_of_groups(int count) {
   return "schedulingPolicy: {gang: {minGroupCount: " + std::to_string(count) + "}}";
 }
-
-constexpr const char* kueue_levels = R"(
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: Topology
-metadata: {name: default}
-spec: {levels: [{nodeLabel: block}, {nodeLabel: rack}, {nodeLabel: kubernetes.io/hostname}]}
----
-)";
 
 }  // namespace
 
@@ -298,41 +273,6 @@ TEST_CASE("pod groups of Volcano count tasks, and tiers of HyperNodes are labels
         "a.yaml:1: HyperNode a: spec.members: \"a\" is of tier 2, which is not below 2");
 }
 
-TEST_CASE("members of a HyperNode may be nodes whose names have a pattern in them", "[kube][workloads]") {
-  const auto members = [](const std::string& pattern, const std::string& type = "Node") {
-    std::string text =
-        "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1, members: [{type: " +
-        type + ", selector: {regexMatch: {pattern: '" + pattern + "'}}}]}}\n---\n";
-    for (const char* name : {"gpu-1", "gpu-12", "old-gpu-1", "gpu.a"})
-      text += "{apiVersion: v1, kind: Node, metadata: {name: " + std::string{name} + "}}\n---\n";
-    return text;
-  };
-  const auto found = [&](const std::string& pattern) {
-    std::string all;
-    for (const node_manifest& one : fine(members(pattern)).nodes)
-      if (one.spec.labels.count("topology.volcano.sh/tier-1") != 0) all += one.spec.name + " ";
-    return all;
-  };
-  CHECK(found("gpu-1") == "gpu-1 gpu-12 old-gpu-1 ");  // anywhere, as Go's MatchString
-  CHECK(found("^gpu-[0-9]+$") == "gpu-1 gpu-12 ");
-  CHECK(found("^(?:old-)?gpu-\\d$") == "gpu-1 old-gpu-1 ");
-  CHECK(found("gpu\\.") == "gpu.a ");
-  CHECK(found("^(g*)*(p*)*(u*)*$").empty());
-  CHECK(found("^(([a-z0-9-]*)*)*[.]$").empty());  // and soon
-
-  const std::string at = "a.yaml:1: HyperNode r: spec.members[0].selector.regexMatch.pattern: ";
-  CHECK(refusal(members("gpu-(")) == at + "\"gpu-(\" is no regular expression");
-  CHECK(refusal(members("[z-a]")) == at + "\"[z-a]\" is no regular expression");
-  CHECK(refusal(members("")) == at + "is empty");
-  CHECK(refusal(members(std::string(1025, 'a'))) == at + "is longer than 1024 characters");
-  CHECK(found("(?i)GPU").empty());
-  CHECK(warned(fine(members("(?i)GPU"))) ==
-        std::vector<std::string>{at + "\"(?i\" is not understood; its members are left out"});
-  CHECK(warned(fine(members("\\Agpu"))) ==
-        std::vector<std::string>{at + "\"\\A\" is not understood; its members are left out"});
-  CHECK(fine(members("r", "HyperNode")).warnings.at(0).field == "spec.members[0]");
-}
-
 TEST_CASE("pod groups of KAI are trees of their sub-groups", "[kube][workloads]") {
   const auto with = [](const std::string& spec) {
     return "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: g}\nspec: {" + spec + "}\n---\n";
@@ -494,48 +434,6 @@ TEST_CASE("Kueue's annotations are where a group is to be", "[kube][workloads]")
             .find("only one of required, preferred and unconstrained can be") != std::string::npos);
   CHECK(fine(pod("p", "annotations: {" + rack + "}")).warnings.at(0).reason.find("this one is in no group") !=
         std::string::npos);
-}
-
-TEST_CASE("Kueue's slices have up to three layers", "[kube][workloads]") {
-  const auto job = [](const std::string& layers, const std::string& more = "") {
-    return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 8, completions: 8, template: "
-           "{metadata: {annotations: {" +
-           more + "kueue.x-k8s.io/podset-slice-required-topology-constraints: '" + layers +
-           "'}}, spec: {containers: [{name: c}]}}}\n---\n" + kueue_levels;
-  };
-  const manifests all = fine(job(R"([{"topology": "block", "size": 4}, {"topology": "rack", "size": "2"}])",
-                                 "kueue.x-k8s.io/podset-preferred-topology: block, "));
-  CHECK(all.warnings.empty());
-  const group_topology& made = group(all, "j").spec.topology;
-  CHECK(made.within == std::vector<std::string>{"block"});
-  REQUIRE(made.slices.size() == 2);
-  CHECK(made.slices[0].key == "block");
-  CHECK(made.slices[0].size == 4);
-  CHECK(made.slices[1].key == "rack");
-  CHECK(made.slices[1].size == 2);
-
-  const auto reason = [&](const std::string& layers, const std::string& more = "") {
-    const std::string said = refusal(job(layers, more));
-    const std::string field = "metadata.annotations[\"kueue.x-k8s.io/podset-slice-required-topology-constraints\"]";
-    const std::size_t at = said.find(field);
-    return at == std::string::npos ? said : said.substr(at + field.size());
-  };
-  CHECK(refusal(pod("p", "annotations: {kueue.x-k8s.io/podset-slice-required-topology-constraints: '[]'}")) ==
-        "a.yaml:1: Pod default/p: metadata.annotations[\"kueue.x-k8s.io/podset-slice-required-topology-constraints\"]: "
-        "has 0 layers, which is not 1 to 3");
-  CHECK(reason("{}") == ": is no JSON list like [{\"topology\": …, \"size\": …}]");
-  CHECK(reason(R"([{"topology": "block"}])") == "[0].size: is needed");
-  CHECK(reason(R"([{"size": 2}])") == "[0].topology: names no label");
-  CHECK(reason(R"([{"topology": "block", "size": 0}])") == "[0].size: \"0\" is no number above 0");
-  CHECK(reason(R"([{"topology": "block", "sizes": [1, 3]}])") == "[0].sizes: slices of different sizes are not modelled");
-  CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "rack", "size": 3}])") ==
-        "[1].size: 3 does not divide 4, the size before it");
-  CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "block", "size": 2}])") ==
-        "[1].topology: \"block\" is a layer before it already");
-  CHECK(reason(R"([{"topology": "rack", "size": 4}, {"topology": "block", "size": 2}])") ==
-        "[1].topology: \"block\" is not below \"rack\" in the Topology \"default\"");
-  CHECK(reason(R"([{"topology": "rack", "size": 2}])", "kueue.x-k8s.io/podset-group-name: a, ") ==
-        ": and group-name exclude each other");
 }
 
 TEST_CASE("Kueue's pod groups are gangs of as many pods as they say", "[kube][workloads]") {
