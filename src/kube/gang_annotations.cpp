@@ -35,28 +35,6 @@ std::optional<std::int32_t> number(const std::string& text) {
   return made;
 }
 
-/// Go's durations, "1h2m3.5s": positive ones.
-std::optional<instant> duration(std::string_view text) {
-  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
-                                                                  {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
-  double nanos = 0;
-  bool any = false;
-  while (!text.empty()) {
-    double count = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
-    if (wrong != std::errc{} || count < 0) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    const auto unit = std::ranges::find_if(units, [&](const auto& one) { return text.starts_with(one.first); });
-    if (unit == std::end(units)) return std::nullopt;
-    text.remove_prefix(unit->first.size());
-    nanos += count * unit->second;
-    any = true;
-  }
-  constexpr double longest = 9e18;
-  if (!any || !(nanos >= 1 && nanos <= longest)) return std::nullopt;
-  return instant{static_cast<std::int64_t>(nanos)};
-}
-
 /// A gang as some pod declares it, with what others have to agree on.
 struct declared {
   std::size_t draft = 0;
@@ -205,8 +183,8 @@ class annotation_reader {
         else
           policy.min_count = *count;
       } else if (what == "waiting-time") {
-        const auto time = duration(value);
-        if (!time) return no("a duration like 30s");
+        const auto time = go_duration(value);
+        if (!time || *time <= instant::zero()) return no("a duration like 30s");
         policy.timeout = *time;
       } else if (what == "mode") {
         if (value != "Strict" && value != "NonStrict") return no("one of Strict, NonStrict");

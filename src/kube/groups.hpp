@@ -64,6 +64,8 @@ struct group_draft {
   std::string template_name = {};  ///< of the Workload that `made.spec.workload` names
   bool has_policy = false;
   label_map annotations = {};  ///< that say more of it, in Koordinator's words
+  std::optional<full_domain> when_full = {};  ///< that and the next one count once policy and topology are known
+  std::optional<instant> stale_after = {};
 };
 
 /// A Workload: templates by name, parents first; `made.parent` is the template above.
@@ -158,6 +160,8 @@ std::optional<bool> read_any_group(reader& read, const place& of, std::string_vi
 
 /// @p annotations: where they go; null if they say nothing of the group.
 bool read_group_meta(reader& read, const place& of, group_draft& out, label_map* annotations = nullptr);
+/// What annotations of ours say of the group. @p meta: its metadata.
+bool read_own_words(reader& read, const place& meta, const label_map& annotations, group_draft& out);
 bool read_kube_group(reader& read, const place& of, bool composite, group_draft& out);
 bool read_workload(reader& read, const place& of, workload_templates& out);
 bool read_coscheduling_group(reader& read, const place& of, group_draft& out);
@@ -188,7 +192,13 @@ result<asked_topology> kueue_topology(const pod_manifest& pod);
 /// Koordinator's, Kueue's and the lightweight gangs, which no object describes, and topology by annotation.
 std::optional<error> read_gang_annotations(manifests& pods, group_objects& into);
 
+/// Go's durations, "1h2m3.5s", also negative ones.
+std::optional<instant> go_duration(std::string_view text);
+
 // --- putting it together
+
+/// What the draft says beside policy and topology, as part of them. The error is in the model's words.
+std::optional<error> settle_own_words(group_draft& draft);
 
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,

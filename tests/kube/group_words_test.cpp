@@ -1,3 +1,4 @@
+#include "gangsched/model/state.hpp"
 #include "kube/group_objects.hpp"
 
 using namespace gangsched;
@@ -167,4 +168,93 @@ TEST_CASE("members of a HyperNode may be nodes whose names have a pattern in the
   CHECK(warned(fine(members("\\Agpu"))) ==
         std::vector<std::string>{at + "\"\\A\" is not understood; its members are left out"});
   CHECK(fine(members("r", "HyperNode")).warnings.at(0).field == "spec.members[0]");
+}
+
+TEST_CASE("KAI's pod groups say for how long they may be stale", "[kube][workloads]") {
+  const auto stale = [](const std::string& meta, const std::string& spec) {
+    const manifests all = fine("{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: g" + meta +
+                               "}, spec: {minMember: 2" + spec + "}}");
+    return gang_in(all, "g", all.groups.at(0).spec.composite).stale_after;
+  };
+  const auto noted = [](const std::string& time) {
+    return ", annotations: {kai.scheduler/staleness-grace-period: " + time + "}";
+  };
+  using std::chrono::seconds;
+  CHECK_FALSE(stale("", ""));
+  CHECK(stale("", ", stalenessGracePeriod: 1m30s") == seconds{90});
+  CHECK(stale(noted("30s"), "") == seconds{30});
+  CHECK(stale(noted("30s"), ", stalenessGracePeriod: 0s") == seconds{0});
+  CHECK(stale(noted("30s"), ", subGroups: [{name: a}, {name: b}]") == seconds{30});  // of the whole tree
+  CHECK_FALSE(stale(noted("30s"), ", stalenessGracePeriod: -1s"));
+  CHECK_FALSE(stale(noted("soon"), ""));
+  CHECK(stale(", annotations: {gangsched.dev/stale-after: 5s}", ", stalenessGracePeriod: 1m") == seconds{5});
+  const std::string kai = "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: g";
+  CHECK(warned(fine(kai + noted("soon") + "}, spec: {minMember: 2}}")) ==
+        std::vector<std::string>{"a.yaml:1: PodGroup default/g: metadata.annotations[\"kai.scheduler/staleness-grace-period\"]: "
+                                 "\"soon\" is no duration like 60s; it is left out"});
+  CHECK(refusal(kai + "}, spec: {minMember: 2, stalenessGracePeriod: soon}}") ==
+        "a.yaml:1: PodGroup default/g: spec.stalenessGracePeriod: \"soon\" is no duration like 60s");
+}
+
+TEST_CASE("pod groups of any family have words of this library's own", "[kube][workloads]") {
+  const auto group_of = [](const std::string& name, const std::string& words, const std::string& topology = "",
+                           const std::string& policy = "gang: {minCount: 2}") {
+    return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata:\n  name: " + name + "\n  annotations: {" +
+           words + "}\nspec: {schedulingPolicy: {" + policy + "}" + topology + "}\n---\n";
+  };
+  const std::string rack = ", schedulingConstraints: {topology: [{key: rack}]}";
+  const std::string move = "gangsched.dev/when-full: move";
+  const manifests all = fine(group_of("g", move + ", gangsched.dev/stale-after: 1m", rack));
+  CHECK(all.warnings.empty());
+  CHECK(group(all, "g").spec.topology.when_full == full_domain::move);
+  CHECK(gang_in(all, "g").stale_after == std::chrono::minutes{1});
+  CHECK(group(fine(group_of("g", "gangsched.dev/when-full: wait", rack)), "g").spec.topology.when_full == full_domain::wait);
+  // Where members are to be may be known from other objects only.
+  const manifests tiers = fine(
+      "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g, annotations: {" + move +
+      "}}, spec: {networkTopology: {highestTierAllowed: 1}}}\n---\n"
+      "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}");
+  CHECK(group(tiers, "g").spec.topology.when_full == full_domain::move);
+
+  // Two groups in step, whichever is read first.
+  const manifests two = fine(group_of("prefill", "gangsched.dev/ratios: '{to: decode, theirs: 2}'") +
+                             group_of("decode", "gangsched.dev/ratios: '[{to: prefill, mine: 2}]'"));
+  CHECK(two.warnings.empty());
+  cluster on;
+  REQUIRE(apply(on, two));
+  const auto decode = on.find_group("default", "decode"), prefill = on.find_group("default", "prefill");
+  REQUIRE((decode && prefill));
+  const group_spec& made = on.state().groups.record[decode->row]->spec;
+  REQUIRE(made.ratios.size() == 1);
+  CHECK(made.ratios[0].to == *prefill);
+  CHECK(made.ratios[0].mine == 2);
+  CHECK(made.ratios[0].theirs == 1);
+  const manifests alone = fine(group_of("g", "gangsched.dev/ratios: '{to: nobody}'"));
+  CHECK(warned(alone) == std::vector<std::string>{"a.yaml:1: PodGroup default/g: metadata.annotations[\"gangsched.dev/ratios\"]: no "
+                                                  "pod group \"nobody\": members above the minimum wait for it"});
+  // What is a tree by other objects' words is meant as a whole.
+  const manifests tree =
+      fine(group_of("g", "gangsched.dev/ratios: '{to: t}'") +
+           "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: t}, spec: {subGroups: [{name: a}]}}");
+  CHECK(group(tree, "g").ratios.at(0).composite);
+  cluster of_tree;
+  CHECK(apply(of_tree, tree));
+
+  const auto said = [](const std::string& text) {
+    const std::string all_of_it = refusal(text), before = "PodGroup default/g: metadata.annotations";
+    const std::size_t at = all_of_it.find(before);
+    return at == std::string::npos ? all_of_it : all_of_it.substr(at + before.size());
+  };
+  CHECK(refusal(group_of("g", "gangsched.dev/when-full: leave", rack)) ==
+        "a.yaml:5: PodGroup default/g: metadata.annotations[\"gangsched.dev/when-full\"]: \"leave\" is not one of wait, move");
+  CHECK(said(group_of("g", move)) == "[\"gangsched.dev/when-full\"]: there is no domain to move from");
+  CHECK(said(group_of("g", "gangsched.dev/stale-after: -1s")) ==
+        "[\"gangsched.dev/stale-after\"]: \"-1s\" is no duration like 60s");
+  CHECK(said(group_of("g", "gangsched.dev/stale-after: 1s", "", "basic: {}")) ==
+        "[\"gangsched.dev/stale-after\"]: the group is no gang, so that one member is enough");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '[{mine: 2}]'")) == "[\"gangsched.dev/ratios\"][0]: names no group");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, their: 2}]'")) ==
+        "[\"gangsched.dev/ratios\"][0].their: there is no such field");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, mine: 0}]'")) == "[\"gangsched.dev/ratios\"][0].mine: is below 1");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '{to: g}'")) == "[\"gangsched.dev/ratios\"][0].to: is the group itself");
 }
