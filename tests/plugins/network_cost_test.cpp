@@ -111,7 +111,7 @@ TEST_CASE("NetworkCost: a matrix and levels that say the same score the same") {
   fixture on;
   const node_id nodes[] = {on.node("a", "l1", "s1"), on.node("b", "l1", "s1"), on.node("c", "l2", "s1"),
                            on.node("d", "l3", "s2"), on.node("e", "l4", "s3"), on.node("f", "l4", "s3")};
-  for (const std::size_t next : {0, 0, 1, 5, 2, 3, 4, 4, 2}) {
+  for (const std::size_t next : {0u, 0u, 1u, 5u, 2u, 3u, 4u, 4u, 2u}) {
     on.member(nodes[next], next % 2 == 0 ? "even" : "odd");
     for (const network_cost::objective objective : {network_cost::objective::total, network_cost::objective::maximum}) {
       for (const bool talk : {false, true}) {

@@ -33,8 +33,8 @@ class network_cost {
   /// diagonal is 0 or its cost. For nodes that have none of the values there are only the levels.
   struct cost_matrix {
     std::string key;  ///< node label
-    std::vector<std::string> values = {};
-    std::vector<std::vector<std::int64_t>> costs = {};  ///< symmetric; none above `beyond`
+    std::vector<std::string> values;
+    std::vector<std::vector<std::int64_t>> costs;  ///< symmetric; none above `beyond`
   };
   struct options {
     std::vector<level> levels = {};  ///< innermost first, costs not falling
