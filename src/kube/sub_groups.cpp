@@ -73,6 +73,7 @@ class sub_group_maker {
 
   std::optional<error> split() {
     found_.clear();
+    by_values_.clear();
     rest_.clear();
     const std::vector<std::size_t>& members = members_.at({top_.made.spec.ns, top_.made.spec.name});
     for (const std::size_t pod : members) sort_in(pod);
@@ -89,7 +90,7 @@ class sub_group_maker {
     std::int64_t by_groups = 0, used = 0;
     bool even = true;
     for (std::size_t i = 0; i < policies_.size(); ++i) {
-      by_groups += policies_[i].least * policies_[i].size;
+      by_groups = std::min(by_groups + policies_[i].least * policies_[i].size, most_count);
       used += policies_[i].least > 0 || std::ranges::count(found_, i, &sub_group::policy) > 0 ? 1 : 0;
     }
     for (const sub_group& one : found_)
@@ -113,10 +114,9 @@ class sub_group_maker {
     for (std::size_t i = 0; i < policies_.size(); ++i) {
       auto values = values_of(policies_[i], into_->pods[pod].spec.labels);
       if (!values) continue;
-      const auto same = [&](const sub_group& one) { return one.policy == i && one.values == *values; };
-      auto at = std::ranges::find_if(found_, same);
-      if (at == found_.end()) at = found_.insert(at, sub_group{i, *std::move(values)});
-      at->pods.push_back(pod);
+      const auto [at, added] = by_values_.try_emplace({i, *values}, found_.size());
+      if (added) found_.push_back({i, *std::move(values)});
+      found_[at->second].pods.push_back(pod);
       return;
     }
     rest_.push_back(pod);
@@ -245,6 +245,7 @@ class sub_group_maker {
   group_draft top_;
   std::vector<sub_group_policy> policies_;
   std::vector<sub_group> found_;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> by_values_;  // in found_, while pods are sorted in
   std::vector<std::size_t> rest_;
 };
 
