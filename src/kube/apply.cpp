@@ -85,6 +85,11 @@ class applier {
       if (!on) return {std::move(on).error()};
       spec.start_after.push_back({*on, before.until});
     }
+    for (const group_ratio_manifest& ratio : one.ratios) {
+      auto other = on_->expect_group(spec.ns, ratio.to, ratio.composite);
+      if (!other) return {std::move(other).error()};
+      spec.ratios.push_back({*other, ratio.mine, ratio.theirs});
+    }
     return on_->add_group(spec);
   }
 

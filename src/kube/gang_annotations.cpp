@@ -35,28 +35,6 @@ std::optional<std::int32_t> number(const std::string& text) {
   return made;
 }
 
-/// Go's durations, "1h2m3.5s": positive ones.
-std::optional<instant> duration(std::string_view text) {
-  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
-                                                                  {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
-  double nanos = 0;
-  bool any = false;
-  while (!text.empty()) {
-    double count = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
-    if (wrong != std::errc{} || count < 0) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    const auto unit = std::ranges::find_if(units, [&](const auto& one) { return text.starts_with(one.first); });
-    if (unit == std::end(units)) return std::nullopt;
-    text.remove_prefix(unit->first.size());
-    nanos += count * unit->second;
-    any = true;
-  }
-  constexpr double longest = 9e18;
-  if (!any || !(nanos >= 1 && nanos <= longest)) return std::nullopt;
-  return instant{static_cast<std::int64_t>(nanos)};
-}
-
 /// A gang as some pod declares it, with what others have to agree on.
 struct declared {
   std::size_t draft = 0;
@@ -205,8 +183,8 @@ class annotation_reader {
         else
           policy.min_count = *count;
       } else if (what == "waiting-time") {
-        const auto time = duration(value);
-        if (!time) return no("a duration like 30s");
+        const auto time = go_duration(value);
+        if (!time || *time <= instant::zero()) return no("a duration like 30s");
         policy.timeout = *time;
       } else if (what == "mode") {
         if (value != "Strict" && value != "NonStrict") return no("one of Strict, NonStrict");
@@ -424,6 +402,55 @@ std::optional<error> read_membership(pod_manifest& pod) {
   return std::nullopt;
 }
 
+namespace {
+
+/// [{topology, size}], the outer layer first (Kueue's TASMultiLayerTopology).
+std::optional<error> read_slice_layers(const std::string& field, const std::string& text, asked_topology& out) {
+  constexpr std::size_t most_layers = 3;
+  const auto wrong = [&](errc code, std::string_view inside, std::string reason) {
+    return error{code, {}, fmt::format("{}{}", field, inside), std::move(reason)};
+  };
+  auto parsed = parse_json({"constraints", text});
+  if (!parsed || parsed->size() != 1 || parsed->front().root.kind != value_kind::list)
+    return wrong(errc::malformed, "", "is no JSON list like [{\"topology\": …, \"size\": …}]");
+  const std::vector<value>& layers = parsed->front().root.items;
+  if (layers.empty() || layers.size() > most_layers)
+    return wrong(errc::out_of_range, "", fmt::format("has {} layers, which is not 1 to {}", layers.size(), most_layers));
+  out.slice_field = field;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto inside = [&](std::string_view name) { return fmt::format("[{}]{}", i, name); };
+    if (layers[i].kind != value_kind::object) return wrong(errc::malformed, inside(""), "is no object");
+    topology_slice layer{.key = {}, .size = 0};
+    for (std::size_t at = 0; at < layers[i].keys.size(); ++at) {
+      const std::string& name = layers[i].keys[at];
+      const value& said = layers[i].items[at];
+      if (name == "topology") {
+        if (said.kind != value_kind::text) return wrong(errc::malformed, inside(".topology"), "is no label");
+        layer.key = said.text;
+      } else if (name == "size") {
+        const auto size = number(said.text);
+        if (!size || *size < 1)
+          return wrong(errc::out_of_range, inside(".size"), fmt::format("\"{}\" is no number above 0", said.text));
+        layer.size = *size;
+      } else {
+        return wrong(errc::unknown, inside("." + name),
+                     name == "sizes" ? "slices of different sizes are not modelled" : "there is no such field");
+      }
+    }
+    if (layer.key.empty()) return wrong(errc::malformed, inside(".topology"), "names no label");
+    if (layer.size == 0) return wrong(errc::malformed, inside(".size"), "is needed");
+    if (std::ranges::find(out.slices, layer.key, &topology_slice::key) != out.slices.end())
+      return wrong(errc::duplicate, inside(".topology"), fmt::format("\"{}\" is a layer before it already", layer.key));
+    if (i > 0 && out.slices.back().size % layer.size != 0)
+      return wrong(errc::out_of_range, inside(".size"),
+                   fmt::format("{} does not divide {}, the size before it", layer.size, out.slices.back().size));
+    out.slices.push_back(std::move(layer));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 result<asked_topology> kueue_topology(const pod_manifest& pod) {
   const auto key = [](std::string_view what) { return fmt::format("kueue.x-k8s.io/podset-{}", what); };
   const auto bad = [&](std::string_view what, std::string reason) {
@@ -450,6 +477,14 @@ result<asked_topology> kueue_topology(const pod_manifest& pod) {
   if ((slice == nullptr) != (size == nullptr))
     return bad(slice == nullptr ? "slice-size" : "slice-required-topology",
                slice == nullptr ? "goes with a slice-required-topology" : "goes with a slice-size");
+  constexpr std::string_view layered = "slice-required-topology-constraints";
+  if (const std::string* layers = find(pod.annotations, key(layered)); layers != nullptr) {
+    if (slice != nullptr) return bad(layered, "and slice-required-topology exclude each other");
+    if (find(pod.annotations, key("group-name")) != nullptr) return bad(layered, "and group-name exclude each other");
+    if (auto wrong = read_slice_layers(path_of(key(layered)), *layers, made)) return *std::move(wrong);
+    if (made.field.empty()) made.field = made.slice_field;
+    return made;
+  }
   if (slice == nullptr) return made;
   const auto count = number(*size);
   if (!count || *count < 1) return bad("slice-size", fmt::format("\"{}\" is no number above 0", *size));

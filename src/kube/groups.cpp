@@ -115,12 +115,14 @@ class linker {
     return std::nullopt;
   }
 
-  std::optional<error> checked() const {
-    for (const group_draft& one : groups_->groups) {
+  std::optional<error> checked() {
+    for (group_draft& one : groups_->groups) {
       const group_manifest& made = one.made;
       const std::string object = where(*into_, made.from, made.kind, made.spec.ns, made.spec.name);
       if (!one.has_policy) return error{errc::malformed, object, "spec", "needs a schedulingPolicy"};
-      if (const auto wrong = check(made.spec))
+      auto wrong = settle_own_words(one);
+      if (!wrong) wrong = check(made.spec);
+      if (wrong)
         return error{wrong->code, object, manifest_path(made.kind, wrong->field), wrong->reason};
     }
     return std::nullopt;
@@ -138,6 +140,8 @@ class linker {
                                  "spec.parentCompositePodGroupName",
                                  fmt::format("no composite pod group \"{}\": it waits for it", made.parent)});
     }
+    for (group_draft& one : groups_->groups)
+      for (group_ratio_manifest& ratio : one.made.ratios) find_other(one.made, ratio, known);
     for (const pod_manifest& pod : into_->pods) {
       if (pod.group.empty() || known.contains({false, pod.spec.ns, pod.group})) continue;
       if (add_replica(pod)) {
@@ -151,6 +155,16 @@ class linker {
   }
 
  private:
+  /// The group that a ratio names. What is split into groups has its name twice: as the composite one it has all its members.
+  void find_other(const group_manifest& made, group_ratio_manifest& ratio,
+                  const std::set<std::tuple<bool, std::string, std::string>>& known) {
+    ratio.composite = known.contains({true, made.spec.ns, ratio.to});
+    if (ratio.composite || known.contains({false, made.spec.ns, ratio.to})) return;
+    into_->warnings.push_back({where(*into_, made.from, made.kind, made.spec.ns, made.spec.name),
+                               manifest_path(made.kind, "ratios"),
+                               fmt::format("no pod group \"{}\": members above the minimum wait for it", ratio.to)});
+  }
+
   std::optional<error> copy_template(group_draft& one) const {
     group_spec& spec = one.made.spec;
     if (spec.workload.empty() || one.template_name.empty()) return std::nullopt;
@@ -255,6 +269,7 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
   if (how.expand) {
     if (auto wrong = carry_out(owned, into, groups, how)) return wrong;
   }
+  if (auto wrong = make_sub_groups(into, groups)) return wrong;
   if (auto wrong = read_gang_annotations(into, groups)) return wrong;
   if (auto wrong = resolve_topologies(into, groups)) return wrong;
   link.missing();

@@ -35,6 +35,7 @@ struct asked_topology {
   std::string highest_tier_name = {};
   std::vector<asked_layer> layers = {};
   std::string field = {};  ///< the manifest's, for messages
+  std::string slice_field = {};  ///< where slices have several layers
 
   [[nodiscard]] bool empty() const {
     return required.empty() && preferred.empty() && !unconstrained && slices.empty() && !soft_tiers && !highest_tier &&
@@ -44,13 +45,27 @@ struct asked_topology {
   [[nodiscard]] bool agrees(const asked_topology& other) const;
 };
 
+/// Volcano's: pods with the same values of `keys` are a sub-group.
+struct sub_group_policy {
+  std::string name = {};
+  std::optional<label_selector> selector = {};
+  std::vector<std::string> keys = {};  ///< labels
+  std::int64_t size = 1;               ///< members without which a sub-group does not start
+  std::int64_t least = 0;              ///< sub-groups without which the group does not
+  asked_topology asks = {};            ///< of each
+  std::string field = {};              ///< the manifest's, for messages
+};
+
 /// A group as far as it is known.
 struct group_draft {
   group_manifest made;
   asked_topology asks;
+  std::vector<sub_group_policy> sub_groups = {};
   std::string template_name = {};  ///< of the Workload that `made.spec.workload` names
   bool has_policy = false;
   label_map annotations = {};  ///< that say more of it, in Koordinator's words
+  std::optional<full_domain> when_full = {};  ///< that and the next one count once policy and topology are known
+  std::optional<instant> stale_after = {};
 };
 
 /// A Workload: templates by name, parents first; `made.parent` is the template above.
@@ -71,7 +86,8 @@ struct topology_levels {
 };
 struct hyper_node_member {
   bool is_node = true;
-  std::string exact, pattern;
+  std::string exact;
+  std::string pattern;  ///< a regular expression that names of nodes are searched for
   std::optional<label_selector> labels;
 };
 struct hyper_node {
@@ -144,11 +160,14 @@ std::optional<bool> read_any_group(reader& read, const place& of, std::string_vi
 
 /// @p annotations: where they go; null if they say nothing of the group.
 bool read_group_meta(reader& read, const place& of, group_draft& out, label_map* annotations = nullptr);
+/// What annotations of ours say of the group. @p meta: its metadata.
+bool read_own_words(reader& read, const place& meta, const label_map& annotations, group_draft& out);
 bool read_kube_group(reader& read, const place& of, bool composite, group_draft& out);
 bool read_workload(reader& read, const place& of, workload_templates& out);
 bool read_coscheduling_group(reader& read, const place& of, group_draft& out);
 bool read_volcano_group(reader& read, const place& of, group_draft& out);
 bool read_volcano_network_topology(reader& read, const place& of, asked_topology& out);
+bool read_sub_group_policy(reader& read, const place& of, sub_group_policy& out);
 bool read_kai_group(reader& read, const place& of, group_objects& out);
 bool read_topology(reader& read, const place& of, topology_levels& out);
 bool read_hyper_node(reader& read, const place& of, hyper_node& out);
@@ -173,11 +192,19 @@ result<asked_topology> kueue_topology(const pod_manifest& pod);
 /// Koordinator's, Kueue's and the lightweight gangs, which no object describes, and topology by annotation.
 std::optional<error> read_gang_annotations(manifests& pods, group_objects& into);
 
+/// Go's durations, "1h2m3.5s", also negative ones.
+std::optional<instant> go_duration(std::string_view text);
+
 // --- putting it together
+
+/// What the draft says beside policy and topology, as part of them. The error is in the model's words.
+std::optional<error> settle_own_words(group_draft& draft);
 
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                manifests& into, group_objects& groups, const read_options& how);
+/// PodGroups of Volcano whose sub-groups the labels of pods tell become trees.
+std::optional<error> make_sub_groups(manifests& into, group_objects& groups);
 /// Templates become groups, groups take over what their templates say, asked topologies become labels of nodes.
 /// Moves the groups to @p into.
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,

@@ -74,7 +74,8 @@ class collector {
     if (kind.empty()) return read.fail(errc::malformed, of, "has no kind");
     const std::string_view group = api_group(version);
     if (kind.ends_with("List") && of.at->find("items") != nullptr) return add_items(read, of, kind, version);
-    read.set_object(name_of_object(*of.at, kind, true));
+    const bool everywhere = kind == "HyperNode" || kind == "Topology" || kind == "ClusterNetworkTopology";
+    read.set_object(name_of_object(*of.at, kind, !everywhere));
     if (group.empty()) {
       if (kind == "Node") return add_node(read, of);
       if (kind == "Pod") return add_pod(read, of);
@@ -308,7 +309,11 @@ result<group_manifest> read_pod_group(const value& object, std::string_view file
         if (!draft.has_policy) return read.fail(errc::malformed, of, "needs a schedulingPolicy");
         if (!draft.asks.empty()) {
           read.warn(of, "what the group asks of topology needs other objects; it is left out");
+          draft.when_full.reset();
         }
+        if (const auto wrong = detail::settle_own_words(draft))
+          return read.fail(detail::in_manifest(*wrong, "PodGroup", file, object, name));
+        if (!draft.sub_groups.empty()) read.warn(of, "which sub-groups there are, its pods tell; they are left out");
         out = std::move(draft.made);
         out.from.line = object.line;
         return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "gangsched/src/kube/devices.hpp"
 #include "gangsched/src/kube/groups.hpp"
 
 // PodGroups of others: scheduler-plugins' (scheduling.x-k8s.io/v1alpha1, which Koordinator reads too), Volcano's
@@ -105,11 +106,18 @@ bool read_volcano_group(reader& read, const place& of, group_draft& out) {
     if (field == "priorityClassName") return read.text(w, out.made.priority_class);
     if (field == "networkTopology") return read_volcano_network_topology(read, w, out.asks);
     if (field == "queue") return read.warn(w, "queues are not modelled; it is left out");
-    if (field == "subGroupPolicy") return read.warn(w, "sub-groups by label are not modelled; they are left out");
+    if (field == "subGroupPolicy") {
+      return read.list(w, out.sub_groups, [&](const place& item, sub_group_policy& one) {
+        if (!read_sub_group_policy(read, item, one)) return false;
+        return std::ranges::count(out.sub_groups, one.name, &sub_group_policy::name) == 1 ||
+               read.fail(errc::duplicate, item, fmt::format("there is another policy \"{}\"", one.name));
+      });
+    }
     if (field == "minResources")
       return read.warn(w, "members are tried as a whole: what they need is not checked before; it is left out");
     return read.ignore(field, w, {});
   });
+  std::erase_if(out.sub_groups, [](const sub_group_policy& one) { return one.keys.empty(); });
   // Volcano counts the tasks only when the whole gang needs at least as many (volcano-kai-yunikorn 1.3).
   std::int64_t tasks = 0;
   for (const role_minimum& one : policy.roles) tasks += one.min_count;
@@ -124,12 +132,20 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
   top.made.from.line = of.at->line;
   std::vector<kai_sub_group> subs;
   std::optional<std::int32_t> least_groups;
+  std::optional<instant> stale;
+  label_map annotations;
   std::uint32_t least_line = of.at->line;
-  const bool fine = read_spec(read, of, top, [&](std::string_view field, const place& w) {
+  const auto read_field = [&](std::string_view field, const place& w) {
     if (field == "minMember") return read.integer(w, std::get<gang>(top.made.spec.policy).min_count, 1);
     if (field == "minSubGroup") return least_line = w.at->line, read.integer(w, least_groups.emplace(), 1);
     if (field == "priorityClassName") return read.text(w, top.made.priority_class);
     if (field == "topologyConstraint") return read_kai_topology(read, w, top.asks);
+    if (field == "stalenessGracePeriod") {
+      std::string text;
+      if (!read.text(w, text)) return false;
+      stale = go_duration(text);
+      return stale.has_value() || read.fail(errc::malformed, w, fmt::format("\"{}\" is no duration like 60s", text));
+    }
     if (field == "subGroups") {
       return read.list(w, subs, [&](const place& item, kai_sub_group& one) {
         if (!read_kai_sub_group(read, item, one)) return false;
@@ -141,8 +157,17 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
     for (const std::string_view other : {"queue", "preemptibility", "markUnschedulable", "schedulingBackoff"})
       if (field == other) return read.warn(w, "is not modelled; it is left out");
     return read.ignore(field, w, {});
-  });
-  if (!fine) return false;
+  };
+  if (!read_spec(read, of, top, read_field, &annotations)) return false;
+  if (const auto said = annotations.find("kai.scheduler/staleness-grace-period"); said != annotations.end() && !stale) {
+    stale = go_duration(said->second);
+    if (!stale) {  // as KAI has it
+      const spot at = find_spot(of, {"metadata", "annotations", "kai.scheduler/staleness-grace-period"});
+      read.warn(at.line, at.path, fmt::format("\"{}\" is no duration like 60s; it is left out", said->second));
+    }
+  }
+  // Negative: they stay.
+  if (stale && *stale >= instant::zero() && !top.stale_after) top.stale_after = stale;
   if (subs.empty()) return out.groups.push_back(std::move(top)), true;
 
   // A tree: the pod group is a group of its sub-groups, which have its name before their own.

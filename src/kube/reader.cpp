@@ -164,6 +164,7 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "alpha.jobset.sigs.k8s.io/",
                                                "leaderworkerset.sigs.k8s.io/",
                                                "gangsched.dev/",
+                                               "kai.scheduler/staleness-grace-period",
                                                "scheduling.koordinator.sh/",
                                                "node.koordinator.sh/",
                                                "kubelet.koordinator.sh/",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <ranges>
+#include <regex>
 
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/src/kube/groups.hpp"
@@ -46,19 +47,67 @@ bool read_topology(reader& read, const place& of, topology_levels& out) {
   });
 }
 
+/// A pattern of Go's that ECMAScript understands the same way, to be searched for as Volcano does it: `^` and `$` are its writer's.
+/// Errors: `unknown` for what only Go has, else what is wrong with it.
+static result<std::regex> name_pattern(const std::string& text) {
+  constexpr std::size_t longest = 1024;
+  const auto wrong = [](errc code, std::string reason) { return error{code, {}, {}, std::move(reason)}; };
+  if (text.empty()) return wrong(errc::malformed, "is empty");
+  if (text.size() > longest) return wrong(errc::out_of_range, fmt::format("is longer than {} characters", longest));
+  const std::string_view all = text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == '(' && all.substr(i + 1).starts_with('?') && !all.substr(i + 1).starts_with("?:"))
+      return wrong(errc::unknown, fmt::format("\"{}\" is not understood", all.substr(i, 3)));
+    if (all[i] != '\\') continue;
+    const char next = ++i < all.size() ? all[i] : '\0';
+    const bool word = (next >= '0' && next <= '9') || (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
+    if (word && std::string_view{"dDwWsSbBfnrtv"}.find(next) == std::string_view::npos)
+      return wrong(errc::unknown, fmt::format("\"\\{}\" is not understood", next));
+  }
+  auto how = std::regex::ECMAScript | std::regex::nosubs;
+#ifdef __GLIBCXX__
+  how |= std::regex_constants::__polynomial;  // no pattern takes forever; libc++ gives up on those
+#endif
+  try {
+    return std::regex{text, how};
+  } catch (const std::regex_error&) {
+    return wrong(errc::malformed, fmt::format("\"{}\" is no regular expression", text));
+  }
+}
+
+static bool found_in(const std::string& name, const std::regex& pattern) {
+  try {
+    return std::regex_search(name, pattern);
+  } catch (const std::regex_error&) {
+    return false;
+  }
+}
+
+static bool read_pattern(reader& read, const place& of, std::string& out) {
+  if (!read.text(of, out)) return false;
+  const auto made = name_pattern(out);
+  if (made) return true;
+  if (made.error().code != errc::unknown) return read.fail(made.error().code, of, made.error().reason);
+  out.clear();
+  return read.warn(of, made.error().reason + "; its members are left out");
+}
+
 static bool read_hyper_node_member(reader& read, const place& of, hyper_node_member& out) {
-  return read.fields(of, [&](std::string_view key, const place& v) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "type") return read.word(v, out.is_node, {{"Node", true}, {"HyperNode", false}});
     if (key != "selector") return read.ignore(key, v, {});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "labelMatch") return read_label_selector(read, w, out.labels.emplace());
-      if (field == "regexMatch") return read.warn(w, "members by pattern are not read; they are left out");
-      if (field != "exactMatch") return read.ignore(field, w, {});
+      const bool exact = field == "exactMatch";
+      if (!exact && field != "regexMatch") return read.ignore(field, w, {});
       return read.fields(w, [&](std::string_view word, const place& x) {
-        return word == "name" ? read.text(x, out.exact) : read.ignore(word, x, {});
+        if (word == "name" && exact) return read.text(x, out.exact);
+        return word == "pattern" && !exact ? read_pattern(read, x, out.pattern) : read.ignore(word, x, {});
       });
     });
   });
+  if (!fine || out.is_node || out.pattern.empty()) return fine;
+  return read.warn(of, "HyperNodes are members by their names, not by a pattern; it is left out");
 }
 
 bool read_hyper_node(reader& read, const place& of, hyper_node& out) {
@@ -150,6 +199,10 @@ class hyper_node_labels {
       } else if (member.labels) {
         for (std::size_t i = 0; i < into_->nodes.size(); ++i)
           if (matches(*member.labels, into_->nodes[i].spec.labels)) members_[at].insert(i);
+      } else if (!member.pattern.empty()) {
+        const auto pattern = name_pattern(member.pattern);  // it was one when it was read
+        for (std::size_t i = 0; pattern && i < into_->nodes.size(); ++i)
+          if (found_in(into_->nodes[i].spec.name, *pattern)) members_[at].insert(i);
       } else if (const auto node = nodes_.find(member.exact); node != nodes_.end()) {
         members_[at].insert(node->second);
       }
@@ -175,6 +228,7 @@ class topology_resolver {
     const asked_topology& asks = draft.asks;
     draft_ = &draft;
     group_topology& to = draft.made.spec.topology;
+    if (auto wrong = nested(asks)) return wrong;
     to.slices = asks.slices;
     if (asks.unconstrained) to.choice = domain_choice::least_free;
     if (auto wrong = levels(asks, to)) return wrong;
@@ -217,6 +271,20 @@ class topology_resolver {
     if (found == nullptr && !asks.topology.empty())
       warn(fmt::format("no Topology \"{}\" in the files: the levels above \"{}\" are unknown", asks.topology, label));
     return all;
+  }
+
+  /// Layers of slices stand in the order of a Topology's levels, if one has both.
+  std::optional<error> nested(const asked_topology& asks) const {
+    for (std::size_t i = 1; i < asks.slices.size(); ++i) {
+      const std::string &outer = asks.slices[i - 1].key, &inner = asks.slices[i].key;
+      for (const topology_levels& one : objects_->levels) {
+        const auto above = std::ranges::find(one.labels, outer), below = std::ranges::find(one.labels, inner);
+        if (above == one.labels.end() || below == one.labels.end() || above < below) continue;
+        return error{errc::malformed, told(), fmt::format("{}[{}].topology", asks.slice_field, i),
+                     fmt::format("\"{}\" is not below \"{}\" in the Topology \"{}\"", inner, outer, one.name)};
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<error> levels(const asked_topology& asks, group_topology& to) {

@@ -178,6 +178,7 @@ bool read_group_meta(reader& read, const place& of, group_draft& out, label_map*
   if (!read_meta(read, of, meta)) return false;
   out.made.spec.name = std::move(meta.name);
   if (!meta.ns.empty()) out.made.spec.ns = std::move(meta.ns);
+  if (!read_own_words(read, of, meta.annotations, out)) return false;
   if (annotations != nullptr) *annotations = std::move(meta.annotations);
   return true;
 }

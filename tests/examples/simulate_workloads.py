@@ -19,6 +19,8 @@ SAMPLES = {
                           "large-all": (2, 0, 15, False), "large-prefill": (7, 0, 7, False), "large-decode": (8, 0, 8, False)}),
     "coscheduling": (1, {"train": (3, 3, 0, True), "later": (3, 0, 3, False)}),
     "volcano-job": (1, {"resnet": (3, 3, 1, True)}),
+    "volcano-sub-groups": (1, {"pairs": (2, 4, 2, True), "pairs-pair-0": (2, 2, 0, True), "pairs-pair-1": (2, 2, 0, True),
+                               "pairs-pair-2": (2, 0, 2, False)}),
     "ray-cluster": (1, {"tune": (2, 3, 1, True)}),
     "job-set": (0, {"pretrain": (5, 5, 0, True)}),
     "leader-worker-set": (1, {"llm-0": (3, 3, 0, True), "llm-1": (3, 0, 3, False)}),
@@ -27,6 +29,7 @@ SAMPLES = {
     "kueue-topology": (0, {"allreduce": (4, 4, 0, True)}),
 }
 PARENTS = {"workload-tree": {"small-prefill": "small", "small-decode": "small", "large-prefill": "large-all", "large-decode": "large-all"},
+           "volcano-sub-groups": {f"pairs-pair-{i}": "pairs" for i in range(3)},
            "koordinator-gang": {"actor": "actor-group", "learner": "actor-group"}}
 ROLES = {"volcano-job": {"ps": (1, 1), "worker": (2, 2)}, "ray-cluster": {"head": (1, 1), "gpu": (1, 2)},
          "job-set": {"driver": (1, 1), "workers": (4, 4)}}
@@ -72,6 +75,9 @@ def check_samples(program):
         report = check_sample(program, sample)
         if sample == "kueue-topology":  # four of them only fit into r2
             assert report["groups"][0].get("domain", "r2") == "r2"
+        if sample == "volcano-sub-groups":
+            racks = [each["node"][:5] for each in report["pods"] if each["status"] == "placed"]
+            assert racks[0] == racks[1] != racks[2] == racks[3], racks
         if sample == "volcano-job":
             assert [each["name"] for each in report["pods"]] == ["resnet-ps-0"] + [f"resnet-worker-{i}" for i in range(3)]
         print("ok:", sample)

@@ -1,5 +1,5 @@
 #include "gangsched/model/state.hpp"
-#include "kube/group_reading.hpp"
+#include "kube/group_objects.hpp"
 
 using namespace gangsched;
 using namespace gangsched::kube;
@@ -7,39 +7,14 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-/// What reading, or else applying, says.
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  if (!made) return made.error().message();
-  cluster on;
-  const auto applied = apply(on, *made);
-  return applied ? "fine" : applied.error().message();
-}
-std::vector<std::string> warned(const manifests& of) {
-  std::vector<std::string> all;
-  for (const warning& one : of.warnings) all.push_back(one.message());
-  return all;
-}
 std::string kube_group(const std::string& name, const std::string& spec, const std::string& kind = "PodGroup") {
   return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec +
          "}\n---\n";
-}
-std::string pod(const std::string& name, const std::string& meta, const std::string& spec = "") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", " + meta + "}\nspec: {containers: [{name: c}]" +
-         spec + "}\n---\n";
 }
 std::string gang_of(int count) { return "schedulingPolicy: {gang: {minCount: " + std::to_string(count) + "}}"; }
 std::string gang_of_groups(int count) {
   return "schedulingPolicy: {gang: {minGroupCount: " + std::to_string(count) + "}}";
 }
-
-constexpr const char* kueue_levels = R"(
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: Topology
-metadata: {name: default}
-spec: {levels: [{nodeLabel: block}, {nodeLabel: rack}, {nodeLabel: kubernetes.io/hostname}]}
----
-)";
 
 }  // namespace
 

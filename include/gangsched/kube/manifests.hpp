@@ -66,12 +66,21 @@ struct group_dependency_manifest {
   dependency_state until = dependency_state::running;
 };
 
+/// What a group grows in step with.
+struct group_ratio_manifest {
+  std::string to;          ///< a group, in the same namespace
+  bool composite = false;  ///< it is a group of groups
+  std::int32_t mine = 1;
+  std::int32_t theirs = 1;
+};
+
 struct group_manifest {
   group_spec spec;
   std::string kind = "PodGroup";    ///< of the object that describes it
   std::string parent = {};          ///< the composite group it is in, in its own namespace
   std::string priority_class = {};  ///< resolved when applied
   std::vector<group_dependency_manifest> start_after = {};
+  std::vector<group_ratio_manifest> ratios = {};
   std::vector<pod_claim> claims = {};  ///< that its members share
   origin from = {};
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,20 @@ class network_cost {
     std::string from, to;
     std::int64_t weight = 1;
   };
+  /// What members in different domains of one label cost each other, whatever levels they share; row and column of each value. Two in
+  /// one domain cost its diagonal, or a level that they share if that is less; where the key is a level too, that level counts, and the
+  /// diagonal is 0 or its cost. For nodes that have none of the values there are only the levels.
+  struct cost_matrix {
+    std::string key;  ///< node label
+    std::vector<std::string> values;
+    std::vector<std::vector<std::int64_t>> costs;  ///< symmetric; none above `beyond`
+  };
   struct options {
     std::vector<level> levels = {};  ///< innermost first, costs not falling
     std::int64_t beyond = 100;       ///< not below the last level's
     std::vector<demand> demands = {};  ///< none: every two members, once
     network_cost::objective objective = objective::total;
+    std::optional<cost_matrix> matrix = {};
   };
 
   network_cost() = default;
@@ -39,10 +49,11 @@ class network_cost {
   explicit network_cost(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
   /// The first option that is out of bounds.
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
-  /// Arguments: `levels: [{key, cost}]`, `beyond`, `demands: [{from, to, weight}]`, `objective: Total | Maximum`.
+  /// Arguments: `levels: [{key, cost}]`, `beyond`, `demands: [{from, to, weight}]`, `objective: Total | Maximum`,
+  /// `matrix: {key, values: [name], costs: [[cost]]}`.
   [[nodiscard]] GANGSCHED_API static result<network_cost> from(const argument& args);
 
-  /// O(members · levels · log domains).
+  /// O(members · levels · log domains), and with a matrix O((domains of it)² · demands) more.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
                                                            std::span<const assignment> members) const;
 
