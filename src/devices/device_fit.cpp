@@ -341,7 +341,7 @@ GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& invento
   const device_demand* demand = want.what;
   for (const device_demand& one : want.what->first_of) {
     if (demand == want.what) demand = &one;
-    if (one.kind == device_demand::form::other && one.device_class == inventory.others[device].device_class) demand = &one;
+    if (one.kind == device_demand::form::other && one.device_class == inventory.others[device].device_class) return one;
   }
   return *demand;
 }

@@ -290,7 +290,7 @@ GANGSCHED_INLINE void core::absorb() {
   if (epoch_ != state_->classes.epoch()) rekey_parked();
   let_in_ = no_row;
   while (cursor_.position < log.committed_end()) {
-    if (log.begin() > cursor_.position) return start_over();  // also when giving back columns below has moved it on
+    if (log.begin() > cursor_.position) return let_in_ = no_row, start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
     const bool own = position >= own_from_ && position < own_to_;
@@ -542,7 +542,7 @@ GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   memory_ = {};
   bounds_ = {};
-  in_vain_.first = no_row;
+  in_vain_ = {no_row, no_class, 0};
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {

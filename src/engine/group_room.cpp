@@ -126,7 +126,7 @@ GANGSCHED_INLINE void core::nominate_members(row_t group, std::span<const assign
 /// be it where they are nominated already. The others are nominated with it.
 GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
   const row_t group = state_->pods.group[pod];
-  if (in_vain_ == std::pair{group, state_->log.end()}) return false;
+  if (in_vain_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return false;
   std::vector<row_t> members = pending_members(group);
   std::erase_if(members, [&](row_t other) { return other == pod || pod_rejected(other); });
   members.insert(members.begin(), pod);
@@ -158,7 +158,7 @@ GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
   const members_room room = std::exchange(by_pod_, {});
   if (missing != 0) {
     if (!room.helpless.empty() && room.helpless.front() == pod) state_->nominate(pod, no_row);
-    if (!room.made.empty()) in_vain_ = {group, state_->log.end()};
+    if (!room.made.empty()) in_vain_ = {group, state_->class_of(pod), state_->log.end()};
     return false;
   }
   for (const assignment& one : room.placed) {

@@ -260,7 +260,11 @@ std::vector<std::string_view> conjuncts(std::string_view text) {
     if (quote != 0) {
       if (c == '\\') ++i;
       if (c == quote) quote = 0;
+    } else if (text.substr(i).starts_with("//")) {
+      return {text};  // a comment, which ends with its line
     } else if (c == '"' || c == '\'') {
+      const bool raw = i != 0 && (text[i - 1] == 'r' || text[i - 1] == 'R');
+      if (raw || (text.substr(i, 3) == std::string(3, c))) return {text};  // they end otherwise
       quote = c;
     } else if (c == '(' || c == '[' || c == '{') {
       ++depth;

@@ -81,6 +81,10 @@ class sub_group_maker {
       warn("spec.subGroupPolicy", "no pod in the files is in one of its sub-groups; it is left out");
       return std::nullopt;
     }
+    if (!top_.made.ratios.empty()) {
+      warn("ratios", "a group of sub-groups has none; they are left out");
+      top_.made.ratios.clear();
+    }
     std::ranges::stable_sort(found_, {}, &sub_group::policy);
     const gang policy = std::get<gang>(top_.made.spec.policy);
     const auto total = static_cast<std::int64_t>(members.size());

@@ -55,7 +55,22 @@ static result<std::regex> name_pattern(const std::string& text) {
   if (text.empty()) return wrong(errc::malformed, "is empty");
   if (text.size() > longest) return wrong(errc::out_of_range, fmt::format("is longer than {} characters", longest));
   const std::string_view all = text;
+  constexpr std::size_t most = 1000;  // Go's bound for one; for all together, because each state is written out
+  std::size_t repeats = 1;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t count = 0;
+    for (std::size_t at = i + 1; all[i] == '{' && at < all.size() && all[at] >= '0' && all[at] <= '9'; ++at) {
+      count = std::min(10 * count + static_cast<std::size_t>(all[at] - '0'), most + 1);
+    }
+    if (const std::size_t comma = all.find(',', i); all[i] == '{' && comma < all.find('}', i)) {
+      std::size_t upper = 0;
+      for (std::size_t at = comma + 1; at < all.size() && all[at] >= '0' && all[at] <= '9'; ++at) {
+        upper = std::min(10 * upper + static_cast<std::size_t>(all[at] - '0'), most + 1);
+      }
+      count = std::max(count, upper);
+    }
+    if (count > 1) repeats = std::min(repeats * count, most + 1);
+    if (repeats > most) return wrong(errc::unknown, fmt::format("\"{}\" repeats more than {} times", text, most));
     if (all[i] == '(' && all.substr(i + 1).starts_with('?') && !all.substr(i + 1).starts_with("?:"))
       return wrong(errc::unknown, fmt::format("\"{}\" is not understood", all.substr(i, 3)));
     if (all[i] != '\\') continue;

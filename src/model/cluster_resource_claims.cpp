@@ -12,9 +12,9 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (spec.node && !contains(spec.node)) return error{errc::unknown, object, "node", "no such node"};
   if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
-  state.ask_host(spec.devices);
   const symbol ns = state.names.intern(spec.ns);
   if (claims.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  state.ask_host(spec.devices);
   const row_t row = claims.rows.take();
   claims.record.grow(row + 1), claims.classes.grow(row + 1), claims.users.grow(row + 1);
   claims.node.grow(row + 1), claims.kept.grow(row + 1), claims.held.grow(row + 1);

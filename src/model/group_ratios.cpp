@@ -1,30 +1,36 @@
-#include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "gangsched/model/cluster_checks.hpp"
 
 // Groups that grow in step: whether what they ask of each other can be had.
 namespace gangsched::detail {
 
-/// The groups that a way along ratios has led through, and how many members of the first it allows for one of the last: mine / theirs.
-struct ratio_way {
-  std::vector<row_t> through;
-  double mine = 1, theirs = 1;  ///< exact up to 2^53
-};
-
-/// Whether going on comes back to the first group with less than one member of it for each that it has: then nobody could go first.
-/// O(ways between the groups).
-GANGSCHED_INLINE bool ratios_shrink(const group_table& groups, const std::vector<group_ratio>& ratios, const ratio_way& way) {
-  for (const group_ratio& one : ratios) {
-    const row_t next = one.to.row;
-    if (!groups.alive(next) || groups.rows.generation(next) != one.to.generation) continue;
-    ratio_way on{way.through, way.mine * one.mine, way.theirs * one.theirs};
-    if (next == way.through.front()) {
-      if (on.mine < on.theirs) return true;
-      continue;
+/// Whether some way along ratios comes back to the group with less than one member of it for each that it has: then nobody could go first.
+/// Nothing if there are too many ways to tell. (Bellman and Ford's search by logarithms: no other group has such a way.)
+GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, row_t row, const std::vector<group_ratio>& ratios) {
+  constexpr double slack = 5e-13;  // two ratios of numbers up to a million differ by 10^-12 from 1 if they do
+  constexpr std::size_t most = 100'000;
+  std::map<row_t, double> least{{row, 0.0}};  // of ways to a group: log2 of the members of the first one for one of it
+  std::vector<row_t> open{row};
+  std::size_t steps = 0;
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    const row_t from = open[at];
+    const double so_far = least.at(from);
+    for (const group_ratio& one : from == row ? ratios : groups.record[from]->spec.ratios) {
+      if (++steps > most) return std::nullopt;
+      const row_t next = one.to.row;
+      if (!groups.alive(next) || groups.rows.generation(next) != one.to.generation) continue;
+      const double on = so_far + std::log2(one.mine) - std::log2(one.theirs);
+      if (next == row) {
+        if (on < -slack) return true;
+        continue;
+      }
+      const auto [known, first] = least.try_emplace(next, on);
+      if (!first && on >= known->second - slack) continue;
+      known->second = on;
+      open.push_back(next);
     }
-    if (std::find(way.through.begin(), way.through.end(), next) != way.through.end()) continue;
-    on.through.push_back(next);
-    if (ratios_shrink(groups, groups.record[next]->spec.ratios, on)) return true;
   }
   return false;
 }
@@ -50,7 +56,10 @@ GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, r
     }
   }
   // (Nobody has a ratio to a group that is new.)
-  if (row == no_row || !ratios_shrink(state.groups, spec.ratios, {{row}})) return std::nullopt;
+  if (row == no_row) return std::nullopt;
+  const std::optional<bool> shrink = ratios_shrink(state.groups, row, spec.ratios);
+  if (!shrink) return wrong(errc::out_of_range, "ratios", "lead to too many groups");
+  if (!*shrink) return std::nullopt;
   return wrong(errc::malformed, "ratios", "contradict those of the other groups: none of them could grow first");
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "gangsched/model/state.hpp"
 
@@ -56,7 +57,7 @@ GANGSCHED_INLINE void cluster_state::ask_host(std::span<const device_request> re
 
 GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory) {
   if (matcher.ask == nullptr || inventory.answers == nullptr) return;
-  in_hook = true;
+  const bool before = std::exchange(in_hook, true);
   for (const auto& [expression, device_class] : expressions) {
     auto& all = inventory.answers->by_expression;
     auto row = std::find_if(all.begin(), all.end(), [&, &wanted = expression](const auto& one) { return one.first == wanted; });
@@ -72,7 +73,7 @@ GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory)
                                         : device_answers::answer::no;
     }
   }
-  in_hook = false;
+  in_hook = before;
 }
 
 }  // namespace gangsched

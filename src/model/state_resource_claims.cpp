@@ -23,6 +23,8 @@ GANGSCHED_INLINE void resource_claim_record::digest_into(digest& out) const {
   canonical::put(bytes, spec.most_pods);
   for (const held_device& one : spec.held_devices) {
     canonical::put(bytes, one.id), canonical::put(bytes, one.request), canonical::put(bytes, one.mig_start);
+    canonical::put(bytes, one.places), canonical::put(bytes, one.bytes), canonical::put(bytes, one.capacities.size());
+    for (const auto& [name, amount] : one.capacities) canonical::put(bytes, name), canonical::put(bytes, amount);
   }
   out.add(bytes);
 }

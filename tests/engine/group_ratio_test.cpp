@@ -139,3 +139,23 @@ TEST_CASE("ratios that cannot be had are refused", "[engine][group][ratio]") {
   permit.policy = gang{}, permit.composite = true;
   CHECK(w.cluster.add_group(permit).error().field == "ratios");
 }
+
+TEST_CASE("ratios of many groups to each other are told in one search", "[engine][group][ratio]") {
+  world w;
+  std::vector<group_id> all;
+  for (int i = 0; i < 20; ++i) all.push_back(w.add(graph::spec(("g" + std::to_string(i)).c_str(), 1, {}, {})));
+  const auto to_all = [&](std::size_t i, std::int32_t theirs) {
+    std::vector<group_ratio> ratios;
+    for (const group_id other : all)
+      if (other != all[i]) ratios.push_back({other, 1, theirs});
+    return w.cluster.update_group(all[i], graph::spec(("g" + std::to_string(i)).c_str(), 1, {}, std::move(ratios)));
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) w.must(to_all(i, 1));
+  const result<void> said = to_all(7, 2);
+  REQUIRE_FALSE(said);
+  CHECK(said.error().field == "ratios");
+  // A long way is no deep one, and its ends may be far apart.
+  std::vector<group_id> chain{w.add(graph::spec("c0", 1, {}, {}))};
+  for (int i = 1; i < 3000; ++i) chain.push_back(w.add(graph::spec(("c" + std::to_string(i)).c_str(), 1, {}, {{chain.back(), 1'000'000, 1}})));
+  w.must(w.cluster.update_group(chain[0], graph::spec("c0", 1, {}, {{chain.back(), 1, 1'000'000}})));
+}

@@ -89,3 +89,18 @@ TEST_CASE("a gang that may not preempt waits", "[permit][preemption]") {
   w.add(polite);
   CHECK(w.run() == words{"reject g-0"});
 }
+
+TEST_CASE("what one member cannot have others go for another one may", "[permit][preemption]") {
+  fixture w;
+  w.nodes({"n"});
+  w.run_on("n", "low");
+  const group_id gang = w.add(a_gang{"g", 2}.permit().priority(9));
+  w.add(a_pod{"big"}.cpu(2).priority(9).in(gang));
+  w.add(a_pod{"small-0"}.cpu(1).priority(9).in(gang));
+  w.add(a_pod{"small-1"}.cpu(1).priority(9).in(gang));
+  const words said = w.run();
+  CHECK(std::count(said.begin(), said.end(), "evict low n") == 1);
+  CHECK(w.cluster.nominated_node_of(w.pod("small-0")) == w.node("n"));
+  CHECK(w.cluster.nominated_node_of(w.pod("small-1")) == w.node("n"));
+  CHECK(w.cluster.nominated_node_of(w.pod("big")) == node_id{});
+}

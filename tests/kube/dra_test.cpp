@@ -172,6 +172,11 @@ TEST_CASE("what is not understood of CEL goes to a host that has a device matche
   CHECK(either.expressions == expressions{"(" + a + "fast || " + a + "index == 1)"});
   const std::string own = ", selectors: [{cel: {expression: 'weird() || x ? y : z'}}]";
   CHECK(request(driver, own).expressions == expressions{"weird() || x ? y : z"});
+  // Comments and raw strings end otherwise: nothing is taken apart.
+  const std::string comment = ", selectors: [{cel: {expression: 'f() // was: && device.driver == \"old\"'}}]";
+  CHECK(request(driver, comment).expressions == expressions{"f() // was: && device.driver == \"old\""});
+  const std::string raw = ", selectors: [{cel: {expression: 'r\"\\\" == f() && g(\"\")'}}]";
+  CHECK(request(driver, raw).expressions == expressions{"r\"\\\" == f() && g(\"\")"});
 
   read_options how;
   how.device_matcher = true;

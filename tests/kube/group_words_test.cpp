@@ -167,6 +167,10 @@ TEST_CASE("members of a HyperNode may be nodes whose names have a pattern in the
         std::vector<std::string>{at + "\"(?i\" is not understood; its members are left out"});
   CHECK(warned(fine(members("\\Agpu"))) ==
         std::vector<std::string>{at + "\"\\A\" is not understood; its members are left out"});
+  CHECK(found("^g{1}pu-1$") == "gpu-1 ");
+  CHECK(warned(fine(members("(?:a{50}){50}"))) ==
+        std::vector<std::string>{at + "\"(?:a{50}){50}\" repeats more than 1000 times; its members are left out"});
+  CHECK(warned(fine(members("g{2,2000}"))).size() == 1);
   CHECK(fine(members("r", "HyperNode")).warnings.at(0).field == "spec.members[0]");
 }
 

@@ -437,7 +437,8 @@ class GANGSCHED_API core {
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
   bound_memory bounds_;
   members_room by_pod_;
-  std::pair<row_t, std::uint64_t> in_vain_{no_row, 0};  ///< a permit-mode gang whose minimum no preemption helps, and the log's end then
+  /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.
+  std::tuple<row_t, class_id, std::uint64_t> in_vain_{no_row, no_class, 0};
   std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
   std::uint64_t entries_ = 0;
   std::vector<decision> decisions_;
