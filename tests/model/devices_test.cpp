@@ -5,9 +5,8 @@
 
 #include "devices/numa_nodes.hpp"
 #include "gangsched/devices/numa_layout.hpp"
-#include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
-#include "support/builders.hpp"
+#include "held_devices.hpp"
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
@@ -16,14 +15,9 @@ namespace {
 using namespace gangsched;
 using gangsched::testing::a_node;
 using gangsched::testing::a_pod;
+using gangsched::testing::cards_of;
 using gangsched::testing::check_refused;
 using form = device_grant::form;
-
-std::vector<std::uint16_t> cards_of(const cluster& c, pod_id pod) {
-  std::vector<std::uint16_t> all;
-  for (const device_grant& one : c.devices_of(pod)) all.push_back(one.device);
-  return all;
-}
 
 /// What the claims of the node's pods add up to, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {

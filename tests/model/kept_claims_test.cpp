@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
-#include "support/builders.hpp"
+#include "held_devices.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -13,21 +12,10 @@ namespace {
 using namespace gangsched;
 using gangsched::testing::a_node;
 using gangsched::testing::a_pod;
+using gangsched::testing::cards_of;
+using gangsched::testing::sharing;
+using gangsched::testing::words_of;
 
-a_pod sharing(const std::string& name, resource_claim_id claim) {
-  a_pod made{name};
-  made.spec.resource_claims = {claim};
-  return made;
-}
-std::vector<std::uint16_t> cards_of(const cluster& c, resource_claim_id claim) {
-  std::vector<std::uint16_t> all;
-  for (const device_grant& one : c.devices_of(claim)) all.push_back(one.device);
-  return all;
-}
-std::vector<std::int64_t> words_of(const cluster& c, node_id node) {
-  const device_state now = c.devices_of(node);
-  return {now.used, now.used + now.inventory->words()};
-}
 using cards = std::vector<std::uint16_t>;
 
 struct kept {
@@ -56,7 +44,7 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
   CHECK(k.c.devices_of(two)[1].device == 2);
 
   SECTION("and keeps them through the users that only were to run") {
-    const pod_id p = k.c.add_pod(sharing("p", k.claim)).value();
+    const pod_id p = k.c.add_pod(sharing("p", {k.claim})).value();
     const std::uint64_t before = k.c.digest();
     CHECK_FALSE(k.c.deallocate(resource_claim_id{}));
     {
@@ -74,7 +62,7 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
     CHECK(k.has(3));
   }
   SECTION("until one has run and left") {
-    const pod_id p = k.c.add_pod(sharing("p", k.claim).on(k.n)).value();
+    const pod_id p = k.c.add_pod(sharing("p", {k.claim}).on(k.n)).value();
     CHECK(cards_of(k.c, k.claim) == cards{1, 3});
     const auto wrong = k.c.deallocate(k.claim);
     REQUIRE_FALSE(wrong);
@@ -88,7 +76,7 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
     CHECK_FALSE(k.c.node_of(k.claim));
     CHECK_FALSE(k.has(1));
     CHECK(k.c.deallocate(k.claim));  // it is
-    CHECK(k.c.add_pod(sharing("p", k.claim).on(k.m)));
+    CHECK(k.c.add_pod(sharing("p", {k.claim}).on(k.m)));
     CHECK(k.c.node_of(k.claim) == k.m);
   }
   SECTION("until it, or its node, is removed") {
@@ -114,7 +102,7 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
   }
   SECTION("whoever is said to run elsewhere") {
     const std::vector<std::int64_t> before = words_of(k.c, k.n);
-    const pod_id p = k.c.add_pod(sharing("p", k.claim).on(k.m)).value();
+    const pod_id p = k.c.add_pod(sharing("p", {k.claim}).on(k.m)).value();
     CHECK(k.c.node_of(k.claim) == k.n);
     CHECK(words_of(k.c, k.n) == before);
     for (std::size_t gpu = 0; gpu < 4; ++gpu) CHECK(k.c.devices_of(k.m).gpu(gpu).idle());

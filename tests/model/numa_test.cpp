@@ -7,7 +7,7 @@
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
-#include "support/builders.hpp"
+#include "held_devices.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 #include "support/refused.hpp"
@@ -21,6 +21,7 @@ using gangsched::testing::check_refused;
 using gangsched::testing::cpus;
 using gangsched::testing::dice;
 using gangsched::testing::numa_cells;
+using gangsched::testing::words_of;
 using form = device_grant::form;
 
 /// Sockets of a cell each: four cores with two threads (CPU n and n + 4 · cells share a core), 100 bytes of memory, 40 of huge pages.
@@ -77,10 +78,6 @@ bool fits(const cluster& c, pod_id pod, node_id node) {
   const cluster_state& state = c.state();
   return devices_fit(state.devices_of(node.row), state.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
       .ok();
-}
-std::vector<std::int64_t> words_of(const cluster& c, node_id node) {
-  const device_state now = c.devices_of(node);
-  return {now.used, now.used + now.inventory->words()};
 }
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
   const cluster_state& state = c.state();

@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "devices/numa_nodes.hpp"
-#include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
-#include "support/builders.hpp"
+#include "held_devices.hpp"
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
@@ -16,24 +15,10 @@ namespace {
 using namespace gangsched;
 using gangsched::testing::a_node;
 using gangsched::testing::a_pod;
+using gangsched::testing::cards_of;
 using gangsched::testing::check_refused;
-
-a_pod sharing(const std::string& name, std::vector<resource_claim_id> claims) {
-  a_pod made{name};
-  made.spec.resource_claims = std::move(claims);
-  return made;
-}
-
-std::vector<std::uint16_t> cards_of(const cluster& c, resource_claim_id claim) {
-  std::vector<std::uint16_t> all;
-  for (const device_grant& one : c.devices_of(claim)) all.push_back(one.device);
-  return all;
-}
-
-std::vector<std::int64_t> words_of(const cluster& c, node_id node) {
-  const device_state now = c.devices_of(node);
-  return {now.used, now.used + now.inventory->words()};
-}
+using gangsched::testing::sharing;
+using gangsched::testing::words_of;
 
 /// What the pods there have, and the claims, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {

@@ -117,18 +117,11 @@ struct core::candidate_list {
   class_counts classes;  ///< of the members
   std::uint64_t members = 0;
   hook_range scorers{nullptr, {}};
-  struct scorer_kind {
-    std::int64_t weight;
-    bool relative;
-  };
-  std::vector<scorer_kind> kinds;  ///< of the scorers
   std::vector<std::int64_t> bound, raw;
   std::vector<std::int64_t> most;  ///< by relative scorer: the highest raw score seen
 
   void set_scorers(hook_range hooks) {
     scorers = hooks;
-    kinds.clear();
-    for (const plugin_entry& one : hooks) kinds.push_back({one.weight, one.relative_placement_score});
     bound.assign(all.size() * hooks.size(), 0);
     raw.assign(all.size() * hooks.size(), 0);
     most.assign(hooks.size(), 0);
@@ -142,17 +135,16 @@ struct core::candidate_list {
   /// The weighted sum of one candidate's numbers. False in @p known if it may still turn out higher than anything that was seen.
   [[nodiscard]] std::int64_t total(const std::vector<std::int64_t>& of, std::size_t which, bool& known) const {
     std::int64_t sum = 0;
-    const std::int64_t* number = of.data() + which * kinds.size();
-    for (std::size_t s = 0; s < kinds.size(); ++s, ++number) {
-      if (!kinds[s].relative) {
-        sum += kinds[s].weight * *number;
+    const std::int64_t* number = of.data() + which * scorers.size();
+    for (std::size_t s = 0; s < scorers.size(); ++s, ++number) {
+      const plugin_entry& scorer = scorers[s];
+      if (!scorer.relative_placement_score) {
+        sum += scorer.weight * *number;
       } else if (*number > most[s]) {
         known = false;
-        sum += kinds[s].weight * max_node_score;
-      } else if (*number == most[s] && most[s] != 0) {
-        sum += kinds[s].weight * max_node_score;
-      } else {
-        sum += most[s] == 0 ? 0 : kinds[s].weight * (max_node_score * *number / most[s]);
+        sum += scorer.weight * max_node_score;
+      } else if (most[s] != 0) {
+        sum += scorer.weight * (*number == most[s] ? max_node_score : max_node_score * *number / most[s]);
       }
     }
     return sum;

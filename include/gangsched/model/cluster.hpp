@@ -98,7 +98,7 @@ class GANGSCHED_API cluster {
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);
-  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it. O(devices).
   result<void> deallocate(resource_claim_id claim);
 
   // --- disruption budgets (what preemption would rather not break)
@@ -139,7 +139,7 @@ class GANGSCHED_API cluster {
   /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
   [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
-  /// The name of the capacity that @p grant is about; "" if it is about none.
+  /// The name of the capacity that @p grant is about; "" if it is about none. O(1).
   [[nodiscard]] std::string_view capacity_of(node_id node, const device_grant& grant) const;
   /// What the pod has of its node's devices. Valid until it leaves the node or the node changes.
   [[nodiscard]] std::span<const device_grant> devices_of(pod_id pod) const noexcept;

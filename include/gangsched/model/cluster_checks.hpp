@@ -34,7 +34,7 @@ struct object_label {
 }
 /// A group that nobody has added, or that was removed, goes with its last member or child.
 GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);
-/// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ways along ratios that lead back to it).
+/// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ratios that can be reached), at most 100,000.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
                                                               const std::string& object);
 [[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
