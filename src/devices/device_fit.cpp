@@ -381,18 +381,19 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
                                                             std::uint32_t among) {
   const device_inventory& inventory = *state.inventory;
   std::optional<mig_choice> best;
-  std::int32_t least_free = 0;
+  std::int32_t least = 0;
   for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
     const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
-    const std::int32_t free = inventory.mig->free_slices(there);
+    // Of GPUs that are as good the one with most pods: it will not be empty soon, for who needs all of it.
+    const std::int32_t rank = rule == mig_rule::fragmentation ? -state.gpu(gpu).pods() : inventory.mig->free_slices(there);
     const auto consider = [&](std::uint8_t start) {
       const mig_placement at{profile, start};
       const std::int64_t delta = inventory.fragmentation->delta(*inventory.mig, there, at);
       const bool better = !best || (rule == mig_rule::fragmentation && delta < best->delta) ||
-                          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && free < least_free);
-      if (better) best = mig_choice{gpu, at, delta}, least_free = free;
+                          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && rank < least);
+      if (better) best = mig_choice{gpu, at, delta}, least = rank;
     };
     if (rule != mig_rule::fragmentation) {
       consider(inventory.mig->pick(starts, profile, rule == mig_rule::best_fit ? mig_start::hami : mig_start::low));

@@ -61,9 +61,9 @@ GANGSCHED_INLINE void class_index::replay() {
   statistics_->rows_evaluated += stale_.size();
   stale_.take([&](row_t row, reads facets) {
     if (row >= row_count_) return;
-    refresh(row, facets);
+    amount_memory::answer* const known = refresh(row, facets);
     if (!counts_capacity_) return;
-    const std::int64_t now = capacity_now(row);
+    const std::int64_t now = capacity_now(row, known);
     for (capacity_sums& sums : capacity_sums_) {
       if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
         sums.by_domain[domain] += now - capacity_[row];
@@ -75,37 +75,32 @@ GANGSCHED_INLINE void class_index::replay() {
   if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) stale_.forget();  // dead groups pile up: start over at the next pick
 }
 
-GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
-  const class_plan& plan = *plan_;
+GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {
   const std::uint8_t before = rows_.verdict[row];
   ++refreshes_;
   last_refreshed_ = row;
   if (before == passes) unlink(row);
-  --counts_[before];
-  const std::span<const row_t> one{&row, 1};
-  if (before == passes && dirty != reads::everything) {
-    if (any(dirty & plan.filter_facets)) rows_.run_filters(*state_, plan, one, dirty);
-  } else {
-    rows_.run_filters(*state_, plan, one);
-  }
+  amount_memory::answer* const known = rows_.refresh(*state_, *plan_, row, dirty);
   const std::uint8_t after = rows_.verdict[row];
+  --counts_[before];
   ++counts_[after];
-  if (after != passes) return;
-  if (before != passes || any(dirty & plan.score_facets)) rows_.run_scores(*state_, plan, one);
-  if (before != passes || any(dirty & plan.key_facets)) rows_.run_keys(*state_, plan, row);
-  link(row);
+  if (after == passes) link(row);
+  return known;
 }
 
-GANGSCHED_INLINE std::int64_t class_index::capacity_now(row_t row) const {
+GANGSCHED_INLINE std::int64_t class_index::capacity_now(row_t row, amount_memory::answer* known) const {
   constexpr std::int64_t plenty = 1 << 20;  // sums of it stay small
   if (rows_.verdict[row] != passes) return 0;
-  std::int64_t most = plenty;
-  for (const planned& hook : plan_->local_filters) {
-    if (hook.plugin->filter.capacity == nullptr) continue;
-    const hook_context context = plan_->context(*state_, hook, no_row);
-    most = std::min(most, hook.plugin->filter.capacity(hook.plugin->self.get(), context, row));
-  }
-  return std::max<std::int64_t>(most, 1);  // the filters pass now
+  const auto least = [&](std::int64_t most, bool by_amounts) {
+    for (const planned& hook : plan_->local_filters) {
+      if (hook.plugin->filter.capacity == nullptr || (known != nullptr && hook.by_amounts != by_amounts)) continue;
+      const hook_context context = plan_->context(*state_, hook, no_row);
+      most = std::min(most, hook.plugin->filter.capacity(hook.plugin->self.get(), context, row));
+    }
+    return most;
+  };
+  if (known != nullptr && known->capacity < 0) known->capacity = std::max<std::int64_t>(least(plenty, true), 0);
+  return std::max<std::int64_t>(least(known != nullptr ? known->capacity : plenty, false), 1);  // the filters pass now
 }
 
 GANGSCHED_INLINE void class_index::count_capacities() {
@@ -113,7 +108,7 @@ GANGSCHED_INLINE void class_index::count_capacities() {
   capacity_sums_.clear();
   capacity_.assign(row_count_, 0);
   capacity_total_ = 0;
-  for (row_t row = 0; row < row_count_; ++row) capacity_total_ += capacity_[row] = capacity_now(row);
+  for (row_t row = 0; row < row_count_; ++row) capacity_total_ += capacity_[row] = capacity_now(row, nullptr);
 }
 
 GANGSCHED_INLINE std::int64_t class_index::capacity() {

@@ -69,7 +69,7 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
 /// @p shares: pods of the class have claims that others share. What those mean for one node depends on where they are.
 GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data, bool shares) {
   const filter_kernel& kernel = plugin.filter;
-  const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1)};
+  const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1), covers(amounts, kernel.facets)};
   plan.filters.push_back(hook);
   const bool everywhere = shares && kernel.shape == shape::local && any(kernel.facets & reads::devices);
   plan.opaque |= kernel.opaque || everywhere;
@@ -92,7 +92,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
 
 GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, void* data) {
   const score_kernel& kernel = plugin.score;
-  const planned hook{&plugin, data, 0};
+  const planned hook{&plugin, data, 0, covers(amounts, kernel.facets)};
   plan.scores.push_back(hook);
   plan.opaque |= kernel.opaque;
   switch (kernel.shape) {

@@ -23,15 +23,6 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   start_over();
 }
 
-GANGSCHED_INLINE bool core::ours(row_t pod) const noexcept {
-  return profiles_.find(state_->classes[state_->pods.cls[pod]]) != nullptr;
-}
-
-GANGSCHED_INLINE const kernel_table& core::table_of(row_t pod) const noexcept {
-  const kernel_table* found = profiles_.find(state_->classes[state_->pods.cls[pod]]);
-  return found != nullptr ? *found : profiles_.front();
-}
-
 /// The members of a tree have one scheduler, or are not ours.
 GANGSCHED_INLINE const kernel_table& core::table_of_group(row_t group) const noexcept {
   const kernel_table* found = nullptr;
@@ -61,9 +52,12 @@ GANGSCHED_INLINE bool core::wants_node(row_t pod) const noexcept {
 }
 
 GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
-  static_cast<void>(state_->class_of(pod));
   const row_t group = state_->pods.group[pod];
-  if (group != no_row && state_->groups.record[state_->groups.root(group)]->expected) return true;
+  return (group != no_row && state_->groups.record[state_->groups.root(group)]->expected) || gate_rejects(pod);
+}
+
+GANGSCHED_INLINE bool core::gate_rejects(row_t pod) {
+  static_cast<void>(state_->class_of(pod));
   for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
     if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
   }
@@ -78,9 +72,10 @@ GANGSCHED_INLINE bool core::group_rejected(row_t root) {
   const row_t witness = gate_witness_[root];
   const bool still = witness != no_row && state_->pods.alive(witness) && wants_node(witness) && entity_of(witness) == entity{root, true};
   if (still && pod_rejected(witness)) return true;
+  const bool expected = state_->groups.record[root]->expected;
   const bool open = state_->groups.each_below(root, [&](row_t group) {
     for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-      if (!wants_node(pod) || !pod_rejected(pod)) continue;
+      if (!wants_node(pod) || (!expected && !gate_rejects(pod))) continue;
       gate_witness_[root] = pod;
       return false;
     }
@@ -136,6 +131,10 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   std::uint64_t arrival = state_->pods.arrival[pod];
   if (e.group && !enters) arrival = std::min(arrival, item.arrival);
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
+  // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
+  if (fresh && e.group && e.row == let_in_ && item.where == place::active && arrival == item.arrival && own <= item.priority) {
+    return pass_on(pod);
+  }
   if (!e.group) set_order(e, own, arrival);
   else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);
   else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);

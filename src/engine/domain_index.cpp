@@ -14,11 +14,10 @@ GANGSCHED_INLINE void domain_index::sync() {
   if (!known || moved || kinds_ != state_->kind_count()) {
     build();
   } else {
-    stale_.take([&](row_t row, reads) {
+    stale_.take([&](row_t row, reads facets) {
       if (of(row) == no_domain) return;
       stamps_[of(row)] = ++clock_;
-      count(row, -1);
-      count(row, +1);
+      if (any(facets & (reads::allocatable | reads::usage))) recount(row);
     });
   }
   stale_.settle(state_->log);
@@ -55,23 +54,24 @@ GANGSCHED_INLINE void domain_index::build() {
   stamps_.assign(values_.size(), ++clock_);
   sums_.assign(values_.size() * kinds_ * 2, 0);
   counted_.assign(std::size_t{rows} * kinds_ * 2, 0);
-  for (const row_t row : rows_) count(row, +1);
+  for (const row_t row : rows_) recount(row);
 }
 
-/// Takes what was counted of a row out of its domain's sums, or puts what it has now in.
-GANGSCHED_INLINE void domain_index::count(row_t row, std::int64_t sign) {
+/// What was counted of a row is replaced by what it has now.
+GANGSCHED_INLINE void domain_index::recount(row_t row) {
   std::int64_t* const sum = sums_.data() + std::size_t{domain_of_[row]} * kinds_ * 2;
   std::int64_t* const mine = counted_.data() + std::size_t{row} * kinds_ * 2;
+  const std::int64_t* const has = state_->nodes.allocatable.row(row);
+  const std::int64_t* const uses = state_->nodes.used.row(row);
+  // Unsigned: sums of hostile amounts may wrap, and come back as they were.
+  const auto replace = [&](std::size_t at, std::int64_t now) {
+    sum[at] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[at]) + static_cast<std::uint64_t>(now) -
+                                        static_cast<std::uint64_t>(mine[at]));
+    mine[at] = now;
+  };
   for (resource_kind kind = 0; kind < kinds_; ++kind) {
-    if (sign > 0) {
-      mine[2 * kind] = state_->nodes.allocatable.at(row, kind);
-      mine[2 * kind + 1] = state_->nodes.used.at(row, kind);
-    }
-    for (const std::size_t at : {std::size_t{2} * kind, std::size_t{2} * kind + 1}) {
-      // Unsigned: sums of hostile amounts may wrap, and come back as they were.
-      sum[at] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[at]) +
-                                          static_cast<std::uint64_t>(sign) * static_cast<std::uint64_t>(mine[at]));
-    }
+    replace(std::size_t{2} * kind, has[kind]);
+    replace(std::size_t{2} * kind + 1, uses[kind]);
   }
 }
 

@@ -166,6 +166,7 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
         if (const domain_id domain = domains.of(row); domain != no_domain) ++inside[domain];
       }
     }
+    made.all.reserve(made.all.size() + domains.size());
     for (domain_id domain = 0; domain < domains.size(); ++domain) {
       if (!one.only.empty() && one.only != domains.name(domain)) continue;
       if (within != nullptr && inside[domain] == 0) continue;
@@ -238,7 +239,7 @@ GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list,
       const domain_sums sums{one};
       ask(one, placement_view{*state_, sums.name(), kept->rows(one.domain), &sums}, known);
     }
-    std::copy(known, known + scorers, bounds);
+    for (std::size_t s = 0; s < scorers; ++s) bounds[s] = known[s];
   }
 }
 

@@ -10,9 +10,13 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progress) const {
+  return feasible(table_of_group(group), group, progress);
+}
+
+GANGSCHED_INLINE status core::feasible(const kernel_table& profile, row_t group, const group_progress& progress) const {
   // Without a plugin that says otherwise one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
-  for (const plugin_entry& plugin : table_of_group(group).hooks(point::placement_feasible)) {
+  for (const plugin_entry& plugin : profile.hooks(point::placement_feasible)) {
     said = plugin.placement_feasible(plugin.self.get(), group_view{*state_, group}, progress);
     if (!said.ok()) return said;
   }
@@ -104,7 +108,7 @@ GANGSCHED_INLINE core::group_outcome core::choose_among(const part& what, candid
   const std::size_t hopeful = mine.size() - static_cast<std::size_t>(std::count_if(mine.begin(), mine.end(), hopeless));
   // Where nothing can fit, one attempt says why. What was not tried could be helped by anything.
   if (hopeful != mine.size()) outcome.rejectors = ~std::uint64_t{0};
-  if (hopeful != 0) std::erase_if(mine, hopeless);
+  if (hopeful != 0 && hopeful != mine.size()) std::erase_if(mine, hopeless);
   const domain_choice choice = state_->groups.record[what.group]->spec.topology.choice;
   const bool by_room = what.is_slice() || choice == domain_choice::best_fit || choice == domain_choice::least_free;
   if (by_room || hopeful == 0) {
@@ -136,11 +140,12 @@ GANGSCHED_INLINE core::group_outcome core::choose_among(const part& what, candid
   const auto next = [&] {
     std::optional<std::size_t> found;
     std::int64_t highest = 0;
+    const std::int64_t to_beat = best ? total(*best) : 0;
     for (const std::size_t which : mine) {
       if (list.all[which].tried) continue;
       bool known = true;
       const std::int64_t bound = list.total(list.bound, which, known);
-      if (best && known && !beats(which, bound, *best, total(*best))) continue;
+      if (best && known && !beats(which, bound, *best, to_beat)) continue;
       if (!found || bound > highest) found = which, highest = bound;
     }
     return found;
@@ -206,8 +211,9 @@ GANGSCHED_INLINE core::group_outcome core::try_members(const part& what, const s
   const group_spec& spec = state_->groups.record[what.group]->spec;
   std::optional<spread_limit> limit;
   if (!spec.topology.spread_key.empty()) limit.emplace(*state_, domains_of(spec.topology.spread_key), what.group, spec.topology.spread_most);
+  const kernel_table& profile = table_of_group(what.group);
   const auto verdict = [&] {
-    if (!what.is_slice()) return feasible(what.group, progress.now());
+    if (!what.is_slice()) return feasible(profile, what.group, progress.now());
     return progress.failed() ? status::unschedulable("a slice does not fit") : status::success();
   };
   out.verdict = verdict();

@@ -123,6 +123,7 @@ GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
+  if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
   const row_t nominated = state_->pods.nominated[pod];
   if (nominated == no_row || (within != nullptr && !std::binary_search(within->begin(), within->end(), nominated))) {
     return pick_among(pod, within, true);
@@ -260,9 +261,14 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
         [&](row_t row) {
           return rows.verdict[row] == passes && rows.score[row] == best_of_group_[rows.group[row]] && !withheld(row);
         },
-        each);
+        each, mixed_rows());
   }
   return result;
+}
+
+GANGSCHED_INLINE picker::mixed picker::mixed_rows() {
+  while (mixed_.size() < state_->nodes.rows.count()) mixed_.push_back(row_mixer{}(static_cast<row_t>(mixed_.size())));
+  return {mixed_.data()};
 }
 
 GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result) {
@@ -336,6 +342,12 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
 /// The weighted keyed scores of the groups that are open.
 GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
   offset_.assign(population_.size(), 0);
+  const auto only = std::find_if(open_.begin(), open_.end(), [](std::uint8_t open) { return open != 0; });
+  if (only != open_.end() && std::find_if(only + 1, open_.end(), [](std::uint8_t open) { return open != 0; }) == open_.end()) {
+    const auto group = static_cast<std::uint32_t>(only - open_.begin());
+    offset_[group] = score_only_group(plan, rows, pod, group, result);
+    return;
+  }
   std::size_t which = plan.cached_filter_keys.size();
   for (const planned& hook : plan.cached_score_keys) {
     number_groups(rows, which++, open_);
@@ -347,6 +359,20 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
     check_range(*hook.plugin, scored_, result);
     each_numbered(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
   }
+}
+
+/// The same where there is nobody to compare with.
+GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod, std::uint32_t group, picked& result) {
+  std::int64_t sum = 0;
+  std::size_t which = plan.cached_filter_keys.size();
+  for (const planned& hook : plan.cached_score_keys) {
+    scored_group one{rows.groups.key(group, which++), population_[group]};
+    const std::span<scored_group> all{&one, 1};
+    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip) continue;
+    check_range(*hook.plugin, all, result);
+    sum += hook.plugin->weight * one.score;
+  }
+  return sum;
 }
 
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {

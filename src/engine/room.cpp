@@ -52,10 +52,11 @@ GANGSCHED_INLINE bool core::stands(const waiting& entry) const noexcept {
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   constexpr instant longest = std::chrono::minutes{15};
   waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, {}, score, nullptr};
-  const hook_range hooks = table_of(pod).hooks(point::permit);
+  const kernel_table& profile = table_of(pod);
+  const hook_range hooks = profile.hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];
-    room_for_plugin room{*this, table_of(pod), i};
+    room_for_plugin room{*this, profile, i};
     const permit_verdict said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
     if (said.verdict.code == code::wait) {
       entry.plugins |= std::uint64_t{1} << i;
@@ -71,8 +72,8 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
       const entity e = entity_of(pod);
       if (said.verdict.code == code::error) requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
-      else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(table_of(pod), plugin)}, ~std::uint64_t{0});
-      else come_back(pod, {.unschedulable = bit_of(table_of(pod), plugin)}, ~std::uint64_t{0});
+      else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(profile, plugin)}, ~std::uint64_t{0});
+      else come_back(pod, {.unschedulable = bit_of(profile, plugin)}, ~std::uint64_t{0});
       return;
     }
   }
@@ -92,14 +93,15 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
   const std::size_t at = sink_->size();
   decide(decision_kind::bind, pod).score = score;
   status said;
+  const kernel_table& profile = table_of(pod);
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_bind)) {
+  for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
     said = plugin.pre_bind(plugin.self.get(), held, (*sink_)[at]);
     if (said.code == code::skip) said = {};
     if (!said.ok()) break;
   }
   if (said.ok()) {
-    for (const plugin_entry& plugin : table_of(pod).hooks(point::bind)) {
+    for (const plugin_entry& plugin : profile.hooks(point::bind)) {
       said = plugin.bind(plugin.self.get(), held, (*sink_)[at]);
       if (said.code != code::skip) break;
       said = {};

@@ -2,16 +2,9 @@
 
 namespace gangsched::engine {
 
-GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan,
-                                              std::span<const row_t> rows) {
+GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan, std::span<const row_t> rows) {
   for (const row_t row : rows) verdict[row] = state.nodes.alive(row) ? passes : no_node;
-  run_filters(state, plan, rows, reads::everything);
-}
-
-GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan,
-                                              std::span<const row_t> rows, reads dirty) {
   for (const planned& hook : plan.local_filters) {
-    if (!any(hook.plugin->filter.facets & dirty)) continue;
     if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(), hook.mark)) {
       broken = "a filter failed with an error";
       broken_by = hook.plugin;
@@ -40,6 +33,64 @@ GANGSCHED_INLINE void row_scores::run_keys(const cluster_state& state, const cla
     tuple_.push_back(hook.plugin->score.one(hook.plugin->self.get(), plan.context(state, hook, no_row), row));
   }
   group[row] = groups.find_or_add(tuple_);
+}
+
+GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state& state, const class_plan& plan, row_t row, reads dirty) {
+  const bool passed = verdict[row] == passes && dirty != reads::everything;
+  if (!passed) verdict[row] = state.nodes.alive(row) ? passes : no_node;
+  if (verdict[row] == no_node) return nullptr;
+  amount_memory::answer* const known = alike_.find(state, row);
+  if (!passed || any(dirty & plan.filter_facets)) judge(state, plan, row, passed ? dirty : reads::everything, known);
+  if (verdict[row] != passes) return known;
+  if (!passed || any(dirty & plan.score_facets)) rate(state, plan, row, known);
+  if (!passed || any(dirty & plan.key_facets)) run_keys(state, plan, row);
+  return known;
+}
+
+/// The filters in order up to the first that rejects.
+GANGSCHED_INLINE void row_scores::judge(const cluster_state& state, const class_plan& plan, row_t row, reads dirty,
+                                        amount_memory::answer* known) {
+  for (const planned& hook : plan.local_filters) {
+    if (dirty != reads::everything && !any(hook.plugin->filter.facets & dirty)) continue;
+    const bool memorable = known != nullptr && hook.by_amounts;
+    if (memorable && hook.mark <= known->asked) {
+      if (known->verdict != hook.mark) continue;
+      verdict[row] = hook.mark;
+      return;
+    }
+    const bool fine = hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1}, verdict.data(), hook.mark);
+    if (!fine) {
+      broken = "a filter failed with an error";
+      broken_by = hook.plugin;
+    } else if (memorable) {
+      known->asked = hook.mark;
+      known->verdict = verdict[row];
+    }
+    if (verdict[row] != passes) return;
+  }
+}
+
+GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known) {
+  const auto ask = [&](const planned& hook) {
+    const bool fine =
+        hook.plugin->score.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1}, hook.plugin->weight, score.data());
+    if (fine) return true;
+    broken = "a score is outside 0 to 100";
+    broken_by = hook.plugin;
+    return false;
+  };
+  score[row] = 0;
+  if (known != nullptr && !known->scored) {
+    known->scored = true;
+    for (const planned& hook : plan.local_scores) {
+      if (hook.by_amounts && !ask(hook)) known->scored = false;
+    }
+    known->score = score[row];
+  }
+  if (known != nullptr) score[row] = known->score;
+  for (const planned& hook : plan.local_scores) {
+    if (known == nullptr || !hook.by_amounts) static_cast<void>(ask(hook));
+  }
 }
 
 }  // namespace gangsched::engine

@@ -193,7 +193,8 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::vector<row_t>& tied, std::uin
       options_.seed, decision, tied.size(), rows, [&](row_t row) { return std::binary_search(tied.begin(), tied.end(), row); },
       [&](auto&& visit) {
         for (const row_t row : tied) visit(row);
-      });
+      },
+      mixed_rows());
 }
 
 /// Whether the last pick among these nodes can be gone on from, with the node that was asked again since where it belongs now.
@@ -207,8 +208,8 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   if (since == 0 || !std::binary_search(within.begin(), within.end(), row)) return true;
   // (It was a candidate if it is in the group.)
   const bool stays = rows.verdict[row] == passes && rows.group[row] == last.group;
-  const auto at = std::find(last.tied.begin(), last.tied.end(), row);
-  if (!stays || at == last.tied.end()) return false;
+  const auto at = std::lower_bound(last.tied.begin(), last.tied.end(), row);  // they are ascending, as the candidates were
+  if (!stays || at == last.tied.end() || *at != row) return false;
   if (rows.score[row] == last.best) return true;
   if (rows.score[row] > last.best) {
     last.best = rows.score[row];
@@ -217,6 +218,22 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   }
   last.tied.erase(at);
   return !last.tied.empty();
+}
+
+/// Whether nothing has to be asked for this pod but what the last pick remembers.
+GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* within) {
+  class_index* const index = scanned_.index;
+  if (scanned_.candidates == 0 || within == nullptr || options_.check_hooks || only_filter_) return false;
+  const class_plan& plan = index->plan();
+  // (Nobody is nominated anywhere, so that this pod is not either.)
+  if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() || state_->nodes.first_wanted[0] != no_row) return false;
+  withheld_.clear();
+  skipped_.clear();
+  rejected_by_ = nullptr;
+  index->sync();
+  if (index->rows().broken == nullptr && remembers(*index, *within)) return true;
+  scanned_.candidates = 0;
+  return false;
 }
 
 /// The same answer as that of a scan that begins anew.
@@ -229,17 +246,19 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
   result.rejectors = last.rejectors;
   population_.assign(rows.groups.size(), 0);
   population_[last.group] = last.candidates;
-  judge_groups(plan, rows, pod, result);
-  if (result.said.code == code::error || open_[last.group] == 0) return result;
-  score_groups(plan, rows, pod, result);
+  if (!plan.cached_filter_keys.empty()) {
+    judge_groups(plan, rows, pod, result);
+    if (result.said.code == code::error || open_[last.group] == 0) return result;
+  }
+  const std::int64_t more = score_only_group(plan, rows, pod, last.group, result);
   if (result.said.code == code::error) return result;
-  result.score = last.best + offset_[last.group];
+  result.score = last.best + more;
   result.node = break_scan_tie(last.tied, decision);
   return result;
 }
 
 /// Of a scan that the cached parts alone have decided.
-GANGSCHED_INLINE void picker::remember(const class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors) {
+GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors) {
   const row_scores& rows = index.rows();
   const std::uint32_t group = rows.group[found.node];
   if (population_[group] != candidates_.size() || std::count(populated_.begin(), populated_.end(), 1) != 1) return;

@@ -55,6 +55,10 @@ class sub_group_maker {
     const group_manifest& made = top_.made;
     return where(*into_, made.from, made.kind, made.spec.ns, made.spec.name);
   }
+  /// The fields of a PodGroup, or of the Job that Volcano makes one of.
+  [[nodiscard]] std::string minimum_field() const { return top_.made.kind == "Job" ? "spec.minAvailable" : "spec.minMember"; }
+  [[nodiscard]] std::string roles_field() const { return top_.made.kind == "Job" ? "spec.tasks.minAvailable" : "spec.minTaskMember"; }
+  [[nodiscard]] std::string policy_field() const { return top_.made.kind == "Job" ? "spec.tasks.partitionPolicy" : "spec.subGroupPolicy"; }
   void warn(std::string field, std::string reason) {
     into_->warnings.push_back({told(), std::move(field), std::move(reason)});
   }
@@ -78,7 +82,7 @@ class sub_group_maker {
     const std::vector<std::size_t>& members = members_.at({top_.made.spec.ns, top_.made.spec.name});
     for (const std::size_t pod : members) sort_in(pod);
     if (found_.empty()) {
-      warn("spec.subGroupPolicy", "no pod in the files is in one of its sub-groups; it is left out");
+      warn(policy_field(), "no pod in the files is in one of its sub-groups; it is left out");
       return std::nullopt;
     }
     if (!top_.made.ratios.empty()) {
@@ -102,13 +106,13 @@ class sub_group_maker {
     const bool flat = used == 1 && rest_.empty();
     if (!all && flat && !even && needed > by_groups) {
       all = true;
-      warn("spec.minMember", fmt::format("{} members of sub-groups that are not of one size: all {} are needed here",
+      warn(minimum_field(), fmt::format("{} members of sub-groups that are not of one size: all {} are needed here",
                                          needed, total));
     }
     if (!policy.roles.empty() && !all)
-      warn("spec.minTaskMember", "is not counted beside sub-groups; it is left out");
+      warn(roles_field(), "is not counted beside sub-groups; it is left out");
     if (!names_.emplace(true, top_.made.spec.ns, top_.made.spec.name).second)
-      return error{errc::duplicate, told(), "spec.subGroupPolicy", "there is a group of groups of that name"};
+      return error{errc::duplicate, told(), policy_field(), "there is a group of groups of that name"};
     top_.made.spec.composite = true;
     if (all) return whole(needed);
     return flat ? of_one_policy(needed) : of_policies(needed - by_groups);
@@ -179,10 +183,10 @@ class sub_group_maker {
     }
     const auto outside = static_cast<std::int64_t>(rest_.size());
     if (missing > outside) {
-      warn("spec.minMember", fmt::format("{} of them are not counted: they would be in sub-groups that need not start",
+      warn(minimum_field(), fmt::format("{} of them are not counted: they would be in sub-groups that need not start",
                                          missing - outside));
     } else if (outside > 0) {
-      warn("spec.minMember", fmt::format("of the members outside of sub-groups {} have to start here; in Volcano any "
+      warn(minimum_field(), fmt::format("of the members outside of sub-groups {} have to start here; in Volcano any "
                                          "other members will do",
                                          std::max<std::int64_t>(missing, 1)));
     }

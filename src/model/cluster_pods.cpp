@@ -65,19 +65,17 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
   return made;
 }
 
-GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec) {
-  auto made = std::make_unique<pod_record>();
-  made->name = spec.name;
-  made->ns = state.names.intern(spec.ns);
-  made->labels = spec.labels;
-  made->gates = spec.scheduling_gates;
-  made->start_time = spec.start_time;
-  made->controller = spec.controller;
-  made->role = spec.role;
-  made->rank = spec.rank;
-  made->disks = make_pod_disks(state, spec);
-  made->cookie = spec.cookie;
-  return made;
+GANGSCHED_INLINE std::unique_ptr<pod_record> make_pod_record(cluster_state& state, const pod_spec& spec, symbol ns) {
+  return std::unique_ptr<pod_record>{new pod_record{.name = spec.name,
+                                                    .ns = ns,
+                                                    .labels = spec.labels,
+                                                    .gates = spec.scheduling_gates,
+                                                    .start_time = spec.start_time,
+                                                    .controller = spec.controller,
+                                                    .disks = make_pod_disks(state, spec),
+                                                    .role = spec.role,
+                                                    .rank = spec.rank,
+                                                    .cookie = spec.cookie}};
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const pod_spec& spec,
@@ -195,7 +193,8 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
-  if (pods.by_name.find(state.names.intern(spec.ns), spec.name) != no_row) {
+  const symbol ns = state.names.intern(spec.ns);
+  if (pods.by_name.find(ns, spec.name) != no_row) {
     return error{errc::duplicate, object, "name", "exists already"};
   }
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
@@ -217,7 +216,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
   const std::uint32_t epoch = state.classes.epoch();
-  const row_t row = detail::insert_pod(state, spec, detail::make_pod_record(state, spec), cls, epoch);
+  const row_t row = detail::insert_pod(state, spec, detail::make_pod_record(state, spec, ns), cls, epoch);
   return pod_id{row, pods.rows.generation(row)};
 }
 
@@ -262,9 +261,11 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   const class_id cls = make_class(state, like, *requests, priority->value, priority->preemption);
   const std::uint32_t epoch = state.classes.epoch();
   made.reserve(names.size());
+  one.name.clear();
   for (const std::string& name : names) {
-    one.name = name;
-    const row_t row = detail::insert_pod(state, one, detail::make_pod_record(state, one), cls, epoch);
+    std::unique_ptr<pod_record> record = detail::make_pod_record(state, one, ns);
+    record->name = name;
+    const row_t row = detail::insert_pod(state, one, std::move(record), cls, epoch);
     made.push_back({row, pods.rows.generation(row)});
     if (one.rank && made.size() < names.size()) ++*one.rank;
   }
@@ -304,7 +305,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const row_t held = pods.node[row];
   const reads before = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.take_off_node(row);
-  pods.record.set(row, detail::make_pod_record(state, spec));
+  pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
   const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;

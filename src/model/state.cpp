@@ -285,10 +285,11 @@ GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal 
   if (shares) count_users(pod, node, +1);
   priorities.add(classes[pods.cls[pod]].priority, +1);
   count_claims(pod, +1);
-  const row_t next = nodes.first_pod[node];
-  pods.next_on_node.set(pod, next);
-  pods.prev_on_node.set(pod, no_row);
-  if (next != no_row) pods.prev_on_node.set(next, pod);
+  const row_t next = nodes.first_pod[node];  // (a pod that is nowhere has no neighbours)
+  if (next != no_row) {
+    pods.next_on_node.set(pod, next);
+    pods.prev_on_node.set(next, pod);
+  }
   nodes.first_pod.set(node, pod);
   pods.node.set(pod, node);
 }

@@ -11,9 +11,8 @@ GANGSCHED_INLINE const label_map& cluster_state::namespace_labels(symbol ns) con
   return row == no_row ? no_labels : namespaces.record[row]->spec.labels;
 }
 
-GANGSCHED_INLINE class_id cluster_state::class_of(row_t pod) {
+GANGSCHED_INLINE void cluster_state::catch_up(row_t pod) {
   while (pods.cls_epoch[pod] != classes.epoch()) rekey(pod);  // what it names may come to life by it, and match it
-  return pods.cls[pod];
 }
 
 GANGSCHED_INLINE void cluster_state::rekey(row_t pod) {

@@ -59,13 +59,55 @@ TEST_CASE("a Volcano Job becomes its tasks' pods and their gang", "[kube][worklo
   CHECK(group(all, "j").priority_class == "high");
   // Fewer in all than the tasks need: Volcano does not count tasks then.
   CHECK(roles(gang_in(fine(volcano("minAvailable: 2, " + tasks)), "j")).empty());
-  CHECK(gang_in(fine(volcano(tasks)), "j").min_count == 4);
+  CHECK(gang_in(fine(volcano(tasks)), "j").min_count == 3);
   CHECK(refusal(volcano("minAvailable: 5, " + tasks)) ==
         "a.yaml:4: Job default/j: spec.minAvailable: 5 is above 4, the replicas of all tasks");
   CHECK(refusal(volcano("tasks: [{name: a, replicas: 1, minAvailable: 2, " + templated() + "}]")) ==
         "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 2 is above replicas 1");
   CHECK(refusal(volcano("tasks: [{name: a, template: {spec: {priority: 1, tolerations: [{operator: Equal}]}}}]"))
             .find("spec.tasks[0].template.spec.tolerations[0].operator") != std::string::npos);
+}
+
+TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kube][workloads]") {
+  const auto job = [](const std::string& policy, const std::string& more = "") {
+    return volcano("networkTopology: {highestTierAllowed: 2}, " + more + "tasks: [{name: w, replicas: 6, partitionPolicy: {" + policy + "}, " +
+                   templated() + "}]") +
+           "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}\n---\n"
+           "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: s}, spec: {tier: 2}}\n---\n";
+  };
+  const std::string pairs = "totalPartitions: 3, partitionSize: 2, networkTopology: {mode: hard, highestTierAllowed: 1}";
+  const manifests all = fine(job(pairs));
+  CHECK(all.warnings.empty());
+  REQUIRE(all.pods.size() == 6);
+  CHECK(all.pods[3].spec.labels.at("volcano.sh/partition-id") == "1");
+  CHECK(all.pods[3].group == "j-w-1");
+  CHECK(all.groups.size() == 4);
+  CHECK(gang_in(all, "j", true).min_count == 3);
+  CHECK(group(all, "j", true).spec.topology.within.size() == 2);
+  CHECK(gang_in(all, "j-w-1").min_count == 2);
+  CHECK(group(all, "j-w-1").parent == "j");
+  CHECK(group(all, "j-w-1").spec.topology.within == words{"topology.volcano.sh/tier-1"});
+  cluster on;
+  CHECK(apply(on, all));
+
+  // Two of three suffice, if no more members are asked for than they have.
+  CHECK(gang_in(fine(job(pairs + ", minPartitions: 2")), "j", true).min_count == 2);
+  CHECK(gang_in(fine(job(pairs + ", minPartitions: 2", "minAvailable: 6, ")), "j", true).min_count == 3);
+  // A task beside it that has no partitions stays in a group of the job's name.
+  const manifests both = fine(volcano("tasks: [{name: m, replicas: 1, " + templated() + "}, {name: w, replicas: 4, partitionPolicy: " +
+                                      "{totalPartitions: 2, partitionSize: 2}, " + templated() + "}]"));
+  CHECK(both.pods[0].group == "j");
+  CHECK(gang_in(both, "j").min_count == 1);
+  CHECK(gang_in(both, "j", true).min_count == 3);
+
+  CHECK(refusal(job("totalPartitions: 4, partitionSize: 2")) ==
+        "a.yaml:4: Job default/j: spec.tasks[0]: replicas 6 are not 4 partitions of 2");
+  CHECK(refusal(job(pairs + ", minPartitions: 4")) ==
+        "a.yaml:4: Job default/j: spec.tasks[0].partitionPolicy: minPartitions 4 is above totalPartitions 3");
+  CHECK(refusal(volcano("tasks: [{name: w, replicas: 2, minAvailable: 1, partitionPolicy: {totalPartitions: 1, partitionSize: 2, " +
+                        std::string{"minPartitions: 1}, "} + templated() + "}]")) ==
+        "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 1 is not minPartitions 1 of 2");
+  CHECK(refusal(job("totalPartitions: 0, partitionSize: 2")).find("partitionPolicy.totalPartitions: 0 is not in") != std::string::npos);
 }
 
 TEST_CASE("pods of a Volcano Job that are there are not made again", "[kube][workloads]") {

@@ -87,6 +87,32 @@ TEST_CASE("MIG instances go where they leave the most, among nodes as well", "[p
   CHECK(place(mig_rule::fragmentation) == "ab");  // 2g at 4 is in the way of 3g only
 }
 
+TEST_CASE("of GPUs that are as good for a MIG instance the one that most pods share is taken", "[plugins][mig]") {
+  const bool one_node = GENERATE(true, false);  // two GPUs of a node, or two nodes
+  types_world w{profile{priority_sort{}, mig_packing{}, device_fit{}}};
+  const auto add_node = [&](const char* name, std::vector<std::string> ids) {
+    node_spec spec = a_node(name).cpu(64);
+    spec.devices.gpu.model = "NVIDIA-A100-SXM4-40GB";
+    for (std::string& id : ids) spec.devices.gpus.push_back({.id = std::move(id), .mig = mig_mode::dynamic});
+    return w.cluster.add_node(spec).value();
+  };
+  const node_id first = add_node("a", one_node ? std::vector<std::string>{"x", "y"} : std::vector<std::string>{"x"});
+  const node_id second = one_node ? first : add_node("b", {"y"});
+  const auto running = [&](const char* name, node_id node, const char* gpu, const char* profile, std::int32_t start) {
+    a_pod pod = a_pod(name).device({.mig_profile = profile});
+    pod.spec.node = node;
+    pod.spec.held_devices = {{.id = gpu, .mig_start = start}};
+    w.cluster.add_pod(pod).value();
+  };
+  running("half", first, "x", "4g.20gb", 0);
+  running("quarter", second, "y", "2g.10gb", 0);
+  running("other-quarter", second, "y", "2g.10gb", 2);
+  const pod_id made = w.cluster.add_pod(a_pod("new").device({.mig_profile = "3g.20gb"})).value();
+  w.run();
+  REQUIRE(w.cluster.devices_of(made).size() == 1);
+  CHECK(w.cluster.name_of(w.cluster.node_of(made), w.cluster.devices_of(made)[0]) == "y");
+}
+
 TEST_CASE("MigPacking without DynamicResources has no say about nodes without MIG", "[plugins][mig]") {
   types_world w{profile{priority_sort{}, mig_packing{}, node_resources_fit{}}};
   w.cluster.add_node(a_node("plain").cpu(64)).value();

@@ -14,14 +14,19 @@ enum class tie_rule : std::uint8_t {
   kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
 };
 
+/// What a row brings to its hash: whoever breaks many ties may keep it.
+struct row_mixer {
+  [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return mix64(row); }
+};
+
 /// The uniform rule, a pure function of (seed, decision, the set of tied rows, how many rows there are); never of the order in
 /// which an index happens to hold the set. Sets of n rows with n² ≥ rows: draw rows until one is in the set (uniform by
 /// rejection, rows/n draws on average). Smaller sets: the row with the smallest hash (uniform as well, n hashes).
 /// Either way O(√rows). @p contains(row) tells membership, @p each(visit) calls visit(row) for every member in any order;
-/// @p count is how many there are. An empty set gives no_row.
-template <class Contains, class Each>
+/// @p count is how many there are. An empty set gives no_row. @p mixed(row) says what row_mixer does.
+template <class Contains, class Each, class Mixed = row_mixer>
 [[nodiscard]] row_t break_tie(std::uint64_t seed, std::uint64_t decision, std::uint64_t count, row_t rows,
-                              Contains&& contains, Each&& each) {
+                              Contains&& contains, Each&& each, const Mixed& mixed = {}) {
   if (count == 0) return no_row;
   const std::uint64_t key = mix64(seed ^ mix64(decision));
   if (count * count >= rows) {
@@ -32,10 +37,10 @@ template <class Contains, class Each>
     }
   }
   row_t best = no_row;
-  std::uint64_t least = 0;
+  std::uint64_t least = ~std::uint64_t{0};
   each([&](row_t row) {
-    const std::uint64_t hash = mix64(key ^ mix64(row));
-    if (best == no_row || hash < least || (hash == least && row < best)) {
+    const std::uint64_t hash = mix64(key ^ mixed(row));
+    if (hash < least || (hash == least && row < best)) {  // (no_row is the highest of all)
       best = row;
       least = hash;
     }

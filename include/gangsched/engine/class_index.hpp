@@ -62,8 +62,9 @@ class GANGSCHED_API class_index {
   void build();
   void replay();
   void count_capacities();
-  [[nodiscard]] std::int64_t capacity_now(row_t row) const;
-  void refresh(row_t row, reads dirty);
+  /// @p known: of nodes like it, if not null.
+  [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
+  amount_memory::answer* refresh(row_t row, reads dirty);
   void link(row_t row);
   void unlink(row_t row);
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/engine/amount_memory.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 
 namespace gangsched::engine {
@@ -13,6 +14,7 @@ struct planned {
   const plugin_entry* plugin = nullptr;
   void* data = nullptr;
   std::uint8_t mark = 0;
+  bool by_amounts = false;  ///< of a local filter or score: it sees nothing of a node but amounts
 };
 
 /// Verdict bytes of a row beside the marks.

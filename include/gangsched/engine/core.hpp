@@ -201,6 +201,7 @@ class GANGSCHED_API core {
   void gate_or_activate(entity e);
   [[nodiscard]] bool group_rejected(row_t group);
   [[nodiscard]] bool pod_rejected(row_t pod);
+  [[nodiscard]] bool gate_rejects(row_t pod);
   [[nodiscard]] entity entity_of(row_t pod) const noexcept;
   [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
   /// Calls visit(row) for the members of a group and of all groups below it.
@@ -215,8 +216,11 @@ class GANGSCHED_API core {
   [[nodiscard]] bool wants_node(row_t pod) const noexcept;
   void find_home(row_t group);
   /// Whether some profile is for the pod.
-  [[nodiscard]] bool ours(row_t pod) const noexcept;
-  [[nodiscard]] const kernel_table& table_of(row_t pod) const noexcept;
+  [[nodiscard]] bool ours(row_t pod) const noexcept { return profiles_.find(state_->classes[state_->pods.cls[pod]]) != nullptr; }
+  [[nodiscard]] const kernel_table& table_of(row_t pod) const noexcept {
+    const kernel_table* found = profiles_.find(state_->classes[state_->pods.cls[pod]]);
+    return found != nullptr ? *found : profiles_.front();
+  }
   [[nodiscard]] const kernel_table& table_of_group(row_t group) const noexcept;
   void host_released(row_t pod, std::uint32_t generation);
 
@@ -346,6 +350,7 @@ class GANGSCHED_API core {
   group_outcome try_parts(const part& what, const std::vector<row_t>* within);
   bool place_member(row_t pod, const picked& found, status& said);
   [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  [[nodiscard]] status feasible(const kernel_table& profile, row_t group, const group_progress& progress) const;
   void discard_members(std::size_t from = 0);
   status order_by_rank(const part& what, std::size_t from);
 

@@ -38,7 +38,7 @@ class GANGSCHED_API domain_index {
 
  private:
   void build();
-  void count(row_t row, std::int64_t sign);
+  void recount(row_t row);
 
   const cluster_state* state_;
   symbol key_;

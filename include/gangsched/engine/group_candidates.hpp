@@ -119,9 +119,15 @@ struct core::candidate_list {
   hook_range scorers{nullptr, {}};
   std::vector<std::int64_t> bound, raw;
   std::vector<std::int64_t> most;  ///< by relative scorer: the highest raw score seen
+  struct rule {
+    std::int64_t weight;
+    bool relative;
+  };
+  std::vector<rule> rules;  ///< of each scorer, side by side
 
   void set_scorers(hook_range hooks) {
     scorers = hooks;
+    for (const plugin_entry& one : hooks) rules.push_back({one.weight, one.relative_placement_score});
     bound.assign(all.size() * hooks.size(), 0);
     raw.assign(all.size() * hooks.size(), 0);
     most.assign(hooks.size(), 0);
@@ -135,16 +141,18 @@ struct core::candidate_list {
   /// The weighted sum of one candidate's numbers. False in @p known if it may still turn out higher than anything that was seen.
   [[nodiscard]] std::int64_t total(const std::vector<std::int64_t>& of, std::size_t which, bool& known) const {
     std::int64_t sum = 0;
-    const std::int64_t* number = of.data() + which * scorers.size();
-    for (std::size_t s = 0; s < scorers.size(); ++s, ++number) {
-      const plugin_entry& scorer = scorers[s];
-      if (!scorer.relative_placement_score) {
-        sum += scorer.weight * *number;
-      } else if (*number > most[s]) {
+    const std::int64_t* number = of.data() + which * rules.size();
+    const std::int64_t* highest = most.data();
+    for (const rule& one : rules) {
+      const std::int64_t mine = *number++;
+      const std::int64_t top = *highest++;
+      if (!one.relative) {
+        sum += one.weight * mine;
+      } else if (mine > top) {
         known = false;
-        sum += scorer.weight * max_node_score;
-      } else if (most[s] != 0) {
-        sum += scorer.weight * (*number == most[s] ? max_node_score : max_node_score * *number / most[s]);
+        sum += one.weight * max_node_score;
+      } else if (top != 0) {
+        sum += one.weight * (mine == top ? max_node_score : max_node_score * mine / top);
       }
     }
     return sum;

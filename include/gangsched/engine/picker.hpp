@@ -63,6 +63,7 @@ class GANGSCHED_API picker {
   void forget_cached() {
     indexes_.clear();
     plans_.clear();
+    scanned_.candidates = 0;
   }
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
@@ -78,7 +79,7 @@ class GANGSCHED_API picker {
   /// The last pick among given nodes, if their cached parts said all and they are all of one group. A pick of the same class among the
   /// same nodes with at most one of them asked again since goes on from there: members of a gang that are alike.
   struct scan_memory {
-    const class_index* index = nullptr;
+    class_index* index = nullptr;
     std::uint64_t refreshes = 0;
     std::vector<row_t> within;
     std::vector<row_t> tied;       ///< the best of the candidates
@@ -96,7 +97,8 @@ class GANGSCHED_API picker {
               bool sample);
   [[nodiscard]] bool remembers(const class_index& index, const std::vector<row_t>& within);
   [[nodiscard]] picked scan_on(const class_plan& plan, const class_index& index, row_t pod);
-  void remember(const class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
+  [[nodiscard]] bool goes_on(row_t pod, const std::vector<row_t>* within);
+  void remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `withheld_`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
@@ -104,6 +106,7 @@ class GANGSCHED_API picker {
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
+  [[nodiscard]] std::int64_t score_only_group(const class_plan& plan, const row_scores& rows, row_t pod, std::uint32_t group, picked& result);
   void number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among);
   template <class Visit>
   void each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit);
@@ -135,6 +138,12 @@ class GANGSCHED_API picker {
   row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
   row_scores scratch_;       // of narrowed classes
   scan_memory scanned_;
+  struct mixed {
+    const std::uint64_t* by_row;
+    [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return by_row[row]; }
+  };
+  [[nodiscard]] mixed mixed_rows();
+  std::vector<std::uint64_t> mixed_;  // by row, for ties
   std::string broken_;       // the text of the last contract error
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters

@@ -24,7 +24,7 @@ class column final : public column_base {
   }
   [[nodiscard]] T operator[](row_t row) const noexcept { return static_cast<T>(data_[row]); }
   void set(row_t row, T value) {
-    if (undo_->recording()) undo_->save(*this, row, 0, to_word((*this)[row]));
+    if (undo_->recording()) save(row);
     data_[row] = value;
   }
 
@@ -34,6 +34,8 @@ class column final : public column_base {
   }
 
  private:
+  // Apart, so that what callers have in line is small.
+  [[gnu::noinline]] void save(row_t row) { undo_->save(*this, row, 0, to_word((*this)[row])); }
   static std::uint64_t to_word(T value) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(T));

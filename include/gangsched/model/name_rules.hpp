@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -10,11 +11,18 @@ namespace gangsched::detail {
 }
 [[nodiscard]] constexpr bool is_alnum(char c) noexcept { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
 
+/// Of every character, whether it is one of a-z, 0-9 and '-': every name of every object is read by it.
+inline constexpr std::array<bool, 256> in_dns_label = [] {
+  std::array<bool, 256> made{};
+  for (std::size_t c = 0; c < made.size(); ++c) made[c] = is_lower_alnum(static_cast<char>(c)) || static_cast<char>(c) == '-';
+  return made;
+}();
+
 /// At most 63 of a-z, 0-9 and '-', neither first nor last a '-'.
 [[nodiscard]] constexpr bool is_dns_label(std::string_view text) noexcept {
   if (text.empty() || text.size() > 63 || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
   for (const char c : text)
-    if (!is_lower_alnum(c) && c != '-') return false;
+    if (!in_dns_label[static_cast<unsigned char>(c)]) return false;
   return true;
 }
 
@@ -22,7 +30,7 @@ namespace gangsched::detail {
 [[nodiscard]] constexpr bool is_dns_subdomain(std::string_view text) noexcept {
   if (text.empty() || text.size() > 253 || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (is_lower_alnum(text[i]) || text[i] == '-') continue;
+    if (in_dns_label[static_cast<unsigned char>(text[i])]) continue;
     if (text[i] != '.' || !is_lower_alnum(text[i - 1]) || !is_lower_alnum(text[i + 1])) return false;
   }
   return true;

@@ -308,7 +308,10 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] resource_kind kind_count() const noexcept { return static_cast<resource_kind>(kind_names.size()); }
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
-  class_id class_of(row_t pod);
+  class_id class_of(row_t pod) {
+    if (pods.cls_epoch[pod] != classes.epoch()) catch_up(pod);
+    return pods.cls[pod];
+  }
 
   // What happens to a pod, by row, without checks: `cluster` checks the host's calls, engines know what they do.
   void assume(row_t pod, row_t node);
@@ -419,6 +422,7 @@ struct GANGSCHED_API cluster_state {
   void count_changes(const device_claim& claim, row_t node, std::int64_t sign);
   void count_users(row_t pod, row_t node, std::int64_t sign);
   void rekey(row_t pod);
+  void catch_up(row_t pod);
   void fill(counter_id id);
   void count_pod(row_t pod, row_t node, std::int32_t by, removal how = removal::real);
   void count_all(const std::vector<row_t>& all, std::int32_t by);

@@ -28,7 +28,7 @@ class undo_log {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
-    if (size_ == entries_.size()) grow();
+    if (size_ == room_) grow();
     entries_[size_++] = {&column, old, row, sub};
   }
   /// The column wants to know when the old value is not needed any more.
@@ -66,11 +66,14 @@ class undo_log {
     row_t row = 0;
     std::uint32_t sub = 0;
   };
-  [[gnu::noinline]] void grow() { entries_.resize(4 * size_ + 256); }
+  [[gnu::noinline]] void grow() {
+    entries_.resize(4 * size_ + 256);
+    room_ = entries_.size();
+  }
 
   std::vector<entry> entries_;  // the first `size_` count
   std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, room_ = 0;
   std::uint32_t depth_ = 0;
 };
 

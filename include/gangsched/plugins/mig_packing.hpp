@@ -7,8 +7,9 @@
 namespace gangsched {
 
 /// Where a MIG instance leaves the most for those to come: the least growth of what requests of all sizes could not use of the free slices
-/// (devices/mig.hpp; devices-topology 1.7), then the fullest GPU. As baselines: the fullest GPU alone, or the first node. Of the worst
-/// candidate 0, of the best 100. Pods without a MIG profile are none of its business. O(GPUs · starts).
+/// (devices/mig.hpp; devices-topology 1.7), then the GPU that most pods share, which will be empty last. As baselines: the fullest GPU
+/// alone, or the first node. Of the worst candidate 0, of the best 100. Pods without a MIG profile are none of its business.
+/// O(GPUs · starts).
 class mig_packing {
  public:
   static constexpr std::string_view name = "MigPacking";
@@ -26,10 +27,10 @@ class mig_packing {
       const auto profile = state.inventory->find_profile(one.what->mig_profile);
       const auto choice = profile ? choose_instance(state, *profile, rule_) : std::nullopt;
       if (!choice) return worst;
-      const std::int64_t free = state.inventory->mig->free_slices(state.gpu(choice->gpu).instances());
-      // Fragmentation in slices times the weights' sum; how full breaks its ties.
-      const std::int64_t growth = rule_ == mig_rule::fragmentation ? choice->delta * 16 / state.inventory->fragmentation->weight_sum() : 0;
-      return -(growth * 16 + free);
+      const gpu_word there = state.gpu(choice->gpu);
+      if (rule_ == mig_rule::best_fit) return -std::int64_t{state.inventory->mig->free_slices(there.instances())};
+      // Slices times the weights' sum; how many share it breaks ties.
+      return std::min(there.pods(), 15) - 16 * (choice->delta * 16 / state.inventory->fragmentation->weight_sum());
     }
     return 0;
   }

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "gangsched/model/state.hpp"
+
+namespace gangsched::engine {
+
+/// Of a node, what hooks may see that are asked once for nodes that have and use the same.
+inline constexpr reads amounts = reads::allocatable | reads::usage;
+
+/// What the hooks of one class that see nothing of a node but its amounts said of nodes with certain amounts. In most clusters many
+/// nodes are alike, and take the same pods: each state that they pass through is asked about once.
+class amount_memory {
+ public:
+  struct answer {
+    std::uint8_t asked = 0;      ///< mark of the last filter that was asked
+    std::uint8_t verdict = 0;    ///< of the one that rejects, or 0
+    bool scored = false;
+    std::int64_t score = 0;      ///< weighted sum, if asked for
+    std::int64_t capacity = -1;  ///< least of the filters' capacities; −1: not asked for
+  };
+
+  /// The answer for nodes like this one, blank where there is none yet: it takes the place of an older one. Null for nodes that have
+  /// more to see than amounts. O(kinds of resources).
+  [[nodiscard]] answer* find(const cluster_state& state, row_t row) {
+    if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
+    const std::size_t kinds = state.kind_count();
+    if (kinds != kinds_) {
+      kinds_ = kinds;
+      keys_.assign(places * 2 * kinds, -1);
+      answers_.assign(places, {});
+    }
+    const std::int64_t* const has = state.nodes.allocatable.row(row);
+    const std::int64_t* const uses = state.nodes.used.row(row);
+    std::uint64_t hash = 0;
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      hash = (hash ^ static_cast<std::uint64_t>(has[kind])) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(uses[kind]);
+    }
+    const std::size_t place = static_cast<std::size_t>((hash * 0xff51afd7ed558ccdu) >> 32) % places;
+    std::int64_t* const key = keys_.data() + place * 2 * kinds;
+    const std::size_t bytes = kinds * sizeof(std::int64_t);
+    if (std::memcmp(has, key, bytes) != 0 || std::memcmp(uses, key + kinds, bytes) != 0) {
+      std::memcpy(key, has, bytes);
+      std::memcpy(key + kinds, uses, bytes);
+      answers_[place] = {};
+    }
+    return &answers_[place];
+  }
+
+ private:
+  static constexpr std::size_t places = 64;
+  std::size_t kinds_ = 0;
+  std::vector<std::int64_t> keys_;  // by place: allocatable, used; no node has less than nothing
+  std::vector<answer> answers_;
+};
+
+}  // namespace gangsched::engine

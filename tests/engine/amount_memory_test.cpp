@@ -1,0 +1,116 @@
+// Hooks that see nothing of a node but its amounts are asked once for nodes with the same amounts; the answers are those of asking all.
+#include <map>
+
+#include "world.hpp"
+
+using namespace gangsched;
+using namespace gangsched::testing;
+
+namespace {
+
+/// Counts how often it is asked; refuses nodes with an odd number of pods if @p odd_too is false.
+struct by_amounts {
+  static constexpr std::string_view name = "ByAmounts";
+  using points = implements<point::filter, point::score>;
+  std::size_t* filtered;
+  std::size_t* scored;
+  bool odd_too = true;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
+    ++*filtered;
+    return odd_too || node.used(kinds::pods) % 2 == 0 ? status::success() : status::unschedulable("odd");
+  }
+  [[nodiscard]] std::int64_t capacity(const pod_view&, node_view<reads::allocatable | reads::usage> node) const { return node.free(kinds::pods); }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage> node) const {
+    ++*scored;
+    return std::max<std::int64_t>(0, 100 - node.used(kinds::pods));
+  }
+};
+
+/// Refuses what is labelled so, and says so before or after the other.
+struct by_label {
+  static constexpr std::string_view name = "ByLabel";
+  using points = implements<point::filter>;
+  std::size_t* asked;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::labels | reads::pods> node) const {
+    ++*asked;
+    return node.label("closed") ? status::unschedulable("closed") : status::success();
+  }
+};
+
+/// Takes one pod where few volumes can be attached.
+struct by_limits {
+  static constexpr std::string_view name = "ByLimits";
+  using points = implements<point::filter>;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
+    const bool few = std::any_of(node.volume_limits().begin(), node.volume_limits().end(), [](const auto& one) { return one.most < 2; });
+    return few && node.used(kinds::pods) > 0 ? status::unschedulable("few volumes") : status::success();
+  }
+};
+
+/// A profile of these alone.
+template <class... P>
+kernel_table only(P... plugins) {
+  kernel_table table;
+  add_plugin(table, lower(priority_sort{}));
+  (add_plugin(table, lower(plugins)), ...);
+  return table;
+}
+
+void add_nodes(world& w, int count) {
+  for (int i = 0; i < count; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64));
+}
+
+/// How many pods go to each node.
+std::map<std::string, int> placed_on(world& w) {
+  std::map<std::string, int> made;
+  for (const std::string& word : w.run()) ++made[word.substr(word.rfind(' ') + 1)];
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("Nodes that become alike are asked about once", "[engine][amounts]") {
+  std::size_t filtered = 0, scored = 0;
+  world w{only(by_amounts{&filtered, &scored})};
+  add_nodes(w, 20);
+  for (int i = 0; i < 60; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+  const std::map<std::string, int> made = placed_on(w);
+  CHECK(made.size() == 20);
+  for (const auto& [node, pods] : made) CHECK(pods == 3);
+  // Each of 20 when the index was built, and a node with one, two and three pods; the last of which nobody asked about.
+  CHECK(filtered <= 20 + 3);
+  CHECK(filtered >= 20 + 2);
+  CHECK(scored == filtered);
+}
+
+TEST_CASE("What is seen beside amounts is asked of every node, in the profile's order", "[engine][amounts]") {
+  std::size_t filtered = 0, scored = 0, asked = 0;
+  const bool label_first = GENERATE(true, false);
+  const by_amounts amounts{&filtered, &scored, false};
+  world w{label_first ? only(by_label{&asked}, amounts) : only(amounts, by_label{&asked})};
+  add_nodes(w, 10);
+  for (const char* name : {"n3", "n4"}) {
+    node_spec closed = a_node{name}.cpu(64);
+    closed.labels["closed"] = "yes";
+    REQUIRE(w.cluster.update_node(w.node(name), closed));
+  }
+  for (int i = 0; i < 12; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+  std::map<std::string, int> made = placed_on(w);
+  // One pod makes a node odd.
+  for (int i = 0; i < 10; ++i) CHECK(made["n" + std::to_string(i)] == (i == 3 || i == 4 ? 0 : 1));
+  CHECK(filtered == (label_first ? 8u : 10u) + 1);
+  // Label first: of every node, and of each that took a pod. Amounts first: only of those that are even.
+  CHECK(asked == (label_first ? 10u + 8u : 10u));
+}
+
+TEST_CASE("Volume limits are seen beside amounts", "[engine][amounts]") {
+  world w{only(by_limits{})};
+  node_spec limited = a_node{"limited"}.cpu(64);
+  limited.volume_limits["csi"] = 1;
+  w.add(limited);
+  w.add(a_node{"plain"}.cpu(64));
+  for (int i = 0; i < 6; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+  std::map<std::string, int> made = placed_on(w);
+  CHECK(made["limited"] == 1);
+  CHECK(made["plain"] == 5);
+}
