@@ -154,7 +154,7 @@ void preemption(benchmark::State& state, int nodes) {
   }
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool topology_registered = [] {
   const auto add = [](const char* name, const shape& of) {
     benchmark::RegisterBenchmark(name, gangs, of)->Iterations(1)->Unit(benchmark::kMillisecond);
   };

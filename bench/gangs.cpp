@@ -27,7 +27,7 @@ std::vector<pod_id> add_gang(cluster& to, int number, int size, bool racks) {
   return members;
 }
 
-void against_kube(benchmark::State& state, const bench::kube_figure& kube, int size, int gangs, bool racks) {
+void gang_against_kube(benchmark::State& state, const bench::kube_figure& kube, int size, int gangs, bool racks) {
   double best = std::numeric_limits<double>::infinity();
   for (auto _ : state) {
     cluster cluster;
@@ -53,11 +53,11 @@ void against_kube(benchmark::State& state, const bench::kube_figure& kube, int s
   bench::count_against_kube(state, best, kube);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool gangs_registered = [] {
   const auto add = [](const char* label, int size, int gangs, bool racks = false) {
     const bench::kube_figure& kube = bench::kube_figure_of(label);
     const std::string name = std::string{kube.test} + "/" + label;
-    benchmark::RegisterBenchmark(name.c_str(), against_kube, kube, size, gangs, racks)
+    benchmark::RegisterBenchmark(name.c_str(), gang_against_kube, kube, size, gangs, racks)
         ->UseManualTime()
         ->Iterations(3)
         ->Unit(benchmark::kMillisecond);

@@ -15,7 +15,7 @@ namespace {
 using namespace gangsched;
 using bench::kind;
 
-constexpr int warm_up = 20;
+constexpr int warm_up_pods = 20;
 constexpr int repetitions = 5;  // the best counts, as with kube-scheduler
 
 struct workload {
@@ -83,7 +83,7 @@ void measure(benchmark::State& state, const workload& of, const bench::pod_optio
           bench::must(cluster.add_pod(bench::pod_of(of.measured, i, bench::numbered(format, i), "sched-1", how))));
     return made;
   };
-  const std::vector<pod_id> warm = add("warm-%06d", warm_up);
+  const std::vector<pod_id> warm = add("warm-%06d", warm_up_pods);
   bench::drain(cluster, scheduler, warm.size());
   add("pod-%06d", of.pods);
   for (const pod_id pod : warm) {  // after the others came: no counter dies in between
@@ -104,7 +104,7 @@ void count(benchmark::State& state, const workload& of, const measured& best) {
   state.counters["scans"] = static_cast<double>(best.after.scans - best.before.scans);
 }
 
-void against_kube(benchmark::State& state, const workload& of, const bench::kube_figure& kube) {
+void workload_against_kube(benchmark::State& state, const workload& of, const bench::kube_figure& kube) {
   measured best;
   for (auto _ : state) measure(state, of, {}, best);
   count(state, of, best);
@@ -123,11 +123,11 @@ void set_up(benchmark::internal::Benchmark* made) {
   made->UseManualTime()->Iterations(repetitions)->Unit(benchmark::kMillisecond);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool workloads_registered = [] {
   for (const workload& of : workloads) {
     const bench::kube_figure& kube = bench::kube_figure_of(of.label);
     const std::string name = std::string{kube.test} + "/" + of.label;
-    set_up(benchmark::RegisterBenchmark(name.c_str(), against_kube, of, kube));
+    set_up(benchmark::RegisterBenchmark(name.c_str(), workload_against_kube, of, kube));
   }
   constexpr workload by_selector[] = {
       {"SchedulingRequiredPodAffinityWithNSSelector", 5000, kind::zone, 5000, kind::zone, 20000},

@@ -65,7 +65,7 @@ totals run(int pods, kind which, room what) {
   return all;
 }
 
-void against_kube(benchmark::State& state, const bench::kube_figure& kube, int pods, kind which, room what) {
+void preemption_against_kube(benchmark::State& state, const bench::kube_figure& kube, int pods, kind which, room what) {
   totals last;
   double best = std::numeric_limits<double>::infinity();
   for (auto _ : state) {
@@ -80,11 +80,11 @@ void against_kube(benchmark::State& state, const bench::kube_figure& kube, int p
   bench::count_against_kube(state, best, kube);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool preemption_registered = [] {
   const auto add = [](const char* label, int pods, kind which, room what) {
     const bench::kube_figure& kube = bench::kube_figure_of(label);
     const std::string name = std::string{kube.test} + "/" + label;
-    benchmark::RegisterBenchmark(name.c_str(), against_kube, kube, pods, which, what)
+    benchmark::RegisterBenchmark(name.c_str(), preemption_against_kube, kube, pods, which, what)
         ->UseManualTime()
         ->Iterations(3)
         ->Unit(benchmark::kMillisecond);

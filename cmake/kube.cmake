@@ -39,5 +39,4 @@ endfunction()
 gangsched_add_kube(gangsched_kube gangsched)
 add_library(gangsched::kube ALIAS gangsched_kube)
 set_target_properties(gangsched_kube PROPERTIES EXPORT_NAME kube OUTPUT_NAME gangsched-kube
-  UNITY_BUILD ${GANGSCHED_UNITY_BUILD}
   VERIFY_INTERFACE_HEADER_SETS ${GANGSCHED_BUILD_TESTING})

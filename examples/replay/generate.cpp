@@ -111,7 +111,7 @@ constexpr std::array<quantile, 13> pod_lifetimes{{{0, 10},
                                                   {990, 86400},
                                                   {1000, 86401}}};
 
-constexpr std::size_t pods = 30'000;
+constexpr std::size_t pod_count = 30'000;
 constexpr std::int64_t pods_come_within = 5400;
 
 // --- philly_gangs.csv, summed up
@@ -219,7 +219,7 @@ openb::trace generate_openb(std::uint64_t seed) {
     }
   }
   random from{seed, of_pods};
-  for (std::size_t i = 0; i < pods; ++i) {
+  for (std::size_t i = 0; i < pod_count; ++i) {
     const auto& kind = pick<pod_kind>(from, pod_kinds);
     openb::pod& p = to.pods.emplace_back();
     p.name = fmt::format("pod-{:05}", i);

@@ -16,7 +16,7 @@ namespace {
 using namespace gangsched;
 
 template <class T>
-T must(result<T> got) {
+T checked(result<T> got) {
   if (!got) throw bad_input{got.error().message()};
   return *std::move(got);
 }
@@ -26,7 +26,7 @@ void show(const std::vector<kube::warning>& warnings) {
 }
 
 kube::source read_file(const std::string& path) {
-  if (path != "-") return must(kube::load(path));
+  if (path != "-") return checked(kube::load(path));
   return {"stdin", {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}};
 }
 
@@ -64,10 +64,10 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
 
 scenario read_scenario(const command_line& from) {
   const plugin_registry plugins = builtin_plugins();
-  kube::scheduler_configuration settings = must(kube::read_configuration({"defaults", ""}, plugins));
+  kube::scheduler_configuration settings = checked(kube::read_configuration({"defaults", ""}, plugins));
   if (!from.config.empty()) {
     const std::vector<kube::warning> usual =
-        std::exchange(settings, must(kube::read_configuration(read_file(from.config), plugins))).warnings;
+        std::exchange(settings, checked(kube::read_configuration(read_file(from.config), plugins))).warnings;
     std::erase_if(settings.warnings, [&](const kube::warning& one) {  // what the defaults lack too is no news
       return std::ranges::any_of(usual, [&](const kube::warning& other) { return other.reason == one.reason; });
     });
@@ -75,14 +75,14 @@ scenario read_scenario(const command_line& from) {
   }
 
   scenario made;
-  made.profiles = must(kube::make_tables(settings, plugins));
+  made.profiles = checked(kube::make_tables(settings, plugins));
   made.options = settings.options(with_kube_queue());
   made.options.seed = from.seed;
   made.grace = !from.no_grace;
 
   std::vector<kube::source> files;
   for (const std::string& path : from.files) files.push_back(read_file(path));
-  made.what = must(kube::read(files));
+  made.what = checked(kube::read(files));
   show(made.what.warnings);
   if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);
   if (!from.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, from.explain);

@@ -79,7 +79,7 @@ struct resource_slice {
   std::string name, node, driver, pool;
   std::int64_t generation = 0;
   std::vector<other_device> devices;
-  boost::container::flat_map<std::string, std::int64_t> counters;
+  sorted_map<std::int64_t> counters;
   origin from;
 };
 bool read_resource_slice(reader& read, const place& of, resource_slice& out);
@@ -115,7 +115,7 @@ struct claimed_request {
 /// A device that a claim has.
 struct allocated_device {
   std::string request, device;  ///< the device as its driver, pool and name
-  boost::container::flat_map<std::string, std::int64_t> capacities = {};
+  sorted_map<std::int64_t> capacities = {};
 };
 /// A constraint by the names of its requests.
 struct claimed_constraint {

@@ -70,7 +70,7 @@ bool read_capacity(reader& read, const place& of, capacity_spec& out) {
   return read.fail(wrong->code, of, fmt::format("{} {}", wrong->field, wrong->reason));
 }
 
-bool read_amounts(reader& read, const place& of, boost::container::flat_map<std::string, std::int64_t>& out) {
+bool read_amounts(reader& read, const place& of, sorted_map<std::int64_t>& out) {
   return read.fields(
       of, [&](std::string_view name, const place& v) { return read_whole_amount(read, v, out[std::string{name}]); });
 }
@@ -235,7 +235,7 @@ bool read_claim_status(reader& read, const place& of, claim_object& out) {
     });
     made.request = request.substr(0, request.find('/'));
     made.device = fmt::format("{}/{}/{}", driver, pool, device);
-    boost::container::flat_map<std::string, std::int64_t> named;
+    sorted_map<std::int64_t> named;
     for (const auto& [name, amount] : made.capacities) named[qualified(driver, name)] = amount;
     made.capacities = std::move(named);
     return fine;

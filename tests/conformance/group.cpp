@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using names = std::vector<std::string>;
 
-scheduler_options options() {
+scheduler_options group_options() {
   scheduler_options made = with_kube_queue();
   made.ties = tie_rule::lowest_row;
   made.timers = timer_rule::by_host;
@@ -48,7 +48,7 @@ class group_runner {
       : recorded_(&recorded),
         file_(&file),
         cluster_({.semantics = semantics}),
-        scheduler_(cluster_, profile_of(recorded, file, semantics), options()) {}
+        scheduler_(cluster_, profile_of(recorded, file, semantics), group_options()) {}
 
   /// What every settle step comes to: without names, and with them.
   void run() {

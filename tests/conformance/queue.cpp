@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-scheduler_options options() {
+scheduler_options queue_options() {
   scheduler_options made = with_kube_queue();
   made.timers = timer_rule::by_host;
   return made;
@@ -27,7 +27,7 @@ class queue_runner {
       : recorded_(&recorded),
         file_(&file),
         into_(&into),
-        scheduler_(cluster_, std::move(table), options()) {}
+        scheduler_(cluster_, std::move(table), queue_options()) {}
 
   /// To the first difference: what follows would follow from it.
   void run() {

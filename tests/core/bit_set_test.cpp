@@ -6,7 +6,7 @@
 #include "gangsched/core/hash.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::bit_set_test {
 
 namespace {
 
@@ -165,3 +165,5 @@ TEST_CASE("a row_set agrees with an ordered set after any sequence of changes", 
     }
   }
 }
+
+}  // namespace gangsched::testing::bit_set_test

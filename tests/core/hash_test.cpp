@@ -7,7 +7,8 @@
 #include "gangsched/core/hash.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::hash_test {
+
 using namespace std::string_view_literals;
 
 namespace {
@@ -74,3 +75,5 @@ TEST_CASE("changing any one byte of a text changes its digest", "[core][hash]") 
   }
   CHECK(seen.size() == text.size() + 1);
 }
+
+}  // namespace gangsched::testing::hash_test

@@ -6,7 +6,7 @@
 #include "gangsched/core/id.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::id_test {
 
 namespace {
 
@@ -64,3 +64,5 @@ TEST_CASE("symbol 0, the empty string, is the only false symbol", "[core][id]") 
   STATIC_REQUIRE(symbol{1});
   STATIC_REQUIRE(symbol{1} < symbol{2});
 }
+
+}  // namespace gangsched::testing::id_test

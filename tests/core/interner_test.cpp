@@ -7,7 +7,7 @@
 #include "gangsched/core/interner.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::interner_test {
 
 TEST_CASE("a new interner knows the empty string only, as symbol 0", "[core][interner]") {
   interner names;
@@ -92,3 +92,5 @@ TEST_CASE("an interner is not copyable, because symbols belong to one", "[core][
   STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<interner>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<interner>);
 }
+
+}  // namespace gangsched::testing::interner_test

@@ -4,7 +4,7 @@
 
 #include "support/catch.hpp"
 
-using gangsched::percent;
+namespace gangsched::testing::percent_test {
 
 TEST_CASE("percent truncates and never overflows") {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -18,3 +18,5 @@ TEST_CASE("percent truncates and never overflows") {
   STATIC_REQUIRE(percent(most / 100, most) == 0);
   STATIC_REQUIRE(percent(most / 100 + 1, most) == 1);
 }
+
+}  // namespace gangsched::testing::percent_test

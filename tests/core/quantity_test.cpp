@@ -9,7 +9,8 @@
 #include "gangsched/core/quantity.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::quantity_test {
+
 using namespace gangsched::literals;
 
 namespace {
@@ -584,3 +585,5 @@ TEST_CASE("a literal is a constant with the amount and the format of its text", 
   CHECK((memory == parsed("1.5Gi")));
   CHECK(memory.to_string() == "1536Mi");
 }
+
+}  // namespace gangsched::testing::quantity_test

@@ -7,7 +7,7 @@
 #include "gangsched/core/result.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::result_test {
 
 namespace {
 
@@ -108,3 +108,5 @@ TEST_CASE("a result does not turn into a number by accident", "[core][result]") 
   STATIC_REQUIRE_FALSE(std::is_convertible_v<result<int>, int>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<result<int>>);
 }
+
+}  // namespace gangsched::testing::result_test

@@ -6,7 +6,7 @@
 #include "gangsched/core/tie_break.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::tie_break_test {
 
 namespace {
 
@@ -179,3 +179,5 @@ TEST_CASE("the largest possible tie is drawn over all rows", "[core][tie_break]"
   CHECK(lowest < 0x02000000u);
   CHECK(highest > 0xfe000000u);
 }
+
+}  // namespace gangsched::testing::tie_break_test

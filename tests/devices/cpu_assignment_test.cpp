@@ -8,11 +8,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using gangsched::testing::cpus;
-using gangsched::testing::dice;
-using gangsched::testing::kubelet_node;
-using gangsched::testing::numa_cells;
+namespace gangsched::testing::cpu_assignment_test {
 
 namespace {
 
@@ -223,3 +219,5 @@ TEST_CASE("whatever the node and the options, exactly the CPUs asked for come ou
   CHECK(taken > 3000);
   CHECK(refused > 100);
 }
+
+}  // namespace gangsched::testing::cpu_assignment_test

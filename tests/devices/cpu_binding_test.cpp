@@ -4,9 +4,7 @@
 #include "devices/numa_nodes.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
-using gangsched::testing::cpus;
-using gangsched::testing::numa_cells;
+namespace gangsched::testing::cpu_binding_test {
 
 namespace {
 
@@ -134,3 +132,5 @@ TEST_CASE("what bound CPUs count for is rounded up", "[devices][numa]") {
   CHECK(amplified(3000, 100) == 3000);
   CHECK(amplified(3000, 50) == 3000);
 }
+
+}  // namespace gangsched::testing::cpu_binding_test

@@ -6,10 +6,7 @@
 #include "devices/numa_nodes.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
-using gangsched::testing::cpus;
-using gangsched::testing::kubelet_node;
-using gangsched::testing::numa_cells;
+namespace gangsched::testing::cpu_manager_test {
 
 namespace {
 
@@ -148,3 +145,5 @@ TEST_CASE("options that kubelet does not start with are refused", "[devices][num
   CHECK(refused({.align_by_socket = true}, sockets, any) ==
         "align-by-socket: the node has more sockets than NUMA cells");
 }
+
+}  // namespace gangsched::testing::cpu_manager_test

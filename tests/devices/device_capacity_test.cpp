@@ -2,9 +2,10 @@
 #include "gangsched/devices/device_fit.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::device_capacity_test {
+
 namespace {
 
-using namespace gangsched;
 
 using amount = std::optional<std::int64_t>;
 
@@ -151,3 +152,5 @@ TEST_CASE("capacities that make no sense are refused", "[devices][capacity]") {
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::device_capacity_test

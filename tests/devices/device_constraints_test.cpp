@@ -5,9 +5,10 @@
 #include "gangsched/devices/device_fit.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::device_constraints_test {
+
 namespace {
 
-using namespace gangsched;
 
 struct asked {
   interner names;
@@ -173,3 +174,5 @@ TEST_CASE("something is found exactly if there is something, and it is what was 
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::device_constraints_test

@@ -7,9 +7,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::device_fit_test {
+
 namespace {
 
-using namespace gangsched;
 using form = device_grant::form;
 
 /// The devices of one node with their words, and requests by hand.
@@ -291,3 +292,5 @@ TEST_CASE("capacity is how often a pod can be placed, and what it fills is free"
     }
   }
 }
+
+}  // namespace gangsched::testing::device_fit_test

@@ -6,9 +6,10 @@
 #include "gangsched/devices/gpu_bids.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::gpu_outlook_test {
+
 namespace {
 
-using namespace gangsched;
 
 gpu_rest rest_of(std::int64_t cpu, std::vector<std::int32_t> left) {
   gpu_rest made;
@@ -170,3 +171,5 @@ TEST_CASE("a learner weighs what it was told by what it saw", "[devices][outlook
   CHECK((now[0].milli == 100 && now[0].count == 300'000));
   CHECK((now[1].milli == 900 && now[1].count == 1'100'000));
 }
+
+}  // namespace gangsched::testing::gpu_outlook_test

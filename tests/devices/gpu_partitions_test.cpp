@@ -10,7 +10,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::gpu_partitions_test {
 
 namespace {
 
@@ -116,3 +116,5 @@ TEST_CASE("partitions of GPUs that are not there are refused", "[devices][partit
         "GPU partitions: partitions[2].gpus: the same as partitions[0]");
   CHECK(gpu_partition_table::make(16, {{0xffff, 0}}));
 }
+
+}  // namespace gangsched::testing::gpu_partitions_test

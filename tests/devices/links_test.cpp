@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::links_test {
 
 namespace {
 
@@ -333,3 +333,5 @@ TEST_CASE("two GPUs get a bridge, and one GPU takes none apart if it can", "[dev
   CHECK(sets.best(0b0000'1101, 1) == 0b0000'0001);
   CHECK(sets.best(0b0101'0101, 2, {link_level::nvlink}) == 0);
 }
+
+}  // namespace gangsched::testing::links_test

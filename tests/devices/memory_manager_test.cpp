@@ -6,9 +6,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using gangsched::testing::dice;
-using gangsched::testing::numa_cells;
+namespace gangsched::testing::memory_manager_test {
 
 namespace {
 
@@ -153,3 +151,5 @@ TEST_CASE("memory that is given and released again is all there, in whatever ord
   }
   CHECK(given > 1000);
 }
+
+}  // namespace gangsched::testing::memory_manager_test

@@ -9,7 +9,7 @@
 #include "gangsched/devices/mig.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::mig_table_test {
 
 namespace {
 
@@ -212,3 +212,5 @@ TEST_CASE("a table that contradicts itself is refused, and told why", "[devices]
   CHECK(refusal(7, 8, {simple("1g.5gb", 1, 1, 0xff), simple("3g.20gb", 3, 3, 0b1'0001)}) ==
         "MIG table X1: compute_slices: profiles that fit together need 8, and there are 7");
 }
+
+}  // namespace gangsched::testing::mig_table_test

@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::mig_test {
 
 namespace {
 
@@ -463,3 +463,5 @@ TEST_CASE("the least fragmentation admits more than the fullest GPU, and that mo
   CHECK(least > fullest + fullest / 100);
   CHECK(fullest > first + first / 100);
 }
+
+}  // namespace gangsched::testing::mig_test

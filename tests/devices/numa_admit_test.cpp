@@ -7,10 +7,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using gangsched::testing::cpus;
-using gangsched::testing::dice;
-using gangsched::testing::numa_cells;
+namespace gangsched::testing::numa_admit_test {
 
 namespace {
 
@@ -421,3 +418,5 @@ TEST_CASE("what pods take and give back adds up, and refusals change nothing", "
   CHECK(admitted > 500);
   CHECK(refused > 300);
 }
+
+}  // namespace gangsched::testing::numa_admit_test

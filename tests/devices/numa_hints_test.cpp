@@ -9,8 +9,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using gangsched::testing::dice;
+namespace gangsched::testing::numa_hints_test {
 
 namespace {
 
@@ -326,3 +325,5 @@ TEST_CASE("sixteen cells with every mask as a hint merge at once", "[devices][nu
   CHECK(got.best.cells == all_cells(5));  // as wide as the most demanding list needs, lowest cells
   CHECK_FALSE(got.admitted);
 }
+
+}  // namespace gangsched::testing::numa_hints_test

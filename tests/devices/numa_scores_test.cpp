@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::numa_scores_test {
 
 namespace {
 
@@ -249,3 +249,5 @@ TEST_CASE("pods that are not Guaranteed have their devices aligned only", "[devi
   burstable.containers.push_back({false, ask(1, 1, 2)});
   CHECK_FALSE(single_numa_zones(burstable).has_value());
 }
+
+}  // namespace gangsched::testing::numa_scores_test

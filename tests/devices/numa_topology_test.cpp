@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::numa_topology_test {
 
 namespace {
 
@@ -157,3 +157,5 @@ TEST_CASE("a topology that cannot be is refused with its place", "[devices][numa
     CHECK(got.error().code == row.code);
   }
 }
+
+}  // namespace gangsched::testing::numa_topology_test

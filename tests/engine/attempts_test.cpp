@@ -2,8 +2,7 @@
 #include "host_queue.hpp"
 #include "support/refused.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::attempts_test {
 
 namespace {
 
@@ -401,3 +400,5 @@ TEST_CASE("a pod that has a node keeps its scheduler", "[engine][profiles]") {
   other.spec.scheduler_name = "somebody-else";
   CHECK(w.cluster.update_pod(p, other).error().field == "scheduler_name");
 }
+
+}  // namespace gangsched::testing::attempts_test

@@ -5,8 +5,7 @@
 
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::check_hooks_test {
 
 namespace {
 
@@ -307,3 +306,5 @@ TEST_CASE("a filter that fails with an error ends the cycle with it, and names p
     CHECK(w.run() == words{"bind p good"});
   }
 }
+
+}  // namespace gangsched::testing::check_hooks_test

@@ -1,8 +1,7 @@
 // Plans of moves that make a gang fit: what they say can be done, and nothing of it is.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::defragment_test {
 
 namespace {
 
@@ -122,3 +121,5 @@ TEST_CASE("a gang that fits needs no moves, one that is too large has no plan", 
   CHECK_FALSE(w.plan(large));
   CHECK_FALSE(w.scheduler.plan_moves(group_id{}));
 }
+
+}  // namespace gangsched::testing::defragment_test

@@ -1,8 +1,7 @@
 // Devices through the engine: who gets which, in pods, gangs and trials.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::devices_test {
 
 namespace {
 
@@ -137,3 +136,5 @@ TEST_CASE("a plugin chooses the GPU of a share", "[engine][devices]") {
   w.add(a_pod{"b"}.milli(600));
   CHECK(with_devices(w) == words{"bind a n 1:600", "bind b n 0:600"});
 }
+
+}  // namespace gangsched::testing::devices_test

@@ -5,8 +5,7 @@
 #include "differential_runner.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::differential_test {
 
 namespace {
 
@@ -63,3 +62,5 @@ TEST_CASE("pods and gangs of both modes: compile-time profile, run-time profile 
           "[engine][differential]") {
   all_agree(4'000'000, 1000, {.nodes = 11, .pods = 24, .groups = 4, .rounds = 7});
 }
+
+}  // namespace gangsched::testing::differential_test

@@ -10,9 +10,9 @@
 #include "support/dice.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::domain_index_test {
+
 using namespace gangsched::engine;
-using namespace gangsched::testing;
 
 namespace {
 
@@ -247,3 +247,5 @@ TEST_CASE("a change that moves nobody leaves the domains' version, and one that 
   CHECK(racks.size() == 2);
   CHECK(racks.used(racks.find("r1"), kinds::cpu) == 1000);
 }
+
+}  // namespace gangsched::testing::domain_index_test

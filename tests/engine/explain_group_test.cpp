@@ -1,11 +1,9 @@
 #include "engine/world.hpp"
 
+namespace gangsched::testing::explain_group_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
 
 struct racks {
   gangsched::cluster cluster;
@@ -96,3 +94,5 @@ TEST_CASE("groups of a tree are explained each; those that wait for somebody say
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::explain_group_test

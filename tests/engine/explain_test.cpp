@@ -5,8 +5,7 @@
 
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::explain_test {
 
 namespace {
 
@@ -360,3 +359,5 @@ TEST_CASE("a group's failure and the host's last word are part of the story", "[
   w.confirm(p);
   CHECK(why(w, "p").summary.find("kubelet") == std::string::npos);
 }
+
+}  // namespace gangsched::testing::explain_test

@@ -3,8 +3,7 @@
 
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::extender_test {
 
 namespace {
 
@@ -169,3 +168,5 @@ TEST_CASE("preemption hears an extender's filter too", "[engine][extender]") {
   w.add(a_pod{"p"}.cpu(2).priority(5));
   CHECK(w.run() == words{"nominate p b", "evict low-b b"});
 }
+
+}  // namespace gangsched::testing::extender_test

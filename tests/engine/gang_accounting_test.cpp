@@ -5,8 +5,7 @@
 #include "support/dice.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_accounting_test {
 
 namespace {
 
@@ -129,3 +128,5 @@ TEST_CASE("whatever comes and goes, gangs stand with their minimum and nodes add
   CHECK(placed > 300);
   CHECK(refused > 100);
 }
+
+}  // namespace gangsched::testing::gang_accounting_test

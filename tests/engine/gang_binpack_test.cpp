@@ -8,9 +8,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::gang_binpack_test {
+
 namespace {
 
-using namespace gangsched;
 using namespace gangsched::literals;
 constexpr const char* dongle = "example.com/dongle";
 
@@ -170,3 +171,5 @@ TEST_CASE("in the walk-through a gang that does not fit leaves nothing behind", 
   for (const pod_id pod : pods) CHECK(w.hosts.state_of(pod) == pod_state::pending);
   CHECK(w.core.verify());
 }
+
+}  // namespace gangsched::testing::gang_binpack_test

@@ -2,8 +2,7 @@
 #include "support/dice.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_memory_test {
 
 namespace {
 
@@ -86,3 +85,5 @@ TEST_CASE("gangs are placed as if nothing were remembered from member to member 
   }
   CHECK(bound > 3000);
 }
+
+}  // namespace gangsched::testing::gang_memory_test

@@ -6,8 +6,8 @@
 #include "gang_host.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_model_check_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -188,3 +188,5 @@ TEST_CASE("in every order of events with a machine that refuses a member, gangs 
                {"2+2 together", {{1}, {1}}, {gang_of(2, together), gang_of(2, together)}, 24, 1},
                {"2+2 atomic", {{2}}, {gang_of(2, apart, 0, true), gang_of(2, together, 0, true)}, 24, 1}});
 }
+
+}  // namespace gangsched::testing::gang_model_check_test

@@ -5,8 +5,8 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_property_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -205,3 +205,5 @@ TEST_CASE("with timers only, two gangs hold half each until a timer ends", "[eng
   CHECK(after(hold_rule::timers_only, 25s) == std::pair{2, false});
   CHECK(after(hold_rule::older_first, 25s) == std::pair{0, true});
 }
+
+}  // namespace gangsched::testing::gang_property_test

@@ -9,8 +9,7 @@
 
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_search_test {
 
 namespace {
 
@@ -510,3 +509,5 @@ TEST_CASE("slices are placed whole, each in a domain of its own level, if and on
   CHECK(refused > 500);
   CHECK(missed * 1000 < placed + refused);
 }
+
+}  // namespace gangsched::testing::gang_search_test

@@ -3,8 +3,7 @@
 
 #include <memory>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::group_cycle_test {
 
 namespace {
 
@@ -356,3 +355,5 @@ TEST_CASE("a gang of many classes counts each member once", "[engine][group]") {
   CHECK(used == 1000 * (7 * 1 + 7 * 2 + 6 * 3));
   CHECK(w.scheduler.verify());
 }
+
+}  // namespace gangsched::testing::group_cycle_test

@@ -4,8 +4,7 @@
 #include <map>
 #include <tuple>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::group_features_test {
 
 namespace {
 
@@ -294,3 +293,5 @@ TEST_CASE("balanced plans do not depend on how much more room there is than memb
   w.run();
   CHECK(placed(nodes_of(w, "p", 3000)) == 3000);
 }
+
+}  // namespace gangsched::testing::group_features_test

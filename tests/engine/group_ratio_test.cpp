@@ -1,8 +1,7 @@
 // Groups that grow in step (group_spec::ratios).
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::group_ratio_test {
 
 namespace {
 
@@ -159,3 +158,5 @@ TEST_CASE("ratios of many groups to each other are told in one search", "[engine
   for (int i = 1; i < 3000; ++i) chain.push_back(w.add(graph::spec(("c" + std::to_string(i)).c_str(), 1, {}, {{chain.back(), 1'000'000, 1}})));
   w.must(w.cluster.update_group(chain[0], graph::spec("c0", 1, {}, {{chain.back(), 1, 1'000'000}})));
 }
+
+}  // namespace gangsched::testing::group_ratio_test

@@ -4,8 +4,7 @@
 #include "gangsched/framework/past.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::hints_test {
 
 namespace {
 
@@ -337,3 +336,5 @@ TEST_CASE("the engine's cycles under hints place whoever fits, if not at once th
     }
   }
 }
+
+}  // namespace gangsched::testing::hints_test

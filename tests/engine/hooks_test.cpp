@@ -4,8 +4,7 @@
 #include <memory>
 #include <set>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::hooks_test {
 
 namespace {
 
@@ -446,3 +445,5 @@ TEST_CASE("a hook that calls the scheduler or changes the cluster is told that t
   CHECK(w.cluster.add_pod(a_pod{"new"}));
   CHECK(w.scheduler.schedule_cycle(w.now));
 }
+
+}  // namespace gangsched::testing::hooks_test

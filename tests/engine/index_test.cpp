@@ -4,8 +4,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::index_test {
 
 namespace {
 
@@ -318,3 +317,5 @@ TEST_CASE("pods that take the rows of others while the log was lost are themselv
   CHECK(w.counts() == places{2, 0, 0, 0, 0});
   CHECK(w.run() == words{"reject high", "reject low"});
 }
+
+}  // namespace gangsched::testing::index_test

@@ -3,8 +3,7 @@
 
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::kube_placements_test {
 
 namespace {
 
@@ -168,3 +167,5 @@ TEST_CASE("with a sample of the nodes too, round after round", "[engine][kube]")
   };
   for (const workload& one : sampled) compare(one, 0);
 }
+
+}  // namespace gangsched::testing::kube_placements_test

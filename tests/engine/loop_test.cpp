@@ -3,8 +3,7 @@
 
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::loop_test {
 
 namespace {
 
@@ -173,3 +172,5 @@ TEST_CASE("the host's loop ends, and the next deadline is exactly when something
     host.check_books();
   }
 }
+
+}  // namespace gangsched::testing::loop_test

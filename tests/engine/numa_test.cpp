@@ -2,8 +2,7 @@
 #include "devices/numa_nodes.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::numa_test {
 
 namespace {
 
@@ -104,3 +103,5 @@ TEST_CASE("the same pods go by sums where the host told of no cells, or the kube
             std::ranges::count(all, "bind p1 plain") ==
         2);
 }
+
+}  // namespace gangsched::testing::numa_test

@@ -3,13 +3,10 @@
 
 #include "engine/world.hpp"
 
+namespace gangsched::testing::nvlink_domains_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::world;
 
 constexpr const char* clique = "nvidia.com/gpu.clique";
 
@@ -62,3 +59,5 @@ TEST_CASE("a gang that no NVLink domain has room for waits, though the cluster h
   CHECK(place(w, "ten", 10).empty());
   CHECK(place(w, "nine", 9).size() == 1);
 }
+
+}  // namespace gangsched::testing::nvlink_domains_test

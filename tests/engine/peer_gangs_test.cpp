@@ -5,8 +5,7 @@
 
 #include <map>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::peer_gangs_test {
 
 namespace {
 
@@ -400,3 +399,5 @@ TEST_CASE("R4: a cluster of a head and at least one worker starts with two, and 
   w.run_at(60s);
   CHECK(nodes_of(w, "").size() == 4);
 }
+
+}  // namespace gangsched::testing::peer_gangs_test

@@ -1,8 +1,7 @@
 // Preemption by members of gangs in permit mode: each for itself, but nobody goes for a minimum that would not stand.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::permit_preemption_test {
 
 namespace {
 
@@ -104,3 +103,5 @@ TEST_CASE("what one member cannot have others go for another one may", "[permit]
   CHECK(w.cluster.nominated_node_of(w.pod("small-1")) == w.node("n"));
   CHECK(w.cluster.nominated_node_of(w.pod("big")) == node_id{});
 }
+
+}  // namespace gangsched::testing::permit_preemption_test

@@ -3,8 +3,7 @@
 
 #include <map>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::permit_test {
 
 namespace {
 
@@ -438,3 +437,5 @@ TEST_CASE("an older incomplete gang takes back what a younger one holds, unless 
     CHECK(w.permit_at(4min).size() == 4);
   }
 }
+
+}  // namespace gangsched::testing::permit_test

@@ -8,8 +8,7 @@
 #include "support/dice.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::preemption_test {
 
 namespace {
 
@@ -479,3 +478,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace gangsched::testing::preemption_test

@@ -1,8 +1,7 @@
 // Several profiles in one scheduler: pods name theirs, and those of other schedulers are left alone.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::profiles_test {
 
 namespace {
 
@@ -74,3 +73,5 @@ TEST_CASE("profiles that cannot share a queue are refused", "[engine][profiles]"
   other.order[static_cast<std::size_t>(point::queue_sort)].clear();
   CHECK(scheduler::check(std::vector{spreader(), other}).error().object == "profile other");
 }
+
+}  // namespace gangsched::testing::profiles_test

@@ -3,8 +3,7 @@
 
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::queue_test {
 
 namespace {
 
@@ -372,3 +371,5 @@ TEST_CASE("after a restart pods stand where the host says they stood", "[engine]
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == errc::wrong_state);
 }
+
+}  // namespace gangsched::testing::queue_test

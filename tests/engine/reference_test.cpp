@@ -7,8 +7,7 @@
 #include "support/catch.hpp"
 #include "support/referee.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::reference_test {
 
 namespace {
 
@@ -167,3 +166,5 @@ TEST_CASE("the referee objects to a wrong node, a wrong turn and a pod that was 
   CHECK_FALSE(judge.cycle({}, {{"bind", urgent, 0, score(urgent)}}, 0).has_value());
   CHECK(judge.at_rest({}).value_or("") == "first was never attempted, but the loop has ended");
 }
+
+}  // namespace gangsched::testing::reference_test

@@ -4,8 +4,7 @@
 
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::resource_claims_test {
 
 namespace {
 
@@ -390,3 +389,5 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   CHECK(binds > 300);
   CHECK(rejects > 100);
 }
+
+}  // namespace gangsched::testing::resource_claims_test

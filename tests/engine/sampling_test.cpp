@@ -2,8 +2,7 @@
 #include "differential_profiles.hpp"
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::sampling_test {
 
 namespace {
 
@@ -104,3 +103,5 @@ TEST_CASE("how many feasible nodes are enough", "[engine][sampling]") {
   CHECK(second_begins_at(1000, 0) == 420);
   CHECK(second_begins_at(6000, 0) == 300);
 }
+
+}  // namespace gangsched::testing::sampling_test

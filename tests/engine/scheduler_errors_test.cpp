@@ -3,8 +3,7 @@
 
 #include "gangsched/model/transaction.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::scheduler_errors_test {
 
 namespace {
 
@@ -161,3 +160,5 @@ TEST_CASE("a runtime profile is refused with what is wrong in it", "[engine][err
   CHECK(done.decisions()[0].kind == decision_kind::bind);
   CHECK(done.decisions()[0].score % 7 == 0);
 }
+
+}  // namespace gangsched::testing::scheduler_errors_test

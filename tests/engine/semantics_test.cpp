@@ -1,8 +1,7 @@
 // kube_semantics: each quirk of kube-scheduler as it is, and taken out.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::semantics_test {
 
 namespace {
 
@@ -101,3 +100,5 @@ TEST_CASE("until 1.35 balance was how even a node becomes", "[engine][semantics]
   CHECK(balance(kube_release::v1_35) == 75);
   CHECK(balance(kube_release::v1_36) == 50 + (50 + 75 - 100) / 2);
 }
+
+}  // namespace gangsched::testing::semantics_test

@@ -1,8 +1,7 @@
 // gang::stale_after: members that are left of a gang go when they have been too few for too long (KAI 24).
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::stale_gang_test {
 
 namespace {
 
@@ -134,3 +133,5 @@ TEST_CASE("a grace below nothing is refused", "[engine][group][stale]") {
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().field == "policy.stale_after");
 }
+
+}  // namespace gangsched::testing::stale_gang_test

@@ -8,9 +8,10 @@
 
 // The cases of Kueue's TestFindTopologyAssignments (K18 to K23) and of Koordinator's topology solver (O1 to O5) in
 // kueue-koordinator-hived 1.10 and 2.9, with their numbers.
+namespace gangsched::testing::topology_plan_test {
+
 namespace {
 
-using namespace gangsched;
 using namespace gangsched::engine;
 using kind = plan_request::kind;
 
@@ -204,3 +205,5 @@ TEST_CASE("a plan takes what was asked, never more than there is, and whole slic
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::topology_plan_test

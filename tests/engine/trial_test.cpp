@@ -3,8 +3,7 @@
 
 #include <memory>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::trial_test {
 
 namespace {
 
@@ -304,3 +303,5 @@ TEST_CASE("a group for which nobody can be evicted is rejected member by member"
   CHECK(asked.asked->size() == 1);
   CHECK(w.cluster.assumed().empty());
 }
+
+}  // namespace gangsched::testing::trial_test

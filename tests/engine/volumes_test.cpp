@@ -1,8 +1,7 @@
 // What volumes mean for where a pod can run: the host's facts through the default profile.
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::volumes_test {
 
 namespace {
 
@@ -160,3 +159,5 @@ TEST_CASE("what is wrong with volumes is refused by field", "[engine][volumes]")
   node.volume_limits = {{"ebs", -1}};
   CHECK(w.cluster.add_node(node).error().field == "volume_limits[\"ebs\"]");
 }
+
+}  // namespace gangsched::testing::volumes_test

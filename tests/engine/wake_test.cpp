@@ -4,8 +4,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::wake_test {
 
 namespace {
 
@@ -464,3 +463,5 @@ TEST_CASE("no more than one wake-up per change is in vain, and nobody is forgott
   CHECK(events[0] + events[1] == 20 * 160);
   CHECK(in_vain[0] <= events[0]);  // several classes may be helped by the same room
 }
+
+}  // namespace gangsched::testing::wake_test

@@ -3,8 +3,7 @@
 
 #include <map>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::workload_trees_test {
 
 namespace {
 
@@ -278,3 +277,5 @@ TEST_CASE("B50: gangs are placed alike with the classes' indexes at work and wit
   CHECK(decided({.check_hooks = true}, checked) == with);
   CHECK(rebuilt > 2 * kept);
 }
+
+}  // namespace gangsched::testing::workload_trees_test

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::workloads_test {
 
 namespace {
 
@@ -445,3 +444,5 @@ TEST_CASE("B13: a tree that fails leaves the cluster as before, too", "[workload
   CHECK(w.cluster.digest() == before);
   CHECK(w.scheduler.verify());
 }
+
+}  // namespace gangsched::testing::workloads_test

@@ -6,7 +6,7 @@
 
 // What kernels a plugin becomes, and how the engine is told to treat them.
 
-using namespace gangsched;
+namespace gangsched::testing::lower_test {
 
 namespace {
 
@@ -103,3 +103,5 @@ TEST_CASE("normalize scales by the maximum, truncating") {
   CHECK(scaled({}, better::lower).empty());
   CHECK(scaled({std::int64_t{1} << 61, std::int64_t{1} << 62}, better::higher) == scores{50, 100});
 }
+
+}  // namespace gangsched::testing::lower_test

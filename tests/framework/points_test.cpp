@@ -5,7 +5,7 @@
 
 // One plugin that is right for each extension point, and some that are not. What the compiler then says: tests/compile_fail.
 
-using namespace gangsched;
+namespace gangsched::testing::points_test {
 
 namespace {
 
@@ -368,3 +368,5 @@ TEST_CASE("a hook is seen by name, even one that cannot be called") {
   STATIC_REQUIRE(detail::names_filter<hidden>);
   STATIC_REQUIRE_FALSE(detail::names_filter<local_score>);
 }
+
+}  // namespace gangsched::testing::points_test

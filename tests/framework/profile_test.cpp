@@ -5,7 +5,8 @@
 #include "gangsched/profiles.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::profile_test {
+
 using names = std::vector<std::string>;
 
 namespace {
@@ -140,3 +141,5 @@ TEST_CASE("a run-time profile of the default plugins is the default profile") {
     CHECK(made->plugins[i].score.one == expected.plugins[i].score.one);
   }
 }
+
+}  // namespace gangsched::testing::profile_test

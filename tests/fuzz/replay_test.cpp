@@ -8,6 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
+namespace gangsched::testing::replay_test {
+
 TEST_CASE("every file of the fuzzing corpus is read or refused", "[fuzz]") {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(GANGSCHED_SOURCE_DIR "/tests/fuzz/corpus"))
@@ -21,3 +23,5 @@ TEST_CASE("every file of the fuzzing corpus is read or refused", "[fuzz]") {
     CHECK(LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()) == 0);
   }
 }
+
+}  // namespace gangsched::testing::replay_test

@@ -5,7 +5,8 @@
 #include "gangsched/scheduler.hpp"
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::configuration_test {
+
 using namespace gangsched::kube;
 
 namespace {
@@ -197,3 +198,5 @@ profiles:
   twins.profiles[1].scheduler_name = "a";
   CHECK(make_tables(twins, registry()).error().code == errc::duplicate);
 }
+
+}  // namespace gangsched::testing::configuration_test

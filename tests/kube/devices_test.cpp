@@ -1,6 +1,7 @@
 #include "kube/group_reading.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::devices_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -353,3 +354,5 @@ TEST_CASE("pods that run say what they hold", "[kube][devices]") {
             .find("metadata.annotations[\"gangsched.dev/held-devices\"][0].gpu: there is no such field") !=
         std::string::npos);
 }
+
+}  // namespace gangsched::testing::devices_test

@@ -2,7 +2,8 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::document_test {
+
 using namespace gangsched::kube;
 
 namespace {
@@ -161,3 +162,5 @@ TEST_CASE("broken text is refused with its line", "[kube][document]") {
 TEST_CASE("a file that cannot be opened is an error that names it", "[kube][document]") {
   CHECK(load("/no/such/file").error().message() == "/no/such/file: file: cannot be opened");
 }
+
+}  // namespace gangsched::testing::document_test

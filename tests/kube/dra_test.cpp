@@ -1,6 +1,7 @@
 #include "kube/group_reading.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::dra_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -479,3 +480,5 @@ TEST_CASE("a pod that runs may name claims that are not in the files", "[kube][d
         "out\n");
   CHECK(all.pods.at(0).spec.devices.empty());
 }
+
+}  // namespace gangsched::testing::dra_test

@@ -1,7 +1,8 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_objects.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::group_words_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -262,3 +263,5 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
   CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, mine: 0}]'")) == "[\"gangsched.dev/ratios\"][0].mine: is below 1");
   CHECK(said(group_of("g", "gangsched.dev/ratios: '{to: g}'")) == "[\"gangsched.dev/ratios\"][0].to: is the group itself");
 }
+
+}  // namespace gangsched::testing::group_words_test

@@ -2,7 +2,8 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::manifests_test {
+
 using namespace gangsched::kube;
 
 namespace {
@@ -489,3 +490,5 @@ TEST_CASE("a pod is Guaranteed if every container's limits are its requests", "[
   CHECK(guaranteed(only(same), "qosClass: Guaranteed"));
   CHECK_FALSE(guaranteed(only(limits), "qosClass: Burstable"));
 }
+
+}  // namespace gangsched::testing::manifests_test

@@ -1,6 +1,7 @@
 #include "kube/group_reading.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::numa_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -235,3 +236,5 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
   CHECK(held[0].kind == device_grant::form::cpus);
   CHECK(held[0].cpu_mask() == 0b1100);
 }
+
+}  // namespace gangsched::testing::numa_test

@@ -1,7 +1,8 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_reading.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::pod_sets_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -326,3 +327,5 @@ TEST_CASE("workloads read from an API server make nothing, and the same files ma
   const manifests once = fine(text), again = fine(text);
   for (std::size_t i = 0; i < once.pods.size(); ++i) CHECK(once.pods[i].spec.name == again.pods[i].spec.name);
 }
+
+}  // namespace gangsched::testing::pod_sets_test

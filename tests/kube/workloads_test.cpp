@@ -1,7 +1,8 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_objects.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::workloads_test {
+
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
@@ -474,3 +475,5 @@ TEST_CASE("one group object is read for a host that gets them one by one", "[kub
   CHECK(alone("{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: g}}").error().reason ==
         "is no group that stands for itself");
 }
+
+}  // namespace gangsched::testing::workloads_test

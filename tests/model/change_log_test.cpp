@@ -6,9 +6,10 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
+namespace gangsched::testing::change_log_test {
+
 namespace {
 
-using namespace gangsched;
 
 change record(row_t row) { return {.kind = change_kind::node_added, .row = row}; }
 
@@ -243,3 +244,5 @@ TEST_CASE("sets of facets are sets", "[model][change_log]") {
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::change_log_test

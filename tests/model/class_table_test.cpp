@@ -10,11 +10,10 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::class_table_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
 
 pod_id add(cluster& c, const pod_spec& spec) { return c.add_pod(spec).value(); }
 class_id class_of(cluster& c, pod_id pod) { return c.state().class_of(pod.row); }
@@ -351,3 +350,5 @@ TEST_CASE("a label selector wants every requirement to hold", "[model][class]") 
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::class_table_test

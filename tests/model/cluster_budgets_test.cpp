@@ -6,8 +6,7 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::cluster_budgets_test {
 
 namespace {
 
@@ -117,3 +116,5 @@ TEST_CASE("a budget knows by name which pods are on their way out", "[model][clu
   CHECK(view.disrupts(pod_info{c.state(), c.add_pod(a_pod{"gone"}).value().row}));
   CHECK_FALSE(view.disrupts(pod_info{c.state(), c.add_pod(a_pod{"stays"}).value().row}));
 }
+
+}  // namespace gangsched::testing::cluster_budgets_test

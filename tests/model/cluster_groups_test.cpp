@@ -8,15 +8,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::cluster_groups_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::check_refused;
-using gangsched::testing::events_since;
-using gangsched::testing::happened;
 
 group_spec a_basic_group(const char* name) { return {.name = name}; }
 
@@ -340,3 +335,5 @@ TEST_CASE("trees are part of what a roll-back undoes", "[model][cluster][group]"
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::cluster_groups_test

@@ -10,16 +10,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::cluster_nodes_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::changes_since;
-using gangsched::testing::check_refused;
-using gangsched::testing::events_since;
-using gangsched::testing::happened;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
@@ -356,3 +350,5 @@ TEST_CASE("the same calls make the same digest", "[model][cluster]") {
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::cluster_nodes_test

@@ -8,16 +8,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::cluster_placement_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::changes_since;
-using gangsched::testing::check_refused;
-using gangsched::testing::events_since;
-using gangsched::testing::happened;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
@@ -245,3 +239,5 @@ TEST_CASE("after a restart the host loads what it knows, in the order of what re
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::cluster_placement_test

@@ -7,16 +7,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::cluster_pods_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::changes_since;
-using gangsched::testing::check_refused;
-using gangsched::testing::events_since;
-using gangsched::testing::happened;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
@@ -598,3 +592,5 @@ TEST_CASE("running pods are resized together, if all fit where they are", "[mode
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::cluster_pods_test

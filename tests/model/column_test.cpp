@@ -5,9 +5,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::column_test {
+
 namespace {
 
-using namespace gangsched;
 
 std::uint64_t digest_of(const column_base& column, row_t rows) {
   digest out;
@@ -207,3 +208,5 @@ TEST_CASE("an object column's digest tells an absent object from any other", "[m
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::column_test

@@ -9,10 +9,10 @@
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::counters_test {
+
 namespace {
 
-using namespace gangsched;
-using namespace gangsched::testing;
 
 /// What a counter should say, from the tables of nodes and pods alone.
 struct recount {
@@ -271,3 +271,5 @@ TEST_CASE("packed tuples are equal where they are equal", "[model][counters]") {
   CHECK(std::vector<std::int64_t>(back.begin(), back.end()) == other);
   CHECK(tuples.unpack(single, 1).front() == 7);
 }
+
+}  // namespace gangsched::testing::counters_test

@@ -10,13 +10,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::devices_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::cards_of;
-using gangsched::testing::check_refused;
 using form = device_grant::form;
 
 /// What the claims of the node's pods add up to, word by word.
@@ -279,3 +276,5 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::devices_test

@@ -7,13 +7,10 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::exclusive_cpus_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::cpus;
-using gangsched::testing::numa_cells;
 
 /// Two cells of four cores with two CPUs each, numbered core by core.
 a_node two_cells(const std::string& name) {
@@ -91,3 +88,5 @@ TEST_CASE("CPUs that the host says a pod has are kept from, too", "[model][numa]
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::exclusive_cpus_test

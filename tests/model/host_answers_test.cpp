@@ -7,11 +7,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::host_answers_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
 
 /// A card of each model, and a NIC. The model "odd" cannot be evaluated.
 a_node cards(const std::string& name, const std::vector<std::string>& models) {
@@ -111,3 +110,5 @@ TEST_CASE("without a host to ask, requests have no expressions", "[model][host_a
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::host_answers_test

@@ -7,14 +7,10 @@
 #include "held_devices.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::kept_claims_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::cards_of;
-using gangsched::testing::sharing;
-using gangsched::testing::words_of;
 
 using cards = std::vector<std::uint16_t>;
 
@@ -191,3 +187,5 @@ TEST_CASE("what pods use of a shared device's capacities adds up, and comes back
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::kept_claims_test

@@ -9,9 +9,10 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
+namespace gangsched::testing::name_index_test {
+
 namespace {
 
-using namespace gangsched;
 
 constexpr symbol blue{1}, green{2};
 
@@ -156,3 +157,5 @@ TEST_CASE("a name index agrees with a map over random nested transactions", "[mo
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::name_index_test

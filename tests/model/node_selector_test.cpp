@@ -2,7 +2,8 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::node_selector_test {
+
 using op = selector_operator;
 
 TEST_CASE("selector_number: signed decimal 64-bit integers") {
@@ -60,3 +61,5 @@ TEST_CASE("matches takes a term as a host wrote it") {
   named.match_fields = {{"metadata.namespace", op::not_in, {"paper"}}};
   CHECK(matches(named, node));
 }
+
+}  // namespace gangsched::testing::node_selector_test

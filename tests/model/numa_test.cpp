@@ -12,16 +12,10 @@
 #include "support/dice.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::numa_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::check_refused;
-using gangsched::testing::cpus;
-using gangsched::testing::dice;
-using gangsched::testing::numa_cells;
-using gangsched::testing::words_of;
 using form = device_grant::form;
 
 /// Sockets of a cell each: four cores with two threads (CPU n and n + 4 · cells share a core), 100 bytes of memory, 40 of huge pages.
@@ -459,3 +453,5 @@ TEST_CASE("whatever comes and goes, a pod fits exactly where a kubelet that kept
   CHECK(admitted > 400);
   CHECK(refused > 300);
 }
+
+}  // namespace gangsched::testing::numa_test

@@ -10,8 +10,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::pod_templates_test {
 
 namespace {
 
@@ -94,3 +93,5 @@ TEST_CASE("what is wrong with one pod of a crowd is said in the same words", "[m
     CHECK(made.error().message() == check(bad.spec)->message());
   }
 }
+
+}  // namespace gangsched::testing::pod_templates_test

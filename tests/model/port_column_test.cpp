@@ -6,10 +6,10 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 
+namespace gangsched::testing::port_column_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::protocol;
 
 constexpr symbol any_address{}, localhost{3}, outside{4};
 
@@ -106,3 +106,5 @@ TEST_CASE("a port column is restored over random nested transactions", "[model][
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::port_column_test

@@ -10,10 +10,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::requests_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::container;
 
 constexpr std::int64_t mi = 1024 * 1024;
 constexpr std::int64_t default_memory = 200 * mi;
@@ -320,3 +320,5 @@ TEST_CASE("random pods agree with the rule written down plainly", "[model][reque
     REQUIRE(made.scored_memory == reference{spec, "memory"}.scored());
   }
 }
+
+}  // namespace gangsched::testing::requests_test

@@ -10,15 +10,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::resource_claims_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::cards_of;
-using gangsched::testing::check_refused;
-using gangsched::testing::sharing;
-using gangsched::testing::words_of;
 
 /// What the pods there have, and the claims, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
@@ -309,3 +304,5 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::resource_claims_test

@@ -3,10 +3,10 @@
 #include "soak.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::rollback_soak_test {
+
 namespace {
 
-using gangsched::testing::soak;
-using gangsched::testing::soak_options;
 
 void run(const soak_options& options, std::size_t operations) {
   soak one{options};
@@ -53,3 +53,5 @@ TEST_CASE("a long soak over many seeds", "[.soak][model]") {
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::rollback_soak_test

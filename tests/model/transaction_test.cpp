@@ -9,13 +9,10 @@
 #include "support/catch.hpp"
 #include "support/refused.hpp"
 
+namespace gangsched::testing::transaction_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
-using gangsched::testing::check_refused;
 
 /// Two nodes, a gang of two, and where everything stands.
 struct stage {
@@ -324,3 +321,5 @@ TEST_CASE("a call that is refused inside a transaction changes nothing there eit
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::transaction_test

@@ -5,9 +5,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::undo_log_test {
+
 namespace {
 
-using namespace gangsched;
 
 /// Notes what it is asked to do.
 struct witness final : column_base {
@@ -92,3 +93,5 @@ TEST_CASE("an empty checkpoint costs nothing and changes nothing", "[model][undo
 }
 
 }  // namespace
+
+}  // namespace gangsched::testing::undo_log_test

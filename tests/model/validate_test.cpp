@@ -7,11 +7,10 @@
 
 #include "support/catch.hpp"
 
+namespace gangsched::testing::validate_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::container;
-using gangsched::protocol;
 
 const std::string label_63(63, 'a');
 const std::string label_64(64, 'a');
@@ -506,3 +505,5 @@ TEST_CASE("the first problem in field order is the one that is told", "[model][v
   spec.scheduler_name = "mine";
   CHECK_FALSE(check(spec));
 }
+
+}  // namespace gangsched::testing::validate_test

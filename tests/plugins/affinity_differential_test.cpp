@@ -8,10 +8,10 @@
 #include "support/catch.hpp"
 
 // InterPodAffinity and PodTopologySpread in the engine against the rules computed from nothing, after every kind of event.
+namespace gangsched::testing::affinity_differential_test {
+
 namespace {
 
-using namespace gangsched;
-using namespace gangsched::testing;
 
 struct sheet {
   std::vector<std::string> reasons;  ///< by node
@@ -178,3 +178,5 @@ TEST_CASE("affinity and spread decide from an index as they would from nothing",
     }
   }
 }
+
+}  // namespace gangsched::testing::affinity_differential_test

@@ -4,8 +4,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::gang_scheduling_test {
 
 namespace {
 
@@ -120,3 +119,5 @@ TEST_CASE("GangScheduling: placement_feasible") {
   CHECK(ask(loose, 0, 1) == code::wait);
   CHECK(ask(loose, 1, 4) == code::success);
 }
+
+}  // namespace gangsched::testing::gang_scheduling_test

@@ -9,11 +9,10 @@
 #include "support/catch.hpp"
 
 // The policies of the FGD experiment against their formulas (devices-topology 6.2), written down here in floating point.
+namespace gangsched::testing::gpu_policies_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
 
 /// A node with some GPUs in use, and what its plugins see of a pod.
 struct one_node {
@@ -169,3 +168,5 @@ TEST_CASE("what a plugin goes by may change, if the host says so", "[plugins][pa
   CHECK(scheduler.forget_cached());
   CHECK(place("second") == "b");
 }
+
+}  // namespace gangsched::testing::gpu_policies_test

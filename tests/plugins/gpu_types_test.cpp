@@ -4,12 +4,10 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 
+namespace gangsched::testing::gpu_types_test {
+
 namespace {
 
-using namespace gangsched;
-using gangsched::testing::a_gang;
-using gangsched::testing::a_node;
-using gangsched::testing::a_pod;
 
 constexpr const char* type_label = "nvidia.com/gpu.product";
 
@@ -128,3 +126,5 @@ TEST_CASE("GpuPricing without bids goes by fragments and prices alone", "[plugin
   w.run();
   CHECK(w.where(made) == "n");
 }
+
+}  // namespace gangsched::testing::gpu_types_test

@@ -1,8 +1,7 @@
 // Gangs that cannot have their minimum where their members are: what full_domain::move does (group_preemption, gang_scheduling).
 #include "engine/world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::group_move_test {
 
 namespace {
 
@@ -134,3 +133,5 @@ TEST_CASE("a move from nowhere, or of members that are placed one by one, is ref
   CHECK(field({.name = "g", .policy = gang{.mode = gang_mode::permit}, .topology = {.within = {"rack"}, .when_full = full_domain::move}}) ==
         "policy.mode");
 }
+
+}  // namespace gangsched::testing::group_move_test

@@ -4,8 +4,7 @@
 #include "support/dice.hpp"
 
 // Preemption by groups and of groups, decided by a scheduler of its own. The recorded cases of 1.36 are in tests/conformance.
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::group_preemption_test {
 
 namespace {
 
@@ -507,3 +506,5 @@ TEST_CASE("putting any victim back leaves room for fewer members", "[property]")
   }
   CHECK(with_victims > 100);
 }
+
+}  // namespace gangsched::testing::group_preemption_test

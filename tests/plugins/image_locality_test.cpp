@@ -9,8 +9,7 @@
 #include "support/dice.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::image_locality_test {
 
 namespace {
 
@@ -158,3 +157,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace gangsched::testing::image_locality_test

@@ -5,10 +5,10 @@
 #include "support/hooks.hpp"
 
 // Cases of upstream's interpodaffinity/filtering_test.go and scoring_test.go.
+namespace gangsched::testing::inter_pod_affinity_test {
+
 namespace {
 
-using namespace gangsched;
-using namespace gangsched::testing;
 using list = std::vector<std::int64_t>;
 
 constexpr const char* lonely = "UU node(s) didn't match pod affinity rules";
@@ -149,3 +149,5 @@ TEST_CASE("arguments of InterPodAffinity are read strictly", "[plugins][affinity
         "args.ignorePreferredTermsOfExistingPods");
   CHECK(wrong(argument::fields{{"weight", 1}}) == "args.weight");
 }
+
+}  // namespace gangsched::testing::inter_pod_affinity_test

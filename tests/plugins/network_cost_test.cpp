@@ -6,8 +6,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::network_cost_test {
 
 namespace {
 
@@ -195,3 +194,5 @@ TEST_CASE("NetworkCost: a matrix that makes no sense is named, and arguments are
   CHECK(network_cost::from(argument::fields{{"matrix", argument::fields{{"rows", 1}}}}).error().message() ==
         "plugin NetworkCost: args.matrix.rows: there is no such argument");
 }
+
+}  // namespace gangsched::testing::network_cost_test

@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_affinity_test {
+
 using scores = std::vector<std::int64_t>;
 using names = std::vector<std::string>;
 using op = selector_operator;
@@ -221,3 +221,5 @@ TEST_CASE("NodeAffinity arguments") {
                    "args.addedAffinity: affinity.required[0].match_expressions[0].values"));
   }
 }
+
+}  // namespace gangsched::testing::node_affinity_test

@@ -4,8 +4,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_name_test {
 
 TEST_CASE("NodeName: only the node that the pod names") {
   hooks on{node_name{}};
@@ -30,3 +29,5 @@ TEST_CASE("NodeName: a node that is not there, and a pod that names none") {
   CHECK(on.pre_filter(any).code == code::skip);
   CHECK(on.filter(any, a) == verdict{});
 }
+
+}  // namespace gangsched::testing::node_name_test

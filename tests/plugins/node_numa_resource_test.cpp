@@ -6,8 +6,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_numa_resource_test {
 
 namespace {
 
@@ -120,3 +119,5 @@ TEST_CASE("NodeNUMAResource scores what is bound", "[plugins][numa]") {
     CHECK(on.scores(on.add(a_pod("q").cpu(4))).value()[idle.row] == 0);
   }
 }
+
+}  // namespace gangsched::testing::node_numa_resource_test

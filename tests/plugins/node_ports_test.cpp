@@ -4,8 +4,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_ports_test {
 
 TEST_CASE("NodePorts: a port conflicts per protocol, number and address, and the wildcard with every address") {
   struct example {
@@ -62,3 +61,5 @@ TEST_CASE(
   must(on.cluster.remove_pod(there));
   CHECK(on.filter(twice, node) == verdict{});
 }
+
+}  // namespace gangsched::testing::node_ports_test

@@ -5,8 +5,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_resource_topology_match_test {
+
 using scores = std::vector<std::int64_t>;
 using match = node_resource_topology_match;
 
@@ -99,3 +99,5 @@ TEST_CASE("NodeResourceTopologyMatch arguments", "[plugins][numa]") {
         errc::out_of_range);
   CHECK(match::from(fields{{"cacheResyncPeriodSeconds", 5}}).error().field.find("cacheResync") != std::string::npos);
 }
+
+}  // namespace gangsched::testing::node_resource_topology_match_test

@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_resources_balanced_allocation_test {
+
 using balanced = node_resources_balanced_allocation;
 using scores = std::vector<std::int64_t>;
 
@@ -69,3 +69,5 @@ TEST_CASE("NodeResourcesBalancedAllocation arguments") {
   CHECK(wrong.error().message() ==
         "plugin NodeResourcesBalancedAllocation: args.resources[0].weight: 2 is not in 1 to 1");
 }
+
+}  // namespace gangsched::testing::node_resources_balanced_allocation_test

@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_resources_fit_plus_test {
+
 using fit_plus = node_resources_fit_plus;
 using strategy = fit_plus::strategy;
 using scores = std::vector<std::int64_t>;
@@ -71,3 +71,5 @@ TEST_CASE("NodeResourcesFitPlus arguments") {
   CHECK(wrong({{"weight", 0}}) == "plugin NodeResourcesFitPlus: args.resources.cpu.weight: 0 is not in 1 to 1000000");
   CHECK(wrong({{"share", 0}}) == "plugin NodeResourcesFitPlus: args.resources.cpu.share: there is no such argument");
 }
+
+}  // namespace gangsched::testing::node_resources_fit_plus_test

@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_resources_fit_test {
+
 using namespace gangsched::literals;
 using fit = node_resources_fit;
 using strategy = fit::strategy;
@@ -263,3 +263,5 @@ TEST_CASE("NodeResourcesFit options are checked") {
   CHECK(fit::check({.shape = {{5, 1}, {4, 1}}})->field == "shape[1].utilization");
   CHECK(fit::check({.ignored_groups = {"a", "b/c"}})->field == "ignored_groups[1]");
 }
+
+}  // namespace gangsched::testing::node_resources_fit_test

@@ -4,8 +4,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::node_unschedulable_test {
 
 TEST_CASE("NodeUnschedulable: a cordoned node is for those who tolerate the taint it need not have") {
   hooks on{node_unschedulable{}};
@@ -28,3 +27,5 @@ TEST_CASE("NodeUnschedulable: a cordoned node is for those who tolerate the tain
   equal.spec.tolerations.push_back({.key = taint});
   CHECK(on.filter(on.add(equal), cordoned) == verdict{});
 }
+
+}  // namespace gangsched::testing::node_unschedulable_test

@@ -5,10 +5,10 @@
 #include "support/hooks.hpp"
 
 // Cases of upstream's podtopologyspread/filtering_test.go and scoring_test.go.
+namespace gangsched::testing::pod_topology_spread_test {
+
 namespace {
 
-using namespace gangsched;
-using namespace gangsched::testing;
 
 constexpr const char* skewed = "U node(s) didn't match pod topology spread constraints";
 constexpr const char* unlabelled = "UU node(s) didn't match pod topology spread constraints (missing required label)";
@@ -164,3 +164,5 @@ TEST_CASE("arguments of PodTopologySpread are read strictly", "[plugins][spread]
         "args.defaultConstraints");
   CHECK(wrong(list({{"topologyKey", ""}})).find("topology_key") != std::string::npos);
 }
+
+}  // namespace gangsched::testing::pod_topology_spread_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 
-using namespace gangsched;
+namespace gangsched::testing::priority_sort_test {
 
 namespace {
 
@@ -35,3 +35,5 @@ TEST_CASE("PrioritySort: the extremes of priority do not wrap") {
   CHECK(before(none, least));
   CHECK(before(most, least));
 }
+
+}  // namespace gangsched::testing::priority_sort_test

@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::scarce_resource_avoidance_test {
+
 using scores = std::vector<std::int64_t>;
 
 TEST_CASE("ScarceResourceAvoidance: the share of unused resource types that are not scarce") {
@@ -41,3 +41,5 @@ TEST_CASE("ScarceResourceAvoidance arguments") {
   CHECK_FALSE(scarce_resource_avoidance::from(fields{{"resources", "nvidia.com/gpu"}}));
   CHECK_FALSE(scarce_resource_avoidance::from(fields{{"scarce", argument::list{}}}));
 }
+
+}  // namespace gangsched::testing::scarce_resource_avoidance_test

@@ -4,8 +4,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::scheduling_gates_test {
 
 TEST_CASE("SchedulingGates: a pod with gates stays out of the queue, unresolvably") {
   cluster cluster;
@@ -19,3 +18,5 @@ TEST_CASE("SchedulingGates: a pod with gates stays out of the queue, unresolvabl
   must(cluster.update_pod(gated, a_pod{"gated"}));
   CHECK(ask(gated).ok());
 }
+
+}  // namespace gangsched::testing::scheduling_gates_test

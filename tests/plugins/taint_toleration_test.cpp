@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::taint_toleration_test {
+
 using scores = std::vector<std::int64_t>;
 
 namespace {
@@ -56,3 +56,5 @@ TEST_CASE("TaintToleration score: untolerated PreferNoSchedule taints, reversed"
   // Nothing to hold against anybody: all get 100, nobody is skipped.
   CHECK(on.scores(on.add(a_pod{"all"}.tolerate_everything())) == scores{100, 100, 100, 100});
 }
+
+}  // namespace gangsched::testing::taint_toleration_test

@@ -7,8 +7,7 @@
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::topology_placement_test {
 
 namespace {
 
@@ -162,3 +161,5 @@ TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, 
   CHECK(bound({}) == (100 + 50) / 2);
   CHECK(bound({.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 100);
 }
+
+}  // namespace gangsched::testing::topology_placement_test

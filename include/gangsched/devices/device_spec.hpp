@@ -1,5 +1,4 @@
 #pragma once
-#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "gangsched/core/sorted_map.hpp"
 #include "gangsched/devices/cpu_binding.hpp"
 #include "gangsched/devices/cpu_manager.hpp"
 #include "gangsched/devices/gpu_machines.hpp"
@@ -87,9 +87,9 @@ struct other_device {
   bool healthy = true;
   std::int32_t numa = -1;
   std::int32_t pcie = -1;
-  boost::container::flat_map<std::string, device_attribute> attributes = {};
+  sorted_map<device_attribute> attributes = {};
   std::vector<counter_use> consumes = {};
-  boost::container::flat_map<std::string, capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
+  sorted_map<capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
   bool shared = false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): then units are 1
 };
 
@@ -129,7 +129,7 @@ struct node_devices {
   gpu_class gpu = {};
   std::vector<gpu_spec> gpus = {};
   std::vector<other_device> others = {};
-  boost::container::flat_map<std::string, std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
+  sorted_map<std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
   std::optional<node_numa> numa = {};  ///< told: pods get CPUs, memory and devices as kubelet would give them
 };
 
@@ -168,7 +168,7 @@ struct device_request {
   bool admin = false;               ///< looks at them without using anything up (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
   std::vector<std::string> expressions = {};  ///< predicates that the host evaluates (`device_matcher`); all must hold, after the selectors
-  boost::container::flat_map<std::string, std::int64_t> capacities = {};  ///< how much of each every device must have; of a shared one: uses up
+  sorted_map<std::int64_t> capacities = {};  ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
   bool beside_preferred = false;
 
@@ -197,7 +197,7 @@ struct held_device {
   std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
   std::vector<std::uint32_t> places = {};  ///< the CPUs; of memory the ids of its NUMA cells
   std::uint64_t bytes = 0;                 ///< of memory
-  boost::container::flat_map<std::string, std::int64_t> capacities = {};  ///< of a shared device; empty: what the request says
+  sorted_map<std::int64_t> capacities = {};  ///< of a shared device; empty: what the request says
 };
 
 }  // namespace gangsched

@@ -1,5 +1,4 @@
 #pragma once
-#include <boost/container/flat_map.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,7 +10,7 @@
 namespace gangsched {
 
 /// Integers by resource name: cpu in milli, everything else in whole units.
-using integer_resources = boost::container::flat_map<std::string, std::int64_t>;
+using integer_resources = sorted_map<std::int64_t>;
 
 /// What a pod requests, in the three readings kube-scheduler has (kube-framework 3.1, 3.4). Summed exactly, rounded up once.
 struct pod_requests {

@@ -1,5 +1,4 @@
 #pragma once
-#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,16 +8,17 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/instant.hpp"
 #include "gangsched/core/quantity.hpp"
+#include "gangsched/core/sorted_map.hpp"
 #include "gangsched/devices/device_spec.hpp"
 #include "gangsched/model/group_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
 namespace gangsched {
 
-using label_map = boost::container::flat_map<std::string, std::string>;
+using label_map = sorted_map<std::string>;
 
 /// Amounts by resource name: "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "nvidia.com/gpu", …
-using resource_list = boost::container::flat_map<std::string, quantity>;
+using resource_list = sorted_map<quantity>;
 
 enum class taint_effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
 
@@ -213,7 +213,7 @@ struct node_spec {
   std::vector<taint> taints = {};
   resource_list allocatable = {};
   resource_list capacity = {};  ///< for information; scheduling reads allocatable
-  boost::container::flat_map<std::string, std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
+  sorted_map<std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
   node_devices devices = {};  ///< empty: not known; then counted resources are all that is looked at
   bool unschedulable = false;
