@@ -3,8 +3,7 @@
 
 #include "world.hpp"
 
-using namespace gangsched;
-using namespace gangsched::testing;
+namespace gangsched::testing::amount_memory_test {
 
 namespace {
 
@@ -114,3 +113,5 @@ TEST_CASE("Volume limits are seen beside amounts", "[engine][amounts]") {
   CHECK(made["limited"] == 1);
   CHECK(made["plain"] == 5);
 }
+
+}  // namespace gangsched::testing::amount_memory_test
