@@ -65,10 +65,10 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
   return made;
 }
 
-GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec) {
+GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec, symbol ns) {
   auto made = std::make_unique<pod_record>();
   made->name = spec.name;
-  made->ns = state.names.intern(spec.ns);
+  made->ns = ns;
   made->labels = spec.labels;
   made->gates = spec.scheduling_gates;
   made->start_time = spec.start_time;
@@ -154,13 +154,12 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
 }
 
 /// @p epoch: of the class table when the class was made.
-GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, std::unique_ptr<const pod_record> record, class_id cls,
-                                  std::uint32_t epoch) {
+GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls, std::uint32_t epoch) {
   pod_table& pods = state.pods;
   const row_t row = pods.rows.take();
   pods.grow(row + 1);
-  pods.by_name.insert(record->ns, record->name, row);
-  pods.record.set(row, std::move(record));
+  pods.by_name.insert(name, row);
+  pods.record.set(row, make_pod_record(state, spec, name.ns));
   pods.cls_epoch.set(row, epoch);
   state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
@@ -191,11 +190,15 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
+  const std::optional<symbol> ns = state.names.find(spec.ns);
+  name_index::key name{};
+  if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
   const pod_templates::known* like = state.templates.find(spec);
   if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
-  if (pods.by_name.find(state.names.intern(spec.ns), spec.name) != no_row) {
+  if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
+  if (pods.by_name.find(name) != no_row) {
     return error{errc::duplicate, object, "name", "exists already"};
   }
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
@@ -217,7 +220,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
   const std::uint32_t epoch = state.classes.epoch();
-  const row_t row = detail::insert_pod(state, spec, detail::make_pod_record(state, spec), cls, epoch);
+  const row_t row = detail::insert_pod(state, spec, name, cls, epoch);
   return pod_id{row, pods.rows.generation(row)};
 }
 
@@ -264,7 +267,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   made.reserve(names.size());
   for (const std::string& name : names) {
     one.name = name;
-    const row_t row = detail::insert_pod(state, one, detail::make_pod_record(state, one), cls, epoch);
+    const row_t row = detail::insert_pod(state, one, pods.by_name.key_of(ns, name), cls, epoch);
     made.push_back({row, pods.rows.generation(row)});
     if (one.rank && made.size() < names.size()) ++*one.rank;
   }
@@ -304,7 +307,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const row_t held = pods.node[row];
   const reads before = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.take_off_node(row);
-  pods.record.set(row, detail::make_pod_record(state, spec));
+  pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
   const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
@@ -378,6 +381,13 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   if (!contains(pod)) return detail::unknown_id("pod");
   const row_t row = pod.row;
   const row_t node = pods.node[row];
+  detail::prefetch_object(pods.claim[row]), detail::prefetch_object(pods.record[row]);
+  if (node != no_row) {
+    state.nodes.prefetch(node);
+    if (const row_t next = pods.next_on_node[row]; next != no_row) pods.prefetch(next);
+    if (const row_t prev = pods.prev_on_node[row]; prev != no_row) pods.prefetch(prev);
+    else state.nodes.first_pod.prefetch(node);
+  }
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
   state.drop_claim(row);
