@@ -13,7 +13,7 @@ GANGSCHED_INLINE void class_index::sync() {
   const bool known = stale_.read(*state_, [&](reads facets) {
     // A node that came or went matters even to a class that reads nothing.
     return any(facets & plan_->cached_facets()) || facets == reads::everything;
-  });
+  }, [&](row_t row) { prefetch(row); });
   if (known) replay();
   else build();
   stale_.settle(state_->log);
@@ -51,6 +51,16 @@ GANGSCHED_INLINE void class_index::build() {
   if (counts_capacity_) count_capacities();
 }
 
+/// What asking the row again will read, which is far apart: while the rest of the log is read it comes.
+GANGSCHED_INLINE void class_index::prefetch(row_t row) const noexcept {
+  if (row >= row_count_) return;
+  state_->nodes.prefetch(row);
+  gangsched::detail::prefetch(&rows_.verdict[row]);
+  gangsched::detail::prefetch(&rows_.score[row]);
+  if (plan_->key_count() != 0) gangsched::detail::prefetch(&rows_.group[row]);
+  gangsched::detail::prefetch(&links_.of[row]);
+}
+
 GANGSCHED_INLINE void class_index::replay() {
   if (stale_.empty()) return;
   const row_t rows = state_->nodes.rows.count();
@@ -59,41 +69,58 @@ GANGSCHED_INLINE void class_index::replay() {
   if (counts_capacity_) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
   statistics_->rows_evaluated += stale_.size();
-  stale_.take([&](row_t row, reads facets) {
-    if (row >= row_count_) return;
-    refresh(row, facets);
-    if (!counts_capacity_) return;
-    const std::int64_t now = capacity_now(row);
-    for (capacity_sums& sums : capacity_sums_) {
-      if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
-        sums.by_domain[domain] += now - capacity_[row];
+  refresh();
+  if (counts_capacity_) {
+    for (const stale_row& one : before_) {
+      const std::int64_t now = capacity_now(one.row);
+      for (capacity_sums& sums : capacity_sums_) {
+        if (const domain_id domain = sums.of->of(one.row); domain != no_domain && domain < sums.by_domain.size()) {
+          sums.by_domain[domain] += now - capacity_[one.row];
+        }
       }
+      capacity_total_ += now - capacity_[one.row];
+      capacity_[one.row] = now;
     }
-    capacity_total_ += now - capacity_[row];
-    capacity_[row] = now;
-  });
+  }
   if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) stale_.forget();  // dead groups pile up: start over at the next pick
 }
 
-GANGSCHED_INLINE void class_index::refresh(row_t row, reads dirty) {
+/// Asks the stale rows again, all of them one hook after the other: hooks are called by the batch.
+GANGSCHED_INLINE void class_index::refresh() {
   const class_plan& plan = *plan_;
-  const std::uint8_t before = rows_.verdict[row];
-  ++refreshes_;
-  last_refreshed_ = row;
-  if (before == passes) unlink(row);
-  --counts_[before];
-  const std::span<const row_t> one{&row, 1};
-  if (before == passes && dirty != reads::everything) {
-    if (any(dirty & plan.filter_facets)) rows_.run_filters(*state_, plan, one, dirty);
-  } else {
-    rows_.run_filters(*state_, plan, one);
+  before_.clear(), passed_.clear(), others_.clear();
+  reads dirty = reads::nothing;  // of those that passed: they need no hook that reads nothing of it
+  stale_.take([&](row_t row, reads facets) {
+    if (row >= row_count_) return;
+    const std::uint8_t verdict = rows_.verdict[row];
+    before_.push_back({rows_.score[row], row, rows_.group[row], verdict});
+    const bool passed = verdict == passes && facets != reads::everything;
+    (passed ? passed_ : others_).push_back(row);
+    if (passed) dirty |= facets;
+  });
+  if (before_.empty()) return;
+  refreshes_ += before_.size();
+  last_refreshed_ = before_.back().row;
+  if (!passed_.empty() && any(dirty & plan.filter_facets)) rows_.run_filters(*state_, plan, passed_, dirty);
+  if (!others_.empty()) rows_.run_filters(*state_, plan, others_);
+  const auto fails = [&](row_t row) { return rows_.verdict[row] != passes; };
+  std::erase_if(passed_, fails), std::erase_if(others_, fails);
+  if (!passed_.empty() && any(dirty & plan.score_facets)) rows_.run_scores(*state_, plan, passed_);
+  if (!others_.empty()) rows_.run_scores(*state_, plan, others_);
+  if (any(dirty & plan.key_facets)) {
+    for (const row_t row : passed_) rows_.run_keys(*state_, plan, row);
   }
-  const std::uint8_t after = rows_.verdict[row];
-  ++counts_[after];
-  if (after != passes) return;
-  if (before != passes || any(dirty & plan.score_facets)) rows_.run_scores(*state_, plan, one);
-  if (before != passes || any(dirty & plan.key_facets)) rows_.run_keys(*state_, plan, row);
-  link(row);
+  for (const row_t row : others_) rows_.run_keys(*state_, plan, row);
+  for (const stale_row& was : before_) {
+    const std::uint8_t now = rows_.verdict[was.row];
+    --counts_[was.verdict];
+    ++counts_[now];
+    if (was.verdict == passes) {
+      if (now == passes && rows_.group[was.row] == was.group && rows_.score[was.row] == was.score) continue;
+      unlink(was.row, was.group, was.score);
+    }
+    if (now == passes) link(was.row);
+  }
 }
 
 GANGSCHED_INLINE std::int64_t class_index::capacity_now(row_t row) const {
@@ -148,8 +175,8 @@ GANGSCHED_INLINE void class_index::link(row_t row) {
   groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
 }
 
-GANGSCHED_INLINE void class_index::unlink(row_t row) {
-  if (bucketed_) groups_[rows_.group[row]].erase(links_, row, static_cast<std::size_t>(rows_.score[row]));
+GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group, std::int64_t score) {
+  if (bucketed_) groups_[group].erase(links_, row, static_cast<std::size_t>(score));
 }
 
 GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_ptr<const class_plan> plan) const {
@@ -185,7 +212,7 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
     linked += groups_[group].population();
     for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->local_range); ++score) {
       std::uint32_t size = 0;
-      for (row_t row = groups_[group].head(score); row != no_row; row = links_.next[row], ++size) {
+      for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {
         if (rows_.verdict[row] != passes || rows_.group[row] != group || rows_.score[row] != static_cast<std::int64_t>(score)) {
           return at(row) + ": in the wrong bucket";
         }

@@ -22,7 +22,7 @@ class GANGSCHED_API class_index {
 
   /// Takes feasible rows out of their buckets for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
-    for (const row_t row : rows) unlink(row);
+    for (const row_t row : rows) unlink(row, rows_.group[row], rows_.score[row]);
   }
   void show(std::span<const row_t> rows) {
     for (const row_t row : rows) link(row);
@@ -63,9 +63,10 @@ class GANGSCHED_API class_index {
   void replay();
   void count_capacities();
   [[nodiscard]] std::int64_t capacity_now(row_t row) const;
-  void refresh(row_t row, reads dirty);
+  void refresh();
+  void prefetch(row_t row) const noexcept;
   void link(row_t row);
-  void unlink(row_t row);
+  void unlink(row_t row, std::uint32_t group, std::int64_t score);
 
   const cluster_state* state_;
   std::shared_ptr<const class_plan> plan_;
@@ -80,6 +81,14 @@ class GANGSCHED_API class_index {
   std::vector<std::uint32_t> counts_;
   bool bucketed_ = true;
   stale_rows stale_;
+  struct stale_row {
+    std::int64_t score;
+    row_t row;
+    std::uint32_t group;
+    std::uint8_t verdict;
+  };
+  std::vector<stale_row> before_;        // what was known of the rows that are being asked again
+  std::vector<row_t> passed_, others_;  // these rows
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row
   std::int64_t capacity_total_ = 0;
