@@ -308,6 +308,7 @@ GANGSCHED_INLINE void core::absorb() {
 GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
   const row_t pod = record.row;
   if (!record.about_pod() || pod >= waits_.size()) return;
+  asm volatile("");  // gcc drops calls of a function that does nothing else
   queue_.prefetch(pod);
   gangsched::detail::prefetch(&waits_[pod]);
   gangsched::detail::prefetch(&waits_in_[pod]);
