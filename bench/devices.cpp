@@ -85,15 +85,14 @@ BENCHMARK(MIGAcceptance)
     ->Iterations(1);
 
 /// A cluster that is nearly full of pods that come and go: for each that leaves one of the same kind comes.
-void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, const std::vector<pod_spec>& kinds, std::size_t pods) {
+void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std::vector<pod_spec> kinds, std::size_t pods) {
   std::mt19937_64 random{7};
   std::vector<std::pair<pod_id, std::size_t>> there;
   std::uint64_t number = 0;
   const auto add = [&](std::size_t kind) {
-    pod_spec spec = kinds[kind];
-    spec.name = "p" + std::to_string(number++);
+    kinds[kind].name = "p" + std::to_string(number++);
     pod_id id;
-    if (!place(cluster, scheduler, spec, id)) return false;
+    if (!place(cluster, scheduler, kinds[kind], id)) return false;
     there.emplace_back(id, kind);
     return true;
   };

@@ -123,6 +123,8 @@ class device_search {
     const std::uint32_t chosen = demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
     if (demand.kind == device_demand::form::whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
+    claim_->grants.reserve(claim_->grants.size() + count);
+    claim_->changes.reserve(claim_->changes.size() + 2 * count);
     for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
     return status::success();
   }
@@ -359,12 +361,16 @@ GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_
   if (!inventory.mig && (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
                                                                        demand.memory_mib == 0 && demand.memory_percent == 0))) {
     // is_free() for the usual two, without a branch: idle; or nothing in use but thousandths, of which enough are left.
-    const bool whole = demand.kind == device_demand::form::whole;
+    const std::uint32_t gpus = inventory.gpu_count();
+    if (demand.kind == device_demand::form::whole) {
+      for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) fits |= std::uint32_t{state.gpu(gpu).bits == 0} << gpu;
+      return fits;
+    }
     constexpr std::uint64_t shared = gpu_word::milli_of(0xffff) | (std::uint64_t{0x7fff} << 48);
-    const std::uint64_t allowed = whole ? 0 : shared;
-    for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
+    const std::int32_t most = whole_gpu - demand.milli;
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
       const gpu_word word = state.gpu(gpu);
-      const bool room = (word.bits & ~allowed) == 0 && word.milli() + demand.milli <= whole_gpu;
+      const bool room = (word.bits & ~shared) == 0 && word.milli() <= most;
       fits |= std::uint32_t{room} << gpu;
     }
     return fits;
@@ -383,6 +389,7 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
   std::optional<mig_choice> best;
   std::int32_t least = 0;
   for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
+    if (inventory.mig->max_disjoint(state.gpu(gpu).slices(), profile) == 0) continue;
     const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
@@ -411,6 +418,20 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
 
 namespace detail {
 
+/// Whether some GPU has room for one instance.
+GANGSCHED_INLINE status instance_fits(const device_state& state, const device_demand& demand) {
+  const device_inventory& inventory = *state.inventory;
+  if (status said = suits(inventory, demand); !said.ok()) return said;
+  const mig_profile_index profile = *inventory.find_profile(demand.mig_profile);
+  const mig_table& table = *inventory.mig;
+  const std::uint32_t gpus = inventory.gpu_count();
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    // Most GPUs of a busy node are full, and that is quickly seen.
+    if (table.max_disjoint(state.gpu(gpu).slices(), profile) != 0 && mig_starts(state, gpu, profile) != 0) return status::success();
+  }
+  return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
+}
+
 /// Whether @p count of one demand can be had; nothing if only choosing can tell.
 GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand, std::int32_t count) {
   if (!demand.first_of.empty()) return std::nullopt;
@@ -422,6 +443,7 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
     }
     return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
   }
+  if (demand.kind == device_demand::form::mig && count == 1) return instance_fits(state, demand);
   std::uint32_t free = ~std::uint32_t{0};
   if (status said = free_gpus(state, demand, count, free); !said.ok()) return said;
   switch (demand.kind) {
@@ -429,14 +451,7 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
     case device_demand::form::whole:
       if (inventory.partitions || (demand.within != device_scope::node && !demand.within_preferred)) return std::nullopt;
       return status::success();
-    case device_demand::form::mig: {
-      if (count != 1) return std::nullopt;
-      const mig_profile_index profile = *inventory.find_profile(demand.mig_profile);
-      for (std::size_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
-        if (mig_starts(state, gpu, profile) != 0) return status::success();
-      }
-      return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
-    }
+    case device_demand::form::mig:
     case device_demand::form::replica:
     case device_demand::form::other: break;
   }

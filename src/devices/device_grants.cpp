@@ -27,14 +27,11 @@ GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device
   }
 }
 
-GANGSCHED_INLINE std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
-  const device_inventory::gpu& one = state.inventory->gpus[gpu];
-  const gpu_word word = state.gpu(gpu);
-  if (one.mig == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
-  if (one.mig == mig_mode::dynamic) return state.inventory->mig->fits(word.instances(), profile);
+GANGSCHED_INLINE std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+  const std::uint8_t taken = state.gpu(gpu).slices();
   std::uint8_t starts = 0;
-  for (const mig_placement& instance : one.instances) {
-    const bool there = instance.profile == profile && (state.inventory->mig->slices(instance) & word.slices()) == 0;
+  for (const mig_placement& instance : state.inventory->gpus[gpu].instances) {
+    const bool there = instance.profile == profile && (state.inventory->mig->slices(instance) & taken) == 0;
     if (there) starts = static_cast<std::uint8_t>(starts | 1u << instance.start);
   }
   return starts;
@@ -94,8 +91,10 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> capacity_grants
 
 GANGSCHED_INLINE bool is_free(const device_state& state, const device_demand& demand, std::size_t device) {
   const device_inventory& inventory = *state.inventory;
-  if (!is_kind(inventory, demand, device) || !is_free(state, detail::unit_of(demand, device))) return false;
   const device_inventory::other& one = inventory.others[device];
+  const std::int64_t units = demand.admin ? 0 : demand.units, used = state.used[inventory.first_other() + device];
+  if (used < 0 || units > one.units - used) return false;  // as is_free() below says of most
+  if (!is_kind(inventory, demand, device) || !is_free(state, detail::unit_of(demand, device))) return false;
   if (demand.capacities.empty() && !one.shared) return true;
   const auto known = [&](const auto& asked) {
     return std::any_of(one.capacities.begin(), one.capacities.end(), [&](const auto& each) { return each.name == asked.first; });

@@ -13,7 +13,7 @@ GANGSCHED_INLINE void class_index::sync() {
   const bool known = stale_.read(*state_, [&](reads facets) {
     // A node that came or went matters even to a class that reads nothing.
     return any(facets & plan_->cached_facets()) || facets == reads::everything;
-  });
+  }, [&](row_t row) { prefetch(row); });
   if (known) replay();
   else build();
   stale_.settle(state_->log);
@@ -51,6 +51,16 @@ GANGSCHED_INLINE void class_index::build() {
   if (counts_capacity_) count_capacities();
 }
 
+/// What asking the row again will read, which is far apart: while the rest of the log is read it comes.
+GANGSCHED_INLINE void class_index::prefetch(row_t row) const noexcept {
+  if (row >= row_count_) return;
+  state_->nodes.prefetch(row);
+  gangsched::detail::prefetch(&rows_.verdict[row]);
+  gangsched::detail::prefetch(&rows_.score[row]);
+  if (plan_->key_count() != 0) gangsched::detail::prefetch(&rows_.group[row]);
+  gangsched::detail::prefetch(&links_.of[row]);
+}
+
 GANGSCHED_INLINE void class_index::replay() {
   if (stale_.empty()) return;
   const row_t rows = state_->nodes.rows.count();
@@ -77,13 +87,16 @@ GANGSCHED_INLINE void class_index::replay() {
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {
   const std::uint8_t before = rows_.verdict[row];
+  const std::uint32_t group = rows_.group[row];
+  const std::int64_t score = rows_.score[row];
   ++refreshes_;
   last_refreshed_ = row;
-  if (before == passes) unlink(row);
   amount_memory::answer* const known = rows_.refresh(*state_, *plan_, row, dirty);
   const std::uint8_t after = rows_.verdict[row];
+  if (before == passes && after == passes && rows_.group[row] == group && rows_.score[row] == score) return known;
   --counts_[before];
   ++counts_[after];
+  if (before == passes) unlink(row, group, score);
   if (after == passes) link(row);
   return known;
 }
@@ -143,8 +156,8 @@ GANGSCHED_INLINE void class_index::link(row_t row) {
   groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
 }
 
-GANGSCHED_INLINE void class_index::unlink(row_t row) {
-  if (bucketed_) groups_[rows_.group[row]].erase(links_, row, static_cast<std::size_t>(rows_.score[row]));
+GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group, std::int64_t score) {
+  if (bucketed_) groups_[group].erase(links_, row, static_cast<std::size_t>(score));
 }
 
 GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_ptr<const class_plan> plan) const {
@@ -180,7 +193,7 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
     linked += groups_[group].population();
     for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->local_range); ++score) {
       std::uint32_t size = 0;
-      for (row_t row = groups_[group].head(score); row != no_row; row = links_.next[row], ++size) {
+      for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {
         if (rows_.verdict[row] != passes || rows_.group[row] != group || rows_.score[row] != static_cast<std::int64_t>(score)) {
           return at(row) + ": in the wrong bucket";
         }

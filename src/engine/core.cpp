@@ -288,6 +288,7 @@ GANGSCHED_INLINE void core::absorb() {
   }
   if (epoch_ != state_->classes.epoch()) rekey_parked();
   let_in_ = no_row;
+  if (cursor_.position >= log.begin() && cursor_.position < log.committed_end()) prefetch(log[cursor_.position]);
   while (cursor_.position < log.committed_end()) {
     if (log.begin() > cursor_.position) return let_in_ = no_row, start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
@@ -300,6 +301,16 @@ GANGSCHED_INLINE void core::absorb() {
   hushed_.clear();
   let_in_ = no_row;
   own_from_ = own_to_ = cursor_.position;
+}
+
+/// What is known of a pod stands in tables that are far apart.
+GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
+  const row_t pod = record.row;
+  if (!record.about_pod() || pod >= waits_.size()) return;
+  queue_.prefetch(pod);
+  gangsched::detail::prefetch(&waits_[pod]);
+  gangsched::detail::prefetch(&waits_in_[pod]);
+  gangsched::detail::prefetch(&calls_[pod]);
 }
 
 /// What the log says since the last absorb is the engine's doing: queue and counts know it already, others may be helped by it.

@@ -249,7 +249,7 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (best_of_group_[g] < 0) continue;
       row_t row = groups[g].head(static_cast<std::size_t>(best_of_group_[g]));
-      for (; row != no_row; row = index.links().next[row]) visit(row);
+      for (; row != no_row; row = index.links().next(row)) visit(row);
     }
   };
   result.score = best;

@@ -40,6 +40,9 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
 
 /// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
 GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
+  state_->nodes.prefetch(where.node);
+  state_->nodes.first_pod.prefetch(where.node);
+  gangsched::detail::prefetch(&state_->nodes.record[where.node]->cookie);  // for the decision
   picked refused;
   if (!state_->fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");
@@ -70,7 +73,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
 /// With the devices that the profile chooses; the model's own choice is for profiles without a word on it.
 GANGSCHED_INLINE void core::assume(row_t pod, row_t node) {
   const bool asks = any(cluster_state::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
-  if (asks && state_->nodes.record[node]->devices) {
+  if (asks && state_->nodes.inventory[node] != nullptr) {
     const class_plan& plan = picker_.plan_of(state_->class_of(pod));
     if (!plan.device_choosers.empty()) {
       const planned& hook = plan.device_choosers.front();

@@ -172,7 +172,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   state.tree.add(row, record->labels);
   nodes.total.set(0, nodes.total[0] + 1);
   state.images.add(record->images);
-  nodes.record.set(row, std::move(record));
+  nodes.set_record(row, std::move(record));
   state.mark_devices(row);
   state.node_came(row);
   state.topologies.settle();
@@ -234,7 +234,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
   state.images.remove(state.nodes.record[node.row]->images);
-  state.nodes.record.set(node.row, nullptr);
+  state.nodes.set_record(node.row, nullptr);
   state.nodes.rows.give_back(node.row);
   state.tree.remove(node.row);
   state.changed({.kind = change_kind::node_removed, .facets = reads::everything, .row = node.row});

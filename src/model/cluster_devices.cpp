@@ -24,7 +24,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
     const std::uint32_t word = gpu ? 2 * place : inventory.first_other() + place;
     const auto now = static_cast<std::uint64_t>(state.nodes.devices.at(node.row, word));
     state.nodes.devices.set(node.row, word, static_cast<std::int64_t>(now ^ gpu_word::unhealthy_bit));
-    state.nodes.record.set(node.row, std::move(changed));
+    state.nodes.set_record(node.row, std::move(changed));
     state.changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node.row});
   }
   std::vector<pod_id> there;

@@ -65,8 +65,8 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
   return made;
 }
 
-GANGSCHED_INLINE std::unique_ptr<pod_record> make_pod_record(cluster_state& state, const pod_spec& spec, symbol ns) {
-  return std::unique_ptr<pod_record>{new pod_record{.name = spec.name,
+GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec, symbol ns) {
+  return std::unique_ptr<const pod_record>{new pod_record{.name = spec.name,
                                                     .ns = ns,
                                                     .labels = spec.labels,
                                                     .gates = spec.scheduling_gates,
@@ -152,13 +152,12 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
 }
 
 /// @p epoch: of the class table when the class was made.
-GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, std::unique_ptr<const pod_record> record, class_id cls,
-                                  std::uint32_t epoch) {
+GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls, std::uint32_t epoch) {
   pod_table& pods = state.pods;
   const row_t row = pods.rows.take();
   pods.grow(row + 1);
-  pods.by_name.insert(record->ns, record->name, row);
-  pods.record.set(row, std::move(record));
+  pods.by_name.insert(name, row);
+  pods.record.set(row, make_pod_record(state, spec, name.ns));
   pods.cls_epoch.set(row, epoch);
   state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
@@ -189,12 +188,15 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
+  const std::optional<symbol> ns = state.names.find(spec.ns);
+  name_index::key name{};
+  if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
   const pod_templates::known* like = state.templates.find(spec);
   if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
-  const symbol ns = state.names.intern(spec.ns);
-  if (pods.by_name.find(ns, spec.name) != no_row) {
+  if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
+  if (pods.by_name.find(name) != no_row) {
     return error{errc::duplicate, object, "name", "exists already"};
   }
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
@@ -216,7 +218,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
   const std::uint32_t epoch = state.classes.epoch();
-  const row_t row = detail::insert_pod(state, spec, detail::make_pod_record(state, spec, ns), cls, epoch);
+  const row_t row = detail::insert_pod(state, spec, name, cls, epoch);
   return pod_id{row, pods.rows.generation(row)};
 }
 
@@ -261,11 +263,9 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   const class_id cls = make_class(state, like, *requests, priority->value, priority->preemption);
   const std::uint32_t epoch = state.classes.epoch();
   made.reserve(names.size());
-  one.name.clear();
   for (const std::string& name : names) {
-    std::unique_ptr<pod_record> record = detail::make_pod_record(state, one, ns);
-    record->name = name;
-    const row_t row = detail::insert_pod(state, one, std::move(record), cls, epoch);
+    one.name = name;
+    const row_t row = detail::insert_pod(state, one, pods.by_name.key_of(ns, name), cls, epoch);
     made.push_back({row, pods.rows.generation(row)});
     if (one.rank && made.size() < names.size()) ++*one.rank;
   }
@@ -379,6 +379,13 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   if (!contains(pod)) return detail::unknown_id("pod");
   const row_t row = pod.row;
   const row_t node = pods.node[row];
+  detail::prefetch_object(pods.claim[row]), detail::prefetch_object(pods.record[row]);
+  if (node != no_row) {
+    state.nodes.prefetch(node);
+    if (const row_t next = pods.next_on_node[row]; next != no_row) pods.prefetch(next);
+    if (const row_t prev = pods.prev_on_node[row]; prev != no_row) pods.prefetch(prev);
+    else state.nodes.first_pod.prefetch(node);
+  }
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
   state.drop_claim(row);

@@ -20,15 +20,6 @@ struct name_index::impl {
     std::size_t hash;
     entry* to;
   };
-  struct key {
-    std::size_t hash;
-    symbol ns;
-    std::string_view name;
-  };
-  // Not absl::Hash of the text: Debian's absl::string_view is a type of its own.
-  static key key_of(symbol ns, std::string_view name) noexcept {
-    return {absl::HashOf(ns.value, std::hash<std::string_view>{}(name)), ns, name};
-  }
   static slot slot_of(entry* e) noexcept { return {key_of(e->ns, e->name).hash, e}; }
   struct hash {
     using is_transparent = void;
@@ -50,23 +41,30 @@ GANGSCHED_INLINE name_index::~name_index() {
   for (const impl::slot& one : impl_->entries) delete one.to;
 }
 
-GANGSCHED_INLINE row_t name_index::find(symbol ns, std::string_view name) const noexcept {
-  const auto found = impl_->entries.find(impl::key_of(ns, name));
+// Not absl::Hash of the text: Debian's absl::string_view is a type of its own.
+GANGSCHED_INLINE name_index::key name_index::key_of(symbol ns, std::string_view name) noexcept {
+  return {absl::HashOf(ns.value, std::hash<std::string_view>{}(name)), ns, name};
+}
+
+GANGSCHED_INLINE void name_index::prefetch(const key& of) const noexcept { impl_->entries.prefetch(of); }
+
+GANGSCHED_INLINE row_t name_index::find(const key& of) const noexcept {
+  const auto found = impl_->entries.find(of);
   return found == impl_->entries.end() ? no_row : found->to->row;
 }
 
 GANGSCHED_INLINE void name_index::reserve(std::size_t names) { impl_->entries.reserve(names); }
 
-GANGSCHED_INLINE void name_index::insert(symbol ns, std::string_view name, row_t row) {
-  auto made = std::make_unique<impl::entry>(impl::entry{ns, row, std::string{name}});
+GANGSCHED_INLINE void name_index::insert(const key& of, row_t row) {
+  auto made = std::make_unique<impl::entry>(impl::entry{of.ns, row, std::string{of.name}});
   impl::entry* e = made.get();
-  impl_->entries.insert(impl::slot_of(e));
+  impl_->entries.insert(impl::slot{of.hash, e});
   static_cast<void>(made.release());
   if (undo_->recording()) undo_->save(*this, row, 0, std::bit_cast<std::uint64_t>(e));
 }
 
 GANGSCHED_INLINE void name_index::erase(symbol ns, std::string_view name) {
-  const auto found = impl_->entries.find(impl::key_of(ns, name));
+  const auto found = impl_->entries.find(key_of(ns, name));
   impl::entry* e = found->to;
   impl_->entries.erase(found);
   if (undo_->recording()) {

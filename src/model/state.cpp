@@ -140,6 +140,7 @@ GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
 GANGSCHED_INLINE node_table::node_table(undo_log& undo)
     : rows(undo),
       record(undo),
+      inventory(undo),
       allocatable(undo),
       used(undo),
       devices(undo),
@@ -158,23 +159,23 @@ GANGSCHED_INLINE node_table::node_table(undo_log& undo)
 
 GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
     : rows(undo),
-      record(undo),
-      state(undo, pod_state::none),
-      terminating(undo),
-      preempted(undo),
-      claim(undo),
-      cls(undo, no_class),
-      cls_epoch(undo),
-      node(undo, no_row),
-      nominated(undo, no_row),
-      group(undo, no_row),
-      next_on_node(undo, no_row),
-      prev_on_node(undo, no_row),
+      record(undo, words),
+      state(undo, words),
+      terminating(undo, words),
+      preempted(undo, words),
+      claim(undo, words),
+      cls(undo, words),
+      cls_epoch(undo, words),
+      node(undo, words),
+      nominated(undo, words),
+      group(undo, words),
+      next_on_node(undo, words),
+      prev_on_node(undo, words),
       next_nominated(undo, no_row),
       prev_nominated(undo, no_row),
-      next_in_group(undo, no_row),
-      prev_in_group(undo, no_row),
-      arrival(undo),
+      next_in_group(undo, words),
+      prev_in_group(undo, words),
+      arrival(undo, words),
       by_name(undo) {}
 
 GANGSCHED_INLINE group_table::group_table(undo_log& undo)
@@ -274,19 +275,20 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
 }
 
 GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal how) {
+  const row_t next = nodes.first_pod[node];
+  if (next != no_row) pods.prefetch(next);
   static_cast<void>(class_of(pod));  // what it counts for
   count_pod(pod, node, +1, how);
   count_usage(node, classes[pods.cls[pod]], +1);
   const bool shares = !classes[pods.cls[pod]].claims.empty();
-  if (nodes.record[node]->devices) {
+  if (nodes.inventory[node] != nullptr) {
     if (pods.claim[pod] == nullptr || shares) static_cast<void>(claim_devices(pod, node));
     count_devices(pod, node, +1);
   }
   if (shares) count_users(pod, node, +1);
   priorities.add(classes[pods.cls[pod]].priority, +1);
   count_claims(pod, +1);
-  const row_t next = nodes.first_pod[node];  // (a pod that is nowhere has no neighbours)
-  if (next != no_row) {
+  if (next != no_row) {  // (a pod that is nowhere has no neighbours)
     pods.next_on_node.set(pod, next);
     pods.prev_on_node.set(next, pod);
   }
@@ -372,22 +374,26 @@ GANGSCHED_INLINE void cluster_state::tell_nominated(row_t pod, row_t before, row
 }
 
 GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
-  record.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to), prev_wanted.grow(to);
+  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to), prev_wanted.grow(to);
   arrival.grow(to), ports.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
 }
 
 GANGSCHED_INLINE void pod_table::grow(row_t to) {
   if (to <= grown) return;
   grown = to + to / 8;
-  record.grow(grown), state.grow(grown), terminating.grow(grown), claim.grow(grown), cls.grow(grown), cls_epoch.grow(grown), node.grow(grown);
-  nominated.grow(grown), group.grow(grown), next_on_node.grow(grown), prev_on_node.grow(grown), next_in_group.grow(grown);
-  prev_in_group.grow(grown), arrival.grow(grown), preempted.grow(grown), next_nominated.grow(grown), prev_nominated.grow(grown);
+  words.resize(grown);
+  next_nominated.grow(grown), prev_nominated.grow(grown);
 }
 
 GANGSCHED_INLINE void group_table::grow(row_t to) {
   for (column<row_t>* one : {&first, &last, &parent, &first_child, &last_child, &next_sibling, &prev_sibling}) one->grow(to);
   for (column<std::uint32_t>* one : {&members, &assumed, &bound, &children}) one->grow(to);
   record.grow(to), arrival.grow(to), satisfied.grow(to);
+}
+
+GANGSCHED_INLINE void node_table::set_record(row_t row, std::unique_ptr<const node_record> to) {
+  inventory.set(row, to != nullptr && to->devices ? to->devices->inventory.get() : nullptr);
+  record.set(row, std::move(to));
 }
 
 /// A node enters or leaves the list of those that pods are nominated to.

@@ -137,14 +137,14 @@ GANGSCHED_INLINE void cluster_state::node_leaves(row_t node) {
 
 GANGSCHED_INLINE void cluster_state::set_node_record(row_t node, std::unique_ptr<const node_record> record) {
   if (!topologies.moves(node, *record) && !choices.moves(node, *record, names)) {
-    nodes.record.set(node, std::move(record));
+    nodes.set_record(node, std::move(record));
     return;
   }
   std::vector<row_t> there;
   for (row_t pod = nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod]) there.push_back(pod);
   count_all(there, -1);
   node_leaves(node);
-  nodes.record.set(node, std::move(record));
+  nodes.set_record(node, std::move(record));
   node_came(node);
   count_all(there, +1);
   topologies.settle();

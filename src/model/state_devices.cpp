@@ -128,30 +128,32 @@ GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, 
     gpus = gpus || one.wants_gpu();
   }
   wants.matches = cls.device_matches;
-  const std::optional<device_record>& devices = nodes.record[node]->devices;
-  if (!devices) return wants;
+  const device_inventory* const inventory = nodes.inventory[node];
+  const bool counts = inventory != nullptr && !gpus && !inventory->gpus.empty();  // requests for GPUs say how the counted ones are to be chosen
+  const bool aligns = inventory != nullptr && inventory->numa && !cls.containers.empty();
+  if (!counts && !aligns) return wants;
+  const device_record& devices = *nodes.record[node]->devices;
   boost::container::small_vector<resource_kind, 4> counted;
-  for (const auto& [kind, demand] : devices->counted) {
-    if (gpus) break;  // requests for GPUs say how the counted ones are to be chosen
-    const std::int64_t count = cls.request(kind);
+  for (const auto& [kind, demand] : devices.counted) {
+    const std::int64_t count = counts ? cls.request(kind) : 0;
     if (count <= 0) continue;
     wants.push_back(detail::counted_want(demand, count));
     counted.push_back(kind);
   }
-  if (devices->inventory->numa && !cls.containers.empty()) detail::want_containers(cls, *devices, {counted.data(), counted.size()}, wants);
+  if (aligns) detail::want_containers(cls, devices, {counted.data(), counted.size()}, wants);
   return wants;
 }
 
 GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_class& cls, row_t node) const {
-  const std::optional<device_record>& devices = nodes.record[node]->devices;
-  if (!devices || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
-      (devices->inventory->numa && !cls.containers.empty())) {
+  const device_inventory* const inventory = nodes.inventory[node];
+  if (inventory == nullptr || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
+      (inventory->numa && !cls.containers.empty())) {
     return std::nullopt;
   }
   std::optional<device_want> only;
   if (!cls.devices.empty()) only = device_want{&cls.devices.front(), cls.devices.front().count, 0};
-  if (only && only->what->wants_gpu()) return only;
-  for (const auto& [kind, demand] : devices->counted) {
+  if ((only && only->what->wants_gpu()) || inventory->gpus.empty()) return only;  // resources count GPUs only
+  for (const auto& [kind, demand] : nodes.record[node]->devices->counted) {
     const std::int64_t count = cls.request(kind);
     if (count <= 0) continue;
     if (only) return std::nullopt;

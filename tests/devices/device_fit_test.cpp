@@ -1,6 +1,7 @@
 #include "gangsched/devices/device_fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <random>
@@ -186,6 +187,90 @@ TEST_CASE("MIG instances are put where they leave the most, and only where they 
   CHECK(n.take({{.mig_profile = "1g.5gb"}}).empty());
   CHECK(n.take({{.count = 1}}).empty());
   CHECK(n.choose({{.mig_profile = "1g.10gb.nonsense"}}, claim).code == code::unresolvable);
+}
+
+TEST_CASE("MIG instances on random nodes go where a search of all places says, and whether one fits is known without it", "[devices][fit][mig]") {
+  std::mt19937_64 random{11};
+  const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
+  const mig_table table = mig_table::of(mig_product::a100_40gb);
+  const std::vector<mig_instance> divided[] = {{{"3g.20gb", 0}, {"2g.10gb", 4}, {"1g.5gb", 6}}, {{"4g.20gb", 0}, {"1g.5gb+me", 5}}, {{"7g.40gb", 0}}};
+  std::size_t placed = 0, refused = 0;
+  for (int round = 0; round < 60; ++round) {
+    node_devices spec = cards(1 + below(8), 40960);
+    spec.gpu.model = "NVIDIA-A100-SXM4-40GB";
+    for (gpu_spec& one : spec.gpus) {
+      one.mig = static_cast<mig_mode>(below(3));
+      if (one.mig == mig_mode::fixed) one.instances = divided[below(3)];
+    }
+    if (std::all_of(spec.gpus.begin(), spec.gpus.end(), [](const gpu_spec& one) { return one.mig == mig_mode::off; })) continue;
+    bench_node n{spec};
+    struct instance {
+      std::size_t gpu;
+      mig_placement at;
+    };
+    std::vector<instance> there;
+    std::vector<bool> whole(spec.gpus.size()), sick(spec.gpus.size());
+    for (int step = 0; step < 60; ++step) {
+      const std::size_t gpu = below(spec.gpus.size());
+      if (below(12) == 0) {
+        sick[gpu] = !sick[gpu];
+        n.words[2 * gpu] = static_cast<std::int64_t>(static_cast<std::uint64_t>(n.words[2 * gpu]) ^ gpu_word::unhealthy_bit);
+      } else if (n.words[2 * gpu] == 0 && spec.gpus[gpu].mig != mig_mode::fixed && below(8) == 0) {
+        whole[gpu] = true;
+        n.words[2 * gpu] = static_cast<std::int64_t>(gpu_word::whole);
+      }
+      const auto profile = static_cast<mig_profile_index>(below(table.profiles().size()));
+      const mig_rule rule = static_cast<mig_rule>(below(3));
+
+      // What is left of each GPU, and of all places the one that the rule takes.
+      std::optional<instance> best;
+      std::array<std::int64_t, 3> least{};
+      for (std::size_t g = 0; g < spec.gpus.size(); ++g) {
+        if (spec.gpus[g].mig == mig_mode::off || whole[g] || sick[g]) continue;
+        mig_state state;
+        std::int64_t sharing = 0;
+        for (const instance& one : there)
+          if (one.gpu == g) state = table.place(state, one.at), ++sharing;
+        unsigned starts = 0;
+        for (unsigned start = 0; start < 8; ++start) {
+          const mig_placement at{profile, static_cast<std::uint8_t>(start)};
+          const auto is_it = [&](const mig_instance& one) {
+            return one.start == static_cast<std::int32_t>(start) && table.find_profile(one.profile) == profile;
+          };
+          const std::vector<mig_instance>& fixed = spec.gpus[g].instances;
+          const bool allowed = spec.gpus[g].mig == mig_mode::dynamic
+                                   ? (table.fits(state, profile) >> start & 1) != 0
+                                   : std::any_of(fixed.begin(), fixed.end(), is_it) && (table.slices(at) & state.mask) == 0;
+          if (allowed) starts |= 1u << start;
+        }
+        for (unsigned start = 0; start < 8; ++start) {
+          if ((starts >> start & 1) == 0) continue;
+          const mig_placement at{profile, static_cast<std::uint8_t>(start)};
+          const auto all = static_cast<std::uint8_t>(starts);
+          const std::uint8_t hami = table.pick(all, profile, mig_start::hami), low = table.pick(all, profile, mig_start::low);
+          if (rule == mig_rule::best_fit && start != hami) continue;
+          if (rule == mig_rule::first_fit && start != low) continue;
+          const std::int64_t next = rule == mig_rule::fragmentation ? -sharing : rule == mig_rule::best_fit ? table.free_slices(state) : 0;
+          const std::int64_t delta = rule == mig_rule::fragmentation ? n.inventory.fragmentation->delta(table, state, at) : 0;
+          const std::array<std::int64_t, 3> rank{delta, next, static_cast<std::int64_t>(g) * 16 + (start == hami ? 0 : 1 + static_cast<int>(start))};
+          if (!best || rank < least) best = instance{g, at}, least = rank;
+        }
+      }
+      device_claim claim;
+      const std::string name = table.profiles()[profile].name;
+      const status said = n.choose({{.mig_profile = name}}, claim, {.mig = rule});
+      INFO("round " << round << ", step " << step << ", " << name);
+      REQUIRE(said.ok() == best.has_value());
+      ++(best ? placed : refused);
+      if (!best) continue;
+      CHECK(claim.grants.front().device == best->gpu);
+      CHECK(claim.grants.front().mig_start == best->at.start);
+      for (const device_claim::change& one : claim.changes) n.words[one.word] += static_cast<std::int64_t>(one.more);
+      there.push_back(*best);
+    }
+  }
+  CHECK(placed > 300);
+  CHECK(refused > 300);
 }
 
 TEST_CASE("a GPU that is divided already has what it was divided into", "[devices][fit][mig]") {

@@ -128,6 +128,7 @@ class changes {
     a_node node{name};
     node.cpu(roll_.between(1, 16)).memory(std::to_string(roll_.between(1, 32)) + "Gi").label("disk", roll_.percent(50) ? "ssd" : "hdd");
     if (roll_.percent(20)) node.taint("x", "", roll_.percent(50) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule);
+    if (roll_.percent(30)) node.cards(1 + roll_.below(3));
     return node.unschedulable(roll_.percent(5));
   }
   void add_node() { w_->add(random_node("n" + std::to_string(made_++))); }
@@ -138,6 +139,7 @@ class changes {
     if (roll_.percent(25)) pod.prefer(3, "disk", {"ssd"});
     if (roll_.percent(20)) pod.select("disk", "hdd");
     if (roll_.percent(5)) pod.avoid("a", "b");
+    if (roll_.percent(15)) pod.milli(static_cast<std::int32_t>(250 * roll_.between(1, 4)));
     const std::vector<node_id> nodes = w_->cluster.nodes();
     if (roll_.percent(20) && !nodes.empty()) pod.on(nodes[roll_.below(nodes.size())]);
     if (roll_.percent(20)) pod.in(w_->cluster.find_group("default", "g" + std::to_string(roll_.below(3))).value());
@@ -175,6 +177,11 @@ void verify(world& w) {
   const result<void> right = w.scheduler.verify();
   INFO((right ? std::string{} : right.error().message()));
   REQUIRE(right);
+  const node_table& nodes = w.cluster.state().nodes;
+  for (row_t row = 0; row < nodes.rows.count(); ++row) {
+    const bool has = nodes.alive(row) && nodes.record[row]->devices;
+    CHECK(nodes.inventory[row] == (has ? nodes.record[row]->devices->inventory.get() : nullptr));
+  }
 }
 
 }  // namespace

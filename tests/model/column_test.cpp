@@ -7,8 +7,7 @@
 
 namespace gangsched::testing::column_test {
 
-namespace {
-
+// (Not in an unnamed namespace: columns are templates over these.)
 
 std::uint64_t digest_of(const column_base& column, row_t rows) {
   digest out;
@@ -32,6 +31,13 @@ struct counted {
   counted& operator=(const counted&) = delete;
   ~counted() { --alive; }
   void digest_into(digest& out) const { out.add(static_cast<std::uint64_t>(value)); }
+};
+
+struct two_words {
+  const counted* object = nullptr;
+  std::int64_t amount = 0;
+  row_t cell = no_row;
+  bool flag = true;
 };
 
 TEST_CASE("a column starts with its initial value in every row it grows to", "[model][column]") {
@@ -207,6 +213,53 @@ TEST_CASE("an object column's digest tells an absent object from any other", "[m
   CHECK(zero != digest_of(objects, 1));
 }
 
-}  // namespace
+TEST_CASE("columns whose words stand beside each other are columns each", "[model][column]") {
+  REQUIRE(counted::alive == 0);
+  {
+    undo_log undo;
+    std::vector<two_words> rows(2);
+    word_object_column<&two_words::object> objects{undo, rows};
+    word_column<&two_words::amount> amounts{undo, rows};
+    word_column<&two_words::cell> cells{undo, rows};
+    word_column<&two_words::flag> flags{undo, rows};
+    object_column<counted> same_objects{undo};
+    column<row_t> same_cells{undo, no_row};
+    grow(same_objects, 3), grow(same_cells, 3);
+
+    amounts.set(1, -5), cells.set(1, 7), objects.set(1, std::make_unique<counted>(1));
+    same_cells.set(1, 7), same_objects.set(1, std::make_unique<counted>(1));
+    CHECK(undo.size() == 0);
+    rows.resize(3);
+    CHECK(digest_of(cells, 3) == digest_of(same_cells, 3));
+    CHECK(digest_of(objects, 3) == digest_of(same_objects, 3));
+
+    const counted* kept = objects[1];
+    const std::size_t mark = undo.open();
+    amounts.set(1, 4), cells.set(1, no_row), flags.set(1, false), cells.set(2, 3);
+    amounts.set(1, 5);
+    objects.set(1, std::make_unique<counted>(2));
+    objects.set(1, nullptr);
+    objects.set(2, std::make_unique<counted>(3));
+    CHECK(digest_of(cells, 3) != digest_of(same_cells, 3));
+    rows.resize(100);  // in the middle of it
+    undo.roll_back(mark);
+    CHECK(amounts[1] == -5);
+    CHECK(flags[1]);
+    CHECK(objects[1] == kept);
+    CHECK(objects[2] == nullptr);
+    CHECK(digest_of(cells, 3) == digest_of(same_cells, 3));
+    CHECK(counted::alive == 2);
+
+    undo.open();
+    objects.set(1, std::make_unique<counted>(4));
+    flags.set(0, false);
+    undo.keep();
+    CHECK(objects[1]->value == 4);
+    CHECK_FALSE(flags[0]);
+    CHECK(flags[1]);
+    CHECK(counted::alive == 2);
+  }
+  CHECK(counted::alive == 0);
+}
 
 }  // namespace gangsched::testing::column_test

@@ -29,7 +29,13 @@ namespace detail {
 /// How much of the GPU or device: what the demand says, of one of this node.
 GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
 /// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
-GANGSCHED_API std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
+GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
+[[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+  const mig_mode mode = state.inventory->gpus[gpu].mig;
+  const gpu_word word = state.gpu(gpu);
+  if (mode == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
+  return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile) : fixed_starts(state, gpu, profile);
+}
 /// One more of a device's units, or a look at it.
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
 

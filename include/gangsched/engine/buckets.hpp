@@ -38,13 +38,17 @@ class score_set {
   std::uint64_t top_ = 0;
 };
 
-/// The feasible rows of one group, by score: a bucket is a doubly linked list through arrays that all groups of the class share,
+/// The feasible rows of one group, by score: a bucket is a doubly linked list through an array that all groups of the class share,
 /// so that moving a row never allocates.
 struct bucket_links {
-  std::vector<row_t> next, prev;
+  struct link {
+    row_t next = no_row, prev = no_row;
+  };
+  std::vector<link> of;
   void grow(row_t rows) {
-    if (next.size() < rows) next.resize(rows, no_row), prev.resize(rows, no_row);
+    if (of.size() < rows) of.resize(rows);
   }
+  [[nodiscard]] row_t next(row_t row) const noexcept { return of[row].next; }
 };
 
 class buckets {
@@ -59,19 +63,17 @@ class buckets {
 
   void insert(bucket_links& links, row_t row, std::size_t score) noexcept {
     const row_t head = heads_[score];
-    links.next[row] = head;
-    links.prev[row] = no_row;
-    if (head != no_row) links.prev[head] = row;
+    links.of[row] = {head, no_row};
+    if (head != no_row) links.of[head].prev = row;
     else set_.set(score);
     heads_[score] = row;
     ++sizes_[score];
     ++population_;
   }
   void erase(bucket_links& links, row_t row, std::size_t score) noexcept {
-    const row_t next = links.next[row];
-    const row_t prev = links.prev[row];
-    if (next != no_row) links.prev[next] = prev;
-    if (prev != no_row) links.next[prev] = next;
+    const auto [next, prev] = links.of[row];
+    if (next != no_row) links.of[next].prev = prev;
+    if (prev != no_row) links.of[prev].next = next;
     else heads_[score] = next;
     --sizes_[score];
     --population_;

@@ -22,7 +22,7 @@ class GANGSCHED_API class_index {
 
   /// Takes feasible rows out of their buckets for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
-    for (const row_t row : rows) unlink(row);
+    for (const row_t row : rows) unlink(row, rows_.group[row], rows_.score[row]);
   }
   void show(std::span<const row_t> rows) {
     for (const row_t row : rows) link(row);
@@ -65,8 +65,9 @@ class GANGSCHED_API class_index {
   /// @p known: of nodes like it, if not null.
   [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
   amount_memory::answer* refresh(row_t row, reads dirty);
+  void prefetch(row_t row) const noexcept;
   void link(row_t row);
-  void unlink(row_t row);
+  void unlink(row_t row, std::uint32_t group, std::int64_t score);
 
   const cluster_state* state_;
   std::shared_ptr<const class_plan> plan_;

@@ -187,6 +187,7 @@ class GANGSCHED_API core {
   void absorb();
   void mark_own();
   void absorb(const change& record, std::uint64_t position);
+  void prefetch(const change& record) const noexcept;
   void start_over();
   void enqueue(row_t pod, bool fresh);
   void leave(row_t pod);

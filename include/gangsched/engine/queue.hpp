@@ -49,6 +49,7 @@ class GANGSCHED_API queue {
 
   [[nodiscard]] queue_item& item(entity e);
   [[nodiscard]] const queue_item* find(entity e) const noexcept;
+  void prefetch(row_t pod) const noexcept { gangsched::detail::prefetch_object(find({pod, false})); }
 
   /// Puts an entity where it is not yet; from anywhere else it is taken out first.
   void activate(entity e);

@@ -8,16 +8,21 @@ namespace gangsched::engine {
 /// Reads the change log for somebody who keeps something per node: which rows changed since, roll-backs included. What was read
 /// inside a transaction that is still open may be taken back, and is stale again then.
 class stale_rows {
+  struct nobody {
+    void operator()(row_t) const noexcept {}
+  };
+
  public:
-  /// Catches up. False if what is kept has to be built anew; call `start` then. @p wanted says of what changes it wants to know.
-  template <class Wanted>
-  bool read(const cluster_state& state, const Wanted& wanted) {
+  /// Catches up. False if what is kept has to be built anew; call `start` then. @p wanted says of what changes it wants to know;
+  /// @p soon, if given, hears of a row that it has become stale.
+  template <class Wanted, class Soon = nobody>
+  bool read(const cluster_state& state, const Wanted& wanted, const Soon& soon = {}) {
     const change_log& log = state.log;
     if (!started_ || log.lost(cursor_)) return false;
     if (cursor_.truncations != log.truncations()) {
       const std::uint64_t cut = log.truncated_since(cursor_.truncations);
       while (!ahead_.empty() && ahead_.back().position >= cut) {
-        mark(ahead_.back().row, ahead_.back().facets, wanted);
+        mark(ahead_.back().row, ahead_.back().facets, wanted, soon);
         ahead_.pop_back();
       }
       cursor_.position = std::min(cursor_.position, cut);
@@ -31,7 +36,7 @@ class stale_rows {
       const change& record = log[cursor_.position];
       const row_t node = record.node();
       if (node == no_row) continue;
-      mark(node, record.facets, wanted);
+      mark(node, record.facets, wanted, soon);
       if (cursor_.position >= committed) ahead_.push_back({cursor_.position, node, record.facets});
     }
     return true;
@@ -74,11 +79,11 @@ class stale_rows {
     row_t row;
     reads facets;
   };
-  template <class Wanted>
-  void mark(row_t row, reads facets, const Wanted& wanted) {
+  template <class Wanted, class Soon>
+  void mark(row_t row, reads facets, const Wanted& wanted, const Soon& soon) {
     if (!wanted(facets)) return;
     if (row >= facets_.size()) facets_.resize(row + 1, reads::nothing);
-    if (!any(facets_[row])) rows_.push_back(row);
+    if (!any(facets_[row])) rows_.push_back(row), soon(row);
     facets_[row] |= facets;
   }
   bool started_ = false;

@@ -99,7 +99,7 @@ class node_view {
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
   [[nodiscard]] device_state devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->devices_of(row_); }
   /// Whether the host told of any. O(1).
-  [[nodiscard]] bool has_devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->nodes.record[row_]->devices.has_value(); }
+  [[nodiscard]] bool has_devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->nodes.inventory[row_] != nullptr; }
   /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
     return state_->wants_of(cls, row_);

@@ -12,6 +12,43 @@ namespace gangsched {
 /// Rows come one by one: columns grow by steps, so that most of them cost a comparison each.
 [[nodiscard]] constexpr std::size_t grown_to(row_t rows) noexcept { return std::size_t{rows} + rows / 8; }
 
+namespace detail {
+
+/// The cache line at @p address will be needed soon. What is far apart comes in the time of one if it is asked for together.
+inline void prefetch(const void* address) noexcept {
+  asm volatile("");  // gcc drops calls of functions that do nothing else
+  __builtin_prefetch(address, 1);
+}
+/// The lines of an object, if there is one.
+template <class T>
+void prefetch_object(const T* object) noexcept {
+  if (object == nullptr) return;
+  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(reinterpret_cast<const char*>(object) + at);
+}
+
+template <class T>
+std::uint64_t to_word(T value) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof(T));
+  return word;
+}
+template <class T>
+T from_word(std::uint64_t word) noexcept {
+  T value;
+  std::memcpy(&value, &word, sizeof(T));
+  return value;
+}
+
+template <class>
+struct member_of;
+template <class Row, class T>
+struct member_of<T Row::*> {
+  using row = Row;
+  using type = T;
+};
+
+}  // namespace detail
+
 /// One word a row, at most 8 bytes. Reads are array reads; a write saves the old word while a transaction is open.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && sizeof(T) <= 8)
@@ -23,29 +60,18 @@ class column final : public column_base {
     if (data_.size() < rows) data_.resize(grown_to(rows), initial_);
   }
   [[nodiscard]] T operator[](row_t row) const noexcept { return static_cast<T>(data_[row]); }
+  void prefetch(row_t row) const noexcept { detail::prefetch(data_.data() + row); }
   void set(row_t row, T value) {
-    if (undo_->recording()) save(row);
+    if (undo_->recording()) undo_->save(*this, row, 0, detail::to_word((*this)[row]));
     data_[row] = value;
   }
 
-  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { data_[row] = from_word(old); }
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { data_[row] = detail::from_word<T>(old); }
   void digest_into(digest& out, row_t rows) const override {
-    for (row_t row = 0; row < rows; ++row) out.add(to_word((*this)[row]));
+    for (row_t row = 0; row < rows; ++row) out.add(detail::to_word((*this)[row]));
   }
 
  private:
-  // Apart, so that what callers have in line is small.
-  [[gnu::noinline]] void save(row_t row) { undo_->save(*this, row, 0, to_word((*this)[row])); }
-  static std::uint64_t to_word(T value) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &value, sizeof(T));
-    return word;
-  }
-  static T from_word(std::uint64_t word) noexcept {
-    T value;
-    std::memcpy(&value, &word, sizeof(T));
-    return value;
-  }
   undo_log* undo_;
   T initial_;
   std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> data_;  // not vector<bool>'s bits
@@ -74,6 +100,11 @@ class matrix_column final : public column_base {
     return data_[std::size_t{row} * stride_ + kind];
   }
   [[nodiscard]] const std::int64_t* row(row_t row) const noexcept { return &data_[std::size_t{row} * stride_]; }
+  /// The first @p kinds of a row, if it is there.
+  void prefetch(row_t row, std::uint32_t kinds) const noexcept {
+    const std::size_t first = std::size_t{row} * stride_;
+    for (std::size_t at = first; at < first + kinds && at < data_.size(); at += 8) detail::prefetch(data_.data() + at);
+  }
   void set(row_t row, std::uint32_t kind, std::int64_t value) {
     std::int64_t& word = data_[std::size_t{row} * stride_ + kind];
     if (undo_->recording()) undo_->save(*this, row, kind, static_cast<std::uint64_t>(word));
@@ -101,6 +132,76 @@ class matrix_column final : public column_base {
   std::vector<std::int64_t> data_;
 };
 
+/// A column whose words stand beside those of others in @p Member's struct, of which there is one a row: for tables whose rows come and go
+/// one by one, so that each is a cache line and not one a column.
+template <auto Member>
+class word_column final : public column_base {
+  using row_type = typename detail::member_of<decltype(Member)>::row;
+  using T = typename detail::member_of<decltype(Member)>::type;
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+
+ public:
+  word_column(undo_log& undo, std::vector<row_type>& rows) noexcept : undo_(&undo), rows_(&rows) {}
+
+  [[nodiscard]] T operator[](row_t row) const noexcept { return (*rows_)[row].*Member; }
+  void set(row_t row, T value) {
+    T& word = (*rows_)[row].*Member;
+    if (undo_->recording()) undo_->save(*this, row, 0, detail::to_word(word));
+    word = value;
+  }
+
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { (*rows_)[row].*Member = detail::from_word<T>(old); }
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) out.add(detail::to_word((*this)[row]));
+  }
+
+ private:
+  undo_log* undo_;
+  std::vector<row_type>* rows_;
+};
+
+/// The same for objects, as in `object_column`.
+template <auto Member>
+class word_object_column final : public column_base {
+  using row_type = typename detail::member_of<decltype(Member)>::row;
+  using T = std::remove_cv_t<std::remove_pointer_t<typename detail::member_of<decltype(Member)>::type>>;
+
+ public:
+  word_object_column(undo_log& undo, std::vector<row_type>& rows) noexcept : undo_(&undo), rows_(&rows) {}
+  word_object_column(const word_object_column&) = delete;
+  word_object_column& operator=(const word_object_column&) = delete;
+  ~word_object_column() override {
+    for (const row_type& row : *rows_) delete (row.*Member);
+  }
+
+  [[nodiscard]] const T* operator[](row_t row) const noexcept { return (*rows_)[row].*Member; }
+  void set(row_t row, std::unique_ptr<const T> object) {
+    const T*& there = (*rows_)[row].*Member;
+    if (undo_->recording()) {
+      undo_->save_owned(*this, row, 0, std::bit_cast<std::uint64_t>(there));
+    } else {
+      delete there;
+    }
+    there = object.release();
+  }
+
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
+    delete ((*rows_)[row].*Member);
+    (*rows_)[row].*Member = std::bit_cast<const T*>(old);
+  }
+  void discard(std::uint32_t, std::uint64_t old) noexcept override { delete std::bit_cast<const T*>(old); }
+  void digest_into(digest& out, row_t rows) const override {
+    for (row_t row = 0; row < rows; ++row) {
+      out.add(std::uint64_t{(*this)[row] != nullptr});
+      if ((*this)[row] != nullptr) (*this)[row]->digest_into(out);
+    }
+  }
+
+ private:
+  undo_log* undo_;
+  std::vector<row_type>* rows_;
+};
+
 /// One immutable heap object a row, replaced as a whole. T has `void digest_into(digest&) const`.
 template <class T>
 class object_column final : public column_base {
@@ -116,6 +217,7 @@ class object_column final : public column_base {
     if (data_.size() < rows) data_.resize(grown_to(rows), nullptr);
   }
   [[nodiscard]] const T* operator[](row_t row) const noexcept { return data_[row]; }
+  void prefetch(row_t row) const noexcept { detail::prefetch(data_.data() + row); }
   void set(row_t row, std::unique_ptr<const T> object) {
     if (undo_->recording()) {
       undo_->save_owned(*this, row, 0, std::bit_cast<std::uint64_t>(data_[row]));

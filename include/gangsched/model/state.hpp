@@ -57,7 +57,7 @@ struct device_record {
   std::shared_ptr<const device_inventory> inventory;
   std::vector<std::string> ids;  ///< of the GPUs, then of the others
   std::vector<bool> unhealthy;   ///< the same
-  /// Resources that count devices, and what a pod that requests one of them asks for.
+  /// Resources that count GPUs, and what a pod that requests one of them asks for.
   std::vector<std::pair<resource_kind, device_demand>> counted;
   std::vector<resource_kind> memory_kinds;  ///< of its NUMA cells: what each kind of memory there is requested as
 
@@ -88,6 +88,7 @@ struct node_table {
 
   slots rows;
   object_column<node_record> record;  ///< null: no node in this row
+  column<const device_inventory*> inventory;  ///< the record's; null: it has no devices
   matrix_column allocatable;
   matrix_column used;
   matrix_column devices;  ///< in use of them (device_inventory.hpp)
@@ -102,6 +103,12 @@ struct node_table {
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
   void want(row_t node, bool wanted);
+  void set_record(row_t row, std::unique_ptr<const node_record> to);
+  /// What filters and scores of a node mostly read.
+  void prefetch(row_t row) const noexcept {
+    record.prefetch(row), inventory.prefetch(row);
+    allocatable.prefetch(row, 1), used.prefetch(row, 1), devices.prefetch(row, 16);
+  }
   /// Makes every column at least that long, here and below.
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
@@ -143,28 +150,47 @@ struct pod_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
+/// What changes of a pod as it comes and goes, in one cache line.
+struct alignas(64) pod_words {
+  const pod_record* record = nullptr;
+  const device_claim* claim = nullptr;
+  std::uint64_t arrival = 0;
+  class_id cls = no_class;
+  std::uint32_t cls_epoch = 0;
+  row_t node = no_row, nominated = no_row, group = no_row;
+  row_t next_on_node = no_row, prev_on_node = no_row;
+  row_t next_in_group = no_row, prev_in_group = no_row;
+  pod_state state = pod_state::none;
+  bool terminating = false, preempted = false;
+};
+static_assert(sizeof(pod_words) == 64);
+
 struct pod_table {
   explicit pod_table(undo_log& undo);
 
   slots rows;
-  object_column<pod_record> record;
-  column<pod_state> state;
-  column<bool> terminating;
-  column<bool> preempted;  ///< it terminates because a scheduler evicted it
-  object_column<device_claim> claim;  ///< what it holds of its node's devices; null: nothing
-  column<class_id> cls;
-  column<std::uint32_t> cls_epoch;  ///< the selector epoch `cls` was computed in
-  column<row_t> node;
-  column<row_t> nominated;
-  column<row_t> group;
-  column<row_t> next_on_node, prev_on_node;
+  std::vector<pod_words> words;
+  word_object_column<&pod_words::record> record;
+  word_column<&pod_words::state> state;
+  word_column<&pod_words::terminating> terminating;
+  word_column<&pod_words::preempted> preempted;  ///< it terminates because a scheduler evicted it
+  word_object_column<&pod_words::claim> claim;   ///< what it holds of its node's devices; null: nothing
+  word_column<&pod_words::cls> cls;
+  word_column<&pod_words::cls_epoch> cls_epoch;  ///< the selector epoch `cls` was computed in
+  word_column<&pod_words::node> node;
+  word_column<&pod_words::nominated> nominated;
+  word_column<&pod_words::group> group;
+  word_column<&pod_words::next_on_node> next_on_node;
+  word_column<&pod_words::prev_on_node> prev_on_node;
   column<row_t> next_nominated, prev_nominated;  ///< to the same node
-  column<row_t> next_in_group, prev_in_group;
-  column<std::uint64_t> arrival;  ///< order of add_pod
+  word_column<&pod_words::next_in_group> next_in_group;
+  word_column<&pod_words::prev_in_group> prev_in_group;
+  word_column<&pod_words::arrival> arrival;  ///< order of add_pod
   name_index by_name;
   row_t grown = 0;  ///< rows that every column has
 
   GANGSCHED_API void grow(row_t to);
+  void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };
 
@@ -337,8 +363,8 @@ struct GANGSCHED_API cluster_state {
   /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
   [[nodiscard]] device_state devices_of(row_t node) const noexcept {
-    const std::optional<device_record>& devices = nodes.record[node]->devices;
-    return devices ? device_state{devices->inventory.get(), nodes.devices.row(node)} : device_state{};
+    const device_inventory* const inventory = nodes.inventory[node];
+    return inventory != nullptr ? device_state{inventory, nodes.devices.row(node)} : device_state{};
   }
   /// Whether the claims that pods of @p cls share let one more of them onto @p node. O(claims).
   [[nodiscard]] status claims_allow(const pod_class& cls, row_t node) const noexcept;

@@ -27,7 +27,8 @@ class undo_log {
   [[nodiscard]] bool recording() const noexcept { return depth_ != 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
+  /// (Apart from its many callers, so that what they have in line is small.)
+  [[gnu::noinline]] void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
     if (size_ == room_) grow();
     entries_[size_++] = {&column, old, row, sub};
   }
