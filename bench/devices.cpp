@@ -86,7 +86,7 @@ BENCHMARK(MIGAcceptance)
 
 /// A cluster that is nearly full of pods that come and go: for each that leaves one of the same kind comes.
 void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std::vector<pod_spec> kinds, std::size_t pods) {
-  std::mt19937_64 random{7};
+  auto random = [next = std::uint64_t{7}]() mutable { return mix64(next++); };  // (a twister would cost as much as a score)
   std::vector<std::pair<pod_id, std::size_t>> there;
   std::uint64_t number = 0;
   const auto add = [&](std::size_t kind) {

@@ -77,6 +77,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
   switch (kernel.shape) {
     case shape::local:
       plan.local_filters.push_back(hook);
+      plan.by_amounts += hook.by_amounts;
       plan.filter_facets |= kernel.facets;
       break;
     case shape::keyed:
@@ -98,6 +99,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
   switch (kernel.shape) {
     case shape::local:
       plan.local_scores.push_back(hook);
+      plan.by_amounts += hook.by_amounts;
       plan.score_facets |= kernel.facets;
       plan.local_range += plugin.weight * max_node_score;
       break;

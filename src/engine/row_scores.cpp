@@ -39,7 +39,8 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state&
   const bool passed = verdict[row] == passes && dirty != reads::everything;
   if (!passed) verdict[row] = state.nodes.alive(row) ? passes : no_node;
   if (verdict[row] == no_node) return nullptr;
-  amount_memory::answer* const known = alike_.find(state, row);
+  // (To remember what one hook said costs as much as to ask it.)
+  amount_memory::answer* const known = plan.by_amounts > 1 ? alike_.find(state, row) : nullptr;
   if (!passed || any(dirty & plan.filter_facets)) judge(state, plan, row, passed ? dirty : reads::everything, known);
   if (verdict[row] != passes) return known;
   if (!passed || any(dirty & plan.score_facets)) rate(state, plan, row, known);

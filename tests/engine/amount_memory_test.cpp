@@ -39,11 +39,12 @@ struct by_label {
 /// Takes one pod where few volumes can be attached.
 struct by_limits {
   static constexpr std::string_view name = "ByLimits";
-  using points = implements<point::filter>;
+  using points = implements<point::filter, point::score>;
   [[nodiscard]] status filter(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
     const bool few = std::any_of(node.volume_limits().begin(), node.volume_limits().end(), [](const auto& one) { return one.most < 2; });
     return few && node.used(kinds::pods) > 0 ? status::unschedulable("few volumes") : status::success();
   }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage>) const { return 0; }
 };
 
 /// A profile of these alone.
@@ -80,6 +81,17 @@ TEST_CASE("Nodes that become alike are asked about once", "[engine][amounts]") {
   CHECK(filtered <= 20 + 3);
   CHECK(filtered >= 20 + 2);
   CHECK(scored == filtered);
+}
+
+TEST_CASE("Where no two nodes are alike the memory rests, and nothing else changes", "[engine][amounts]") {
+  std::size_t filtered = 0, scored = 0;
+  world w{only(by_amounts{&filtered, &scored})};
+  for (int i = 0; i < 200; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64 + i));
+  for (int i = 0; i < 600; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+  const std::map<std::string, int> made = placed_on(w);
+  CHECK(made.size() == 200);
+  for (const auto& [node, pods] : made) CHECK(pods == 3);
+  CHECK(filtered >= 200 + 600 - 1);
 }
 
 TEST_CASE("What is seen beside amounts is asked of every node, in the profile's order", "[engine][amounts]") {

@@ -11,7 +11,7 @@ namespace gangsched::engine {
 inline constexpr reads amounts = reads::allocatable | reads::usage;
 
 /// What the hooks of one class that see nothing of a node but its amounts said of nodes with certain amounts. In most clusters many
-/// nodes are alike, and take the same pods: each state that they pass through is asked about once.
+/// nodes are alike, and take the same pods: each state that they pass through is asked about once. Where few are found it rests.
 class amount_memory {
  public:
   struct answer {
@@ -23,8 +23,9 @@ class amount_memory {
   };
 
   /// The answer for nodes like this one, blank where there is none yet: it takes the place of an older one. Null for nodes that have
-  /// more to see than amounts. O(kinds of resources).
+  /// more to see than amounts, and while it rests. O(kinds of resources).
   [[nodiscard]] answer* find(const cluster_state& state, row_t row) {
+    if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
     const std::size_t kinds = state.kind_count();
     if (kinds != kinds_) {
@@ -45,12 +46,19 @@ class amount_memory {
       std::memcpy(key, has, bytes);
       std::memcpy(key + kinds, uses, bytes);
       answers_[place] = {};
+      ++missed_;
+    }
+    if (++asked_ == places) {
+      if (missed_ > places / 2) rest_ = 16 * places;
+      asked_ = missed_ = 0;
     }
     return &answers_[place];
   }
 
  private:
   static constexpr std::size_t places = 64;
+  std::size_t asked_ = 0, missed_ = 0;  // of the last few
+  std::size_t rest_ = 0;                // questions to let pass
   std::size_t kinds_ = 0;
   std::vector<std::int64_t> keys_;  // by place: allocatable, used; no node has less than nothing
   std::vector<answer> answers_;

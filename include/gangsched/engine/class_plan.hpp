@@ -59,6 +59,7 @@ struct class_plan {
   reads filter_facets = reads::nothing;
   reads score_facets = reads::nothing;
   reads key_facets = reads::nothing;
+  std::size_t by_amounts = 0;    ///< local filters and scores that see nothing of a node but amounts
   std::int64_t local_range = 0;  ///< the largest sum of local scores
   bool opaque = false;           ///< something must be asked about every candidate at every pick
 

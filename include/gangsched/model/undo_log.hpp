@@ -29,7 +29,7 @@ class undo_log {
 
   /// (Apart from its many callers, so that what they have in line is small.)
   [[gnu::noinline]] void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
-    if (size_ == room_) grow();
+    if (size_ == room_) return save_in_more_room(column, row, sub, old);
     entries_[size_++] = {&column, old, row, sub};
   }
   /// The column wants to know when the old value is not needed any more.
@@ -67,9 +67,10 @@ class undo_log {
     row_t row = 0;
     std::uint32_t sub = 0;
   };
-  [[gnu::noinline]] void grow() {
+  [[gnu::noinline]] void save_in_more_room(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
     entries_.resize(4 * size_ + 256);
     room_ = entries_.size();
+    save(column, row, sub, old);
   }
 
   std::vector<entry> entries_;  // the first `size_` count
