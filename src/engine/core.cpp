@@ -133,7 +133,8 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
   if (fresh && e.group && e.row == let_in_ && item.where == place::active && arrival == item.arrival && own <= item.priority) {
-    return pass_on(pod);
+    if (calls_[pod].cls != state_->pods.cls[pod]) pass_on(pod);  // as below
+    return;
   }
   if (!e.group) set_order(e, own, arrival);
   else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);

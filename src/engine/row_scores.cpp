@@ -89,9 +89,11 @@ GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_p
     known->score = score[row];
   }
   if (known != nullptr) score[row] = known->score;
+  bool fine = known == nullptr || known->scored;
   for (const planned& hook : plan.local_scores) {
-    if (known == nullptr || !hook.by_amounts) static_cast<void>(ask(hook));
+    if (known == nullptr || !hook.by_amounts) fine = ask(hook) && fine;
   }
+  if (!fine && known != nullptr) run_scores(state, plan, {&row, 1});  // in the profile's order, for whom the error names
 }
 
 }  // namespace gangsched::engine

@@ -230,6 +230,7 @@ GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* withi
   withheld_.clear();
   skipped_.clear();
   rejected_by_ = nullptr;
+  if (&index_of(plan.cls) != index) return false;  // (It is in use.)
   index->sync();
   if (index->rows().broken == nullptr && remembers(*index, *within)) return true;
   scanned_.candidates = 0;

@@ -83,15 +83,31 @@ TEST_CASE("Nodes that become alike are asked about once", "[engine][amounts]") {
   CHECK(scored == filtered);
 }
 
-TEST_CASE("Where no two nodes are alike the memory rests, and nothing else changes", "[engine][amounts]") {
+TEST_CASE("Where few nodes are alike the memory rests, and then begins again", "[engine][amounts]") {
   std::size_t filtered = 0, scored = 0;
   world w{only(by_amounts{&filtered, &scored})};
-  for (int i = 0; i < 200; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64 + i));
-  for (int i = 0; i < 600; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
-  const std::map<std::string, int> made = placed_on(w);
-  CHECK(made.size() == 200);
-  for (const auto& [node, pods] : made) CHECK(pods == 3);
-  CHECK(filtered >= 200 + 600 - 1);
+  for (int i = 0; i < 2000; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64 + i));
+  int pods = 0;
+  const auto place = [&](int count) {
+    std::map<std::string, int> made;
+    for (int i = 0; i < count; ++i) {
+      w.add(a_pod{"p" + std::to_string(pods++)}.cpu(1));
+      made.merge(placed_on(w));
+    }
+    return made;
+  };
+  // A pod on each of some, no two of which are alike: everything is asked, and after 64 in vain the next 1,024 are not looked up.
+  CHECK(place(100).size() == 100);
+  CHECK(filtered == 2000 + 99);  // (the last of them is asked about when the next pod comes)
+  // New nodes are alike, and asked about one by one while it rests …
+  for (int i = 0; i < 200; ++i) w.add(a_node{"m" + std::to_string(i)}.cpu(64));
+  CHECK(place(1).size() == 1);
+  CHECK(filtered == 2100 + 200);
+  CHECK(place(2099).size() == 2099);
+  // … but not for ever: of the second pods on them some find the memory awake.
+  const std::size_t before = filtered;
+  CHECK(place(2200).size() == 2200);
+  CHECK(filtered < before + 2200);
 }
 
 TEST_CASE("What is seen beside amounts is asked of every node, in the profile's order", "[engine][amounts]") {

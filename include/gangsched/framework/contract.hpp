@@ -12,6 +12,16 @@ namespace gangsched::detail {
   static_assert(!P::points::set.has(point::point_name) || !(named) || (well_formed),                                        \
                 "gangsched: the hook for point::" #point_name " has the wrong type; expected: " expected)
 
+/// A capacity is kept until the filter is asked again: it must not change by anything else.
+template <class P>
+consteval bool capacity_ok() {
+  if constexpr (names_capacity<P> && names_filter<P>) {
+    using room = node_hook<P, decltype(&P::capacity), std::int64_t>;
+    return room::ok && covers(node_hook<P, decltype(&P::filter), status>::facets, room::facets);
+  }
+  return true;
+}
+
 /// Instantiated for every plugin of a profile before anything else is.
 template <class P>
 consteval bool keeps_contract() {
@@ -22,6 +32,8 @@ consteval bool keeps_contract() {
                 "gangsched: a plugin needs `using points = gangsched::implements<gangsched::point::...>`, the points it takes part in");
   static_assert(std::move_constructible<P>, "gangsched: a plugin must be movable");
   static_assert(!names_capacity<P> || names_filter<P>, "gangsched: capacity goes with a filter");
+  static_assert(capacity_ok<P>(),
+                "gangsched: std::int64_t capacity(const pod_view&, [const data&,] node_view<reads::...>) const reads no more than filter");
   static_assert(!names_placement_bound<P> || names_score_placement<P>, "gangsched: placement_bound goes with score_placement");
   static_assert(!(has_class_data<P> && has_cycle_data<P>), "gangsched: a plugin has `data` (per class) or `cycle_data`, not both");
   if constexpr (plugin<P>) {

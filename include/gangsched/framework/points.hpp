@@ -235,8 +235,8 @@ concept pre_filter_plugin = lists<P, point::pre_filter> && detail::pre_filter_ok
 /// const` judges each group at every pick. success, unschedulable, unresolvable or error. One reason per status; a filter with more implements
 /// `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
-/// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most; without
-/// it any number counts as possible, and groups are tried in more places than need be.
+/// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
+/// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 
