@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "host.hpp"
+
+/// What holds between two calls.
+namespace gangsched::soak {
+
+void host::check_states(const char* after) const {
+  called<"cluster::state_of">();
+  called<"cluster::node_of(pod_id)">();
+  for (const auto& [at, pod] : known_.pods) {
+    const node_id node = pod.node == nobody ? node_id{} : known_.nodes.at(pod.node).id;
+    if (cluster_.state_of(pod.id) != pod.state || cluster_.node_of(pod.id) != node) {
+      wrong("a pod is not where the decisions and the host put it", text_of(at) + " after " + after);
+    }
+  }
+}
+
+void host::check_usage() const {
+  std::map<number, amounts> used;
+  for (const auto& [at, pod] : known_.pods) {
+    if (pod.node == nobody) continue;
+    for (std::size_t i = 0; i < resources.size(); ++i) used[pod.node][i] += pod.needs[i];
+  }
+  called<"cluster::requested">();
+  called<"cluster::allocatable">();
+  for (const auto& [at, node] : known_.nodes) {
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      if (cluster_.requested(node.id, resources[i]) != used[at][i]) {
+        wrong("usage is not what the node's pods ask for", std::string{resources[i]} + " of " + node.spec.name);
+      }
+      if (cluster_.allocatable(node.id, resources[i]) != node.allocatable[i])
+        wrong("allocatable is not what was said", node.spec.name);
+    }
+    if (on_.devices || on_.numa) check_devices(at);
+  }
+}
+
+namespace {
+
+/// What all grants of one node come to.
+struct held_gpu {
+  int whole = 0, replicas = 0;
+  std::int32_t milli = 0;
+  std::int64_t memory = 0;
+  std::uint32_t slices = 0;
+};
+struct held_devices {
+  std::vector<held_gpu> gpus;
+  std::map<std::string, std::int64_t> units;
+  std::map<std::pair<std::string, std::string>, std::int64_t> capacities;
+  std::set<std::int32_t> cpus;
+};
+
+std::int32_t slices_of(std::string_view profile) {  // of memory, on an A100
+  return profile.front() == '1' ? 1 : profile.front() == '2' ? 2 : profile.front() == '7' ? 8 : 4;
+}
+
+}  // namespace
+
+void host::check_devices(number at) const {
+  const known_node& node = known_.nodes.at(at);
+  held_devices held;
+  held.gpus.resize(node.spec.devices.gpus.size());
+  const auto add = [&](const device_grant& grant, const std::vector<device_request>& requests) {
+    if (grant.kind == device_grant::form::cpus) {
+      for (std::int32_t i = 0; i < 64; ++i) {
+        if ((grant.cpu_mask() >> i & 1) != 0 && !held.cpus.insert(grant.milli + i).second)
+          wrong("a CPU has two owners", node.spec.name);
+      }
+      return;
+    }
+    if (grant.kind == device_grant::form::memory) return;
+    const std::string name{cluster_.name_of(node.id, grant)};
+    if (!grant.is_gpu()) {
+      const bool looks = grant.request < requests.size() && requests[grant.request].admin;
+      called<"cluster::capacity_of">();
+      if (grant.kind == device_grant::form::capacity)
+        held.capacities[{name, std::string{cluster_.capacity_of(node.id, grant)}}] += grant.amount;
+      else if (!looks)
+        held.units[name] += grant.amount;
+      return;
+    }
+    if (grant.device >= held.gpus.size()) wrong("a grant is about no device", node.spec.name);
+    held_gpu& gpu = held.gpus[grant.device];
+    if (grant.kind == device_grant::form::gpu) ++gpu.whole;
+    if (grant.kind == device_grant::form::replica) ++gpu.replicas;
+    if (grant.kind == device_grant::form::share) gpu.milli += grant.milli, gpu.memory += grant.amount;
+    if (grant.kind != device_grant::form::mig) return;
+    const std::uint32_t mask = ((1u << slices_of(cluster_.profile_of(grant))) - 1) << grant.mig_start;
+    if ((gpu.slices & mask) != 0 || mask > 0xff) wrong("two MIG instances overlap", node.spec.name + " GPU " + name);
+    gpu.slices |= mask;
+  };
+  called<"cluster::devices_of(pod_id)">();
+  for (const auto& [other, pod] : known_.pods) {
+    if (pod.node != at) continue;
+    for (const device_grant& grant : cluster_.devices_of(pod.id)) add(grant, pod.spec.devices);
+  }
+  called<"cluster::devices_of(resource_claim_id)">();
+  called<"cluster::node_of(resource_claim_id)">();
+  for (const auto& [other, claim] : known_.claims) {
+    if (cluster_.node_of(claim.id) != node.id) continue;
+    for (const device_grant& grant : cluster_.devices_of(claim.id)) add(grant, claim.spec.devices);
+  }
+  const gpu_class& all = node.spec.devices.gpu;
+  for (const held_gpu& gpu : held.gpus) {
+    const bool parts = gpu.milli != 0 || gpu.memory != 0 || gpu.slices != 0 || gpu.replicas != 0;
+    const bool kinds = gpu.slices != 0 && (gpu.milli != 0 || gpu.replicas != 0);
+    if (gpu.whole > 1 || (gpu.whole == 1 && parts) || kinds) wrong("a GPU has two owners", node.spec.name);
+    if (gpu.milli > 1000 || gpu.memory > all.memory_mib || gpu.replicas > all.replicas)
+      wrong("more of a GPU is given than there is", node.spec.name);
+  }
+  for (const other_device& device : node.spec.devices.others) {
+    if (!device.shared && held.units[device.id] > device.units)
+      wrong("more units of a device are given than there are", node.spec.name + " " + device.id);
+    for (const auto& [name, capacity] : device.capacities) {
+      if (device.shared && held.capacities[{device.id, name}] > capacity.amount)
+        wrong("more of a capacity is given than there is", node.spec.name);
+    }
+  }
+}
+
+/// Every pod that waits for a node is somewhere in the queue.
+void host::check_queue() const {
+  called<"scheduler::standing">();
+  for (const auto& [at, pod] : known_.pods) {
+    const result<queue_standing> stands = scheduler_->standing(pod.id);
+    if (!stands) wrong("standing is refused", stands.error().message());
+    if (pod.state != pod_state::pending) {
+      if (stands->place != queue_place::none && !pod.in_flight && pod.group == nobody)
+        wrong("a pod with a node is in the queue", text_of(at));
+      continue;
+    }
+    const bool ours = pod.spec.scheduler_name == "default-scheduler" || on_.two_profiles;
+    if (stands->place != queue_place::none || pod.terminating || pod.given_up || !ours) continue;
+    const gang* policy = pod.group == nobody ? nullptr : known_.groups.at(pod.group).policy();
+    if (policy != nullptr && policy->max_count &&
+        known_.placed(pod.group) >= static_cast<std::uint32_t>(*policy->max_count))
+      continue;
+    wrong("a pod that waits for a node is nowhere in the queue", text_of(at));
+  }
+  called<"scheduler::counts">();
+  const auto waiting =
+      std::count_if(known_.pods.begin(), known_.pods.end(), [](const auto& one) { return one.second.waiting; });
+  if (scheduler_->counts().waiting != static_cast<std::size_t>(waiting))
+    wrong("another number of pods waits in the permit room");
+}
+
+/// After a turn nothing is due: a host that sleeps until the deadline makes progress when it wakes.
+void host::check_deadline() {
+  called<"scheduler::next_deadline">();
+  const std::optional<instant> due = scheduler_->next_deadline();
+  if (!due || *due > now_ || on_.scheduler.timers == timer_rule::by_host) return;
+  const bool more = cycle_once();
+  say_permit();
+  const std::optional<instant> again = scheduler_->next_deadline();
+  if (again && *again <= now_ && !more)
+    wrong("the next deadline is in the past", std::to_string(again->count()) + " at " + std::to_string(now_.count()));
+}
+
+}  // namespace gangsched::soak

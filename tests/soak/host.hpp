@@ -1,0 +1,146 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "covers.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "gangsched/scheduler.hpp"
+#include "setting.hpp"
+#include "specs.hpp"
+#include "step.hpp"
+#include "world.hpp"
+
+namespace gangsched::soak {
+
+/// Carries steps out on a cluster and a scheduler, keeps the model beside them, and throws a `fault` when they differ or a promise of the
+/// docs does not hold.
+class host {
+ public:
+  explicit host(const setting& on);
+
+  /// What it needs and does not find it leaves undone.
+  void carry_out(const step& one);
+  /// Every object goes, in order: nothing is left then.
+  void finish();
+
+  [[nodiscard]] const world& known() const noexcept { return known_; }
+  [[nodiscard]] instant now() const noexcept { return now_; }
+  /// Of all decisions, in words that do not depend on how names were interned.
+  [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
+  /// Where each decision is written down, if anywhere.
+  void write_to(std::vector<std::string>* lines) noexcept { lines_ = lines; }
+
+  struct counts {
+    std::uint64_t steps = 0, decisions = 0, refused = 0;
+  };
+  [[nodiscard]] const counts& done() const noexcept { return counts_; }
+
+ private:
+  enum class from : std::uint8_t { cycle, permit, fail };
+
+  // objects.cpp
+  void add_node(const step& one);
+  void update_node(const step& one);
+  void remove_node(const step& one);
+  void set_device_health(const step& one);
+  void add_pod(const step& one);
+  void add_pods(const step& one);
+  void update_pod(const step& one);
+  void resize_pods(const step& one);
+  void remove_pod(const step& one);
+  void set_terminating(const step& one);
+  void learn(known_pod& pod, const pod_spec& spec, const step& one);
+  void forget_pod(number pod);
+  std::optional<references> find_references(const step& one) const;
+
+  // named.cpp
+  void add_group(const step& one);
+  void expect_group(const step& one);
+  void update_group(const step& one);
+  void remove_group(const step& one);
+  void drop_gone_groups();
+  void change_name(const step& one);
+  void change_claim(const step& one);
+  void change_budget(const step& one);
+
+  // turns.cpp
+  void pass_time(const step& one);
+  bool cycle_once();
+  void turn();
+  void settle();
+  void say_permit();
+  void confirm(const step& one);
+  void confirm_again(const step& one);
+  void fail(const step& one);
+  void rule_waiting(const step& one);
+  void activate(const step& one);
+  void restore(const step& one);
+  void flush();
+  void pop();
+  void decide(const step& one);
+  void restart();
+  void roll_back(const step& one);
+  void commit(const step& one);
+  [[nodiscard]] std::optional<number> simple_place(const known_pod& pod) const;
+
+  // decisions.cpp
+  void take(const cycle& said, from whom);
+  void take_one(const decision& one, from whom);
+  void note(const decision& one, from whom);
+  void check_place(const known_pod& pod, const decision& one) const;
+  void check_gang(const known_pod& pod) const;
+  void check_victims(std::span<const decision> all) const;
+  [[nodiscard]] number number_of(pod_id pod) const;
+
+  // checks.cpp
+  void check_states(const char* after) const;
+  void check_usage() const;
+  void check_devices(number node) const;
+  void check_queue() const;
+  void check_deadline();
+
+  // questions.cpp
+  void ask(const step& one);
+  void misuse(const step& one);
+
+  [[nodiscard]] std::string text_of(number pod) const;
+  [[nodiscard]] std::string text_of_group(number group) const;
+
+  /// A call that may be refused: then it changed nothing.
+  template <class Call>
+  auto tell(Call&& call) -> std::invoke_result_t<Call> {
+    const bool look = ++told_ % 8 == 0;
+    const std::uint64_t before = look ? cluster_.digest() : 0;
+    auto made = call();
+    if (!made) {
+      ++counts_.refused;
+      if (look && cluster_.digest() != before) wrong("a refused call changed something", made.error().message());
+    }
+    return made;
+  }
+  /// A call that has to do what it says.
+  template <class T>
+  static T must(result<T> made, const char* call) {
+    if (!made) wrong(std::string{call} + " is refused", made.error().message());
+    if constexpr (!std::is_void_v<T>) return *std::move(made);
+  }
+  [[noreturn]] static void wrong(std::string kind, std::string details = {}) {
+    throw fault{std::move(kind), std::move(details)};
+  }
+
+  setting on_;
+  cluster cluster_;
+  std::unique_ptr<scheduler> scheduler_;
+  world known_;
+  instant now_{0};
+  std::vector<number> in_flight_;
+  std::uint64_t digest_ = 0;
+  std::uint64_t told_ = 0;
+  counts counts_;
+  std::vector<std::string>* lines_ = nullptr;
+};
+
+}  // namespace gangsched::soak

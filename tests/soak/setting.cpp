@@ -1,0 +1,121 @@
+#include "setting.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "gangsched/profiles.hpp"
+#include "support/dice.hpp"
+
+namespace gangsched::soak {
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::dice;
+
+/// Without these the model's rules about places would not hold.
+constexpr std::array<std::string_view, 22> always{"SchedulingGates",    "PrioritySort",
+                                                  "NodeUnschedulable",  "NodeName",
+                                                  "TaintToleration",    "NodeAffinity",
+                                                  "NodePorts",          "NodeResourcesFit",
+                                                  "VolumeRestrictions", "NodeVolumeLimits",
+                                                  "VolumeBinding",      "VolumeZone",
+                                                  "PodTopologySpread",  "InterPodAffinity",
+                                                  "DynamicResources",   "GangScheduling",
+                                                  "DefaultPreemption",  "NodeResourcesBalancedAllocation",
+                                                  "ImageLocality",      "TopologyPlacementGenerator",
+                                                  "PodGroupPodsCount",  "GroupPreemption"};
+
+kernel_table random_table(std::uint64_t seed) {
+  static const plugin_registry registry = builtin_plugins();
+  static const std::vector<std::string> names = registry.names();
+  dice any{seed};
+  for (int tries = 0; tries < 100; ++tries) {  // some of the rest need arguments
+    runtime_profile made{registry};
+    for (const std::string_view name : always) made.enable(name);
+    for (const std::string& name : names) {
+      if (std::find(always.begin(), always.end(), name) == always.end() && any.percent(25))
+        made.enable(name, any.between(0, 3));
+    }
+    if (result<kernel_table> table = made.table()) return *std::move(table);
+  }
+  throw std::logic_error("no profile can be made of the registry's plugins");
+}
+
+kernel_table one_table(const setting& of, std::uint64_t seed) {
+  kernel_table made;
+  switch (of.profile) {
+    case setting::base::kube_default: made = profiles::kube_default(); break;
+    case setting::base::bin_packing: made = profiles::bin_packing(); break;
+    case setting::base::random: made = random_table(seed); break;
+  }
+  made.percentage_of_nodes_to_score = of.percentage;
+  return made;
+}
+
+}  // namespace
+
+setting make_setting(std::uint64_t seed) {
+  dice any{mix64(seed) ^ 0x736f616bu};
+  setting made{.seed = seed};
+  constexpr std::array<std::size_t, 4> bounds{4, 64, std::size_t{1} << 16, std::size_t{1} << 16};
+  made.cluster.log_bound = any.of(bounds);
+  if (any.percent(35)) made.cluster.semantics = kube_semantics{static_cast<kube_release>(any.below(3))};
+  made.scheduler.seed = any.next();
+  made.scheduler.ties = static_cast<tie_rule>(any.below(3));
+  made.scheduler.wake = static_cast<wake_rule>(any.below(3));
+  made.scheduler.holds = static_cast<hold_rule>(any.percent(30));
+  if (any.percent(8)) made.scheduler.timers = timer_rule::by_host;
+  if (any.percent(30)) made.scheduler.backoff_window = 1s;
+  if (any.percent(8)) made.scheduler.max_backoff = 0s;
+  if (any.percent(5)) made.scheduler.unschedulable_timeout = 20s;
+  made.scheduler.search_budget = any.percent(50) ? 10'000 : any.below(60);
+  made.scheduler.indexed_classes = any.percent(50) ? 64 : 1 + any.below(3);
+  made.scheduler.check_hooks = any.percent(20);
+  constexpr std::array<setting::base, 5> kinds{setting::base::kube_default, setting::base::kube_default,
+                                               setting::base::bin_packing, setting::base::random,
+                                               setting::base::random};
+  made.profile = any.of(kinds);
+  if (any.percent(12)) made.percentage = static_cast<std::int32_t>(10 + any.below(60));
+  made.two_profiles = any.percent(15);
+  made.devices = any.percent(50);
+  made.numa = any.percent(50);
+  made.host_decides = any.percent(10);
+  return made;
+}
+
+std::vector<kernel_table> make_tables(const setting& of) {
+  std::vector<kernel_table> made{one_table(of, of.seed)};
+  if (of.two_profiles) {
+    made.push_back(one_table(of, of.seed + 1));
+    made.back().scheduler_name = "other";
+  }
+  return made;
+}
+
+std::string describe(const setting& of) {
+  constexpr std::array<std::string_view, 3> kinds{"kube_default", "bin_packing", "random"};
+  constexpr std::array<std::string_view, 3> releases{"1.35", "1.36", "1.37"};
+  constexpr std::array<std::string_view, 3> ties{"uniform", "lowest_row", "kube_heap"};
+  constexpr std::array<std::string_view, 3> wakes{"one_per_class", "all", "hints"};
+  const auto in = [](const auto& names, auto value) { return std::string{names[static_cast<std::size_t>(value)]}; };
+  std::string text = "profile " + in(kinds, of.profile);
+  if (of.two_profiles) text += " twice";
+  if (of.percentage) text += ", " + std::to_string(*of.percentage) + "% of nodes";
+  text += ", release " + in(releases, of.cluster.semantics.release()) + ", log_bound " +
+          std::to_string(of.cluster.log_bound);
+  text += ", ties " + in(ties, of.scheduler.ties) + ", wake " + in(wakes, of.scheduler.wake);
+  if (of.scheduler.holds == hold_rule::timers_only) text += ", holds timers_only";
+  if (of.scheduler.timers == timer_rule::by_host) text += ", timers by_host";
+  if (of.scheduler.backoff_window != 0s) text += ", backoff windows of 1 s";
+  if (of.scheduler.max_backoff == 0s) text += ", max_backoff 0";
+  if (of.scheduler.unschedulable_timeout != 5min) text += ", unschedulable_timeout 20 s";
+  text += ", search_budget " + std::to_string(of.scheduler.search_budget) + ", indexed_classes " +
+          std::to_string(of.scheduler.indexed_classes);
+  if (of.scheduler.check_hooks) text += ", check_hooks";
+  if (of.host_decides) text += ", the host decides too";
+  return text;
+}
+
+}  // namespace gangsched::soak

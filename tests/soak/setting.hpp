@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gangsched/scheduler.hpp"
+
+namespace gangsched::soak {
+
+/// What a sequence runs on. A function of its seed.
+struct setting {
+  enum class base : std::uint8_t { kube_default, bin_packing, random };
+
+  std::uint64_t seed = 0;
+  cluster_options cluster = {};
+  scheduler_options scheduler = {};
+  base profile = base::kube_default;
+  std::optional<std::int32_t> percentage = {};  ///< of nodes to score
+  bool two_profiles = false;                    ///< pods of the scheduler "other" are ours too
+  bool devices = false, numa = false;
+  bool host_decides = false;  ///< the queue is used alone, too
+};
+
+[[nodiscard]] setting make_setting(std::uint64_t seed);
+/// New every time: schedulers do not share plugins.
+[[nodiscard]] std::vector<kernel_table> make_tables(const setting& of);
+[[nodiscard]] std::string describe(const setting& of);
+
+}  // namespace gangsched::soak
