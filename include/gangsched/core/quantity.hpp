@@ -1,15 +1,26 @@
 #pragma once
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/quantity_parse.hpp"
 #include "gangsched/core/result.hpp"
 
 namespace gangsched {
+namespace detail {
+
+/// Integers of up to 64 bits that count something: no truth, no character.
+template <class T>
+concept count_of_units = std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> && !std::same_as<T, char> &&
+                         !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> && !std::same_as<T, char16_t> &&
+                         !std::same_as<T, char32_t>;
+
+}  // namespace detail
 
 /// An amount of a resource with the meaning of Kubernetes' resource.Quantity (apimachinery 1.36): exact to 1e-9, finer input
 /// rounded away from zero. Sums of quantities are exact; conversion to an integer rounds once.
@@ -23,8 +34,15 @@ class quantity {
   using format_kind = quantity_format;
 
   constexpr quantity() noexcept = default;
-  /// @p units whole units.
-  constexpr quantity(std::int64_t units) noexcept : nanos_(nanos_t{units} * nano) {}
+  /// @p units whole units: every integer that has at most 64 bits, unsigned ones too.
+  template <detail::count_of_units T>
+  constexpr quantity(T units) noexcept : nanos_(nanos_t{units} * nano) {}
+  /// A fraction is written "1500m"_q, parsed, or made by from_milli. 1.5 does not compile: as an integer it would be 1, and taken at
+  /// its word 0.1 would be 100000000.000000005551 nanos, which a quantity, exact to 1e-9, would have to round without being asked.
+  /// Neither do truths and characters: '4' is 52.
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !detail::count_of_units<T>)
+  quantity(T) = delete;
   [[nodiscard]] static constexpr quantity from_milli(std::int64_t milli) noexcept {
     return from_nanos(nanos_t{milli} * 1'000'000);
   }
