@@ -87,7 +87,7 @@ GANGSCHED_INLINE void core::assume(row_t pod, row_t node) {
 /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached.
 GANGSCHED_INLINE bool core::reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said) {
   for (const plugin_entry& plugin : table_of(pod).hooks(point::reserve)) {
-    said = plugin.reserve(plugin.self.get(), reservation{*state_, pod, node, now_, &uses});
+    said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, now_, uses});
     if (said.ok()) continue;
     unreserve(pod, node);
     return false;

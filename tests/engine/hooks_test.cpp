@@ -44,7 +44,7 @@ struct licences {
   [[nodiscard]] status filter(const pod_view&, node_view<reads::own> node) const {
     return node.own(taken) < 2 ? status::success() : status::unschedulable("no licence is left");
   }
-  status reserve(const reservation& r) {
+  status reserve(const new_reservation& r) {
     r.add(taken, 1);
     r.cluster().each_node([&](const node_info& node) {
       if (node.name() == "server") r.add(taken, node.id(), 10);

@@ -57,7 +57,7 @@ struct counted {
     return node.own(count) + pods < 12 ? status::success() : status::unschedulable("enough");
   }
   [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::own> node) const { return 100 - 3 * node.own(count); }
-  status reserve(const reservation& r) {
+  status reserve(const new_reservation& r) {
     r.add(count, 1);
     return r.pod.priority() > 1 ? status::unschedulable("too important") : status::success();
   }

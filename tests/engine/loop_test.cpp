@@ -20,7 +20,7 @@ struct obedient {
     return what == "error" ? status::error("told to fail") : status::success();
   }
   [[nodiscard]] status filter(const pod_info& pod, node_info) const { return say(pod, "filter"); }
-  status reserve(const reservation& r) { return r.add(held, 1), say(r.pod, "reserve"); }
+  status reserve(const new_reservation& r) { return r.add(held, 1), say(r.pod, "reserve"); }
   void unreserve(const reservation&) noexcept {}
   permit_verdict permit(const reservation& r, permit_room& room) {
     if (r.pod.label("permit") == "wait") return {status::wait(), std::chrono::seconds{7}};

@@ -272,7 +272,7 @@ TEST_CASE("pre_score and score") {
 
 namespace {
 struct reserves : of<point::reserve> {
-  status reserve(const reservation&) { return {}; }
+  status reserve(const new_reservation&) { return {}; }
   void unreserve(const reservation&) noexcept {}
 };
 struct never_unreserves : of<point::reserve> {
@@ -298,9 +298,27 @@ struct binds_wrongly : of<point::pre_bind, point::bind, point::post_bind> {
   status bind(const decision&) { return {}; }
   void post_bind(const reservation&) {}
 };
+// Only reserve may note something: later it is settled what will be taken back.
+struct notes_late : of<point::reserve, point::permit, point::pre_bind, point::bind, point::post_bind> {
+  status reserve(const new_reservation&) { return {}; }
+  void unreserve(const new_reservation&) noexcept {}
+  permit_verdict permit(const new_reservation&, permit_room&) { return {}; }
+  status pre_bind(const new_reservation&, decision&) { return {}; }
+  status bind(const new_reservation&, decision&) { return {}; }
+  void post_bind(const new_reservation&) noexcept {}
+};
+template <class Reservation>
+concept adds = requires(const Reservation& r, node_column column) { r.add(column, 1); };
 }  // namespace
 
 TEST_CASE("reserve, permit and bind") {
+  STATIC_REQUIRE(adds<new_reservation>);
+  STATIC_REQUIRE_FALSE(adds<reservation>);
+  STATIC_REQUIRE_FALSE(reserve_plugin<notes_late>);
+  STATIC_REQUIRE_FALSE(permit_plugin<notes_late>);
+  STATIC_REQUIRE_FALSE(pre_bind_plugin<notes_late>);
+  STATIC_REQUIRE_FALSE(bind_plugin<notes_late>);
+  STATIC_REQUIRE_FALSE(post_bind_plugin<notes_late>);
   STATIC_REQUIRE(reserve_plugin<reserves>);
   STATIC_REQUIRE_FALSE(reserve_plugin<never_unreserves>);
   STATIC_REQUIRE_FALSE(reserve_plugin<throwing_unreserve>);
@@ -359,6 +377,20 @@ struct hidden {
  private:
   [[maybe_unused]] status filter(const pod_view&, room) const { return {}; }
 };
+struct with_data {
+  int filter = 0;
+  static constexpr int score = 0;
+  const int& key = score;
+  unsigned less : 3;
+  using bind = int;
+  enum { permit };
+
+ private:
+  [[maybe_unused]] int pre_bind = 0;
+};
+struct static_hook {
+  static status filter(const pod_view&, room) { return {}; }
+};
 }  // namespace
 
 TEST_CASE("a hook is seen by name, even one that cannot be called") {
@@ -367,6 +399,21 @@ TEST_CASE("a hook is seen by name, even one that cannot be called") {
   STATIC_REQUIRE(detail::names_filter<overloaded_filter>);
   STATIC_REQUIRE(detail::names_filter<hidden>);
   STATIC_REQUIRE_FALSE(detail::names_filter<local_score>);
+  STATIC_REQUIRE(detail::names_filter<static_hook>);
+}
+
+TEST_CASE("data members, types and private members with the name of a hook are the plugin's own affair") {
+  STATIC_REQUIRE_FALSE(detail::names_filter<with_data>);
+  STATIC_REQUIRE_FALSE(detail::names_score<with_data>);
+  STATIC_REQUIRE_FALSE(detail::names_key<with_data>);
+  STATIC_REQUIRE_FALSE(detail::names_less<with_data>);
+  STATIC_REQUIRE_FALSE(detail::names_bind<with_data>);
+  STATIC_REQUIRE_FALSE(detail::names_permit<with_data>);
+  STATIC_REQUIRE_FALSE(detail::calls_pre_bind<with_data>);
+  STATIC_REQUIRE_FALSE(detail::calls_filter<hidden>);
+  STATIC_REQUIRE(detail::calls_filter<local_filter>);
+  STATIC_REQUIRE(detail::calls_filter<template_filter>);
+  STATIC_REQUIRE(detail::calls_filter<static_hook>);
 }
 
 }  // namespace gangsched::testing::points_test

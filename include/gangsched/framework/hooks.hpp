@@ -135,25 +135,36 @@ struct column_use {
 /// A pod on the node chosen for it.
 class reservation {
  public:
-  reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when,
-              std::vector<column_use>* uses = nullptr) noexcept
-      : pod(state, pod_row), node(state, node_row), now(when), state_(&state), uses_(uses) {}
+  reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when) noexcept
+      : pod(state, pod_row), node(state, node_row), now(when), state_(&state) {}
 
   pod_info pod;
   node_info node;
   instant now;
 
-  /// For reserve hooks: adds to a column of the plugin's own, on this node or another. Taken back by itself, exactly once, when the
-  /// trial is discarded, the placement is released, or the pod is gone.
-  void add(node_column column, std::int64_t amount) const { add(column, node.id(), amount); }
-  void add(node_column column, node_id where, std::int64_t amount) const {
-    state_->add_own(column.index, where.row, amount);
-    if (uses_ != nullptr) uses_->push_back({column, where, amount});
-  }
   [[nodiscard]] cluster_view cluster() const noexcept { return cluster_view{*state_}; }
 
  private:
+  friend class new_reservation;
   cluster_state* state_;
+};
+
+/// The same while it is made: what reserve hooks get. Only here a plugin may note something, since only what is noted before the
+/// attempt is settled has an owner that takes it back.
+class new_reservation : public reservation {
+ public:
+  new_reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when, std::vector<column_use>& uses) noexcept
+      : reservation(state, pod_row, node_row, when), uses_(&uses) {}
+
+  /// Adds to a column of the plugin's own, on this node or another. Taken back by itself, exactly once, when the trial is discarded,
+  /// the placement is released, or the pod is gone. Amortised O(1).
+  void add(node_column column, std::int64_t amount) const { add(column, node.id(), amount); }
+  void add(node_column column, node_id where, std::int64_t amount) const {
+    state_->add_own(column.index, where.row, amount);
+    uses_->push_back({column, where, amount});
+  }
+
+ private:
   std::vector<column_use>* uses_;
 };
 

@@ -82,7 +82,7 @@ struct plugin_entry {
   status (*pre_score)(const void* self, const hook_context&) = nullptr;
   score_kernel score;
   device_rules (*choose_devices)(const void* self, const hook_context&, row_t row) = nullptr;
-  status (*reserve)(void* self, const reservation&) = nullptr;
+  status (*reserve)(void* self, const new_reservation&) = nullptr;
   void (*unreserve)(void* self, const reservation&) noexcept = nullptr;
   permit_verdict (*permit)(void* self, const reservation&, permit_room&) = nullptr;
   status (*pre_bind)(void* self, const reservation&, decision&) = nullptr;

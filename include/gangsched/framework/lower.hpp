@@ -70,7 +70,7 @@ struct lowering {
   }
   static status filter_one(const void* self, const hook_context& c, row_t row) { return call(of(self), &P::filter, c, row); }
   static void filter_reasons(const void* self, const hook_context& c, row_t row, std::vector<status>& out) {
-    if constexpr (names_filter_reasons<P>) {
+    if constexpr (calls_filter_reasons<P>) {
       using args = typename signature<decltype(&P::filter)>::args;
       reasons(of(self), c, row, out, static_cast<args*>(nullptr));
     } else {
@@ -114,8 +114,8 @@ struct lowering {
   static bool filter_idle(const void* self, const hook_context& c) { return call(of(self), &P::filter_idle, c, no_row); }
 
   static void lower_filter(filter_kernel& k) {
-    if constexpr (names_filter_idle<P>) k.idle = filter_idle;
-    if constexpr (names_capacity<P>) k.capacity = capacity;
+    if constexpr (calls_filter_idle<P>) k.idle = filter_idle;
+    if constexpr (calls_capacity<P>) k.capacity = capacity;
     if constexpr (filter_ok<P>()) {
       using hook = node_hook<P, decltype(&P::filter), status>;
       k.shape = hook::opaque ? shape::opaque : shape::local;
@@ -146,7 +146,7 @@ struct lowering {
       using hook = node_hook<P, decltype(&P::score), std::int64_t>;
       k.facets = hook::facets;
       k.opaque = hook::opaque;
-      if constexpr (names_normalize_score<P>) {
+      if constexpr (calls_normalize_score<P>) {
         k.shape = shape::keyed;
         k.finish = finish_score;
       } else {
@@ -171,14 +171,14 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
     e.self = std::make_shared<P>(std::move(self));
     e.points = points;
     e.weight = weight;
-    if constexpr (detail::names_attach<P>) e.attach = [](void* p, column_maker& m) { k::of(p).attach(m); };
+    if constexpr (detail::calls_attach<P>) e.attach = [](void* p, column_maker& m) { k::of(p).attach(m); };
     if constexpr (detail::has_class_data<P> || detail::has_cycle_data<P>) e.make_data = k::make_data;
     e.cycle_data = detail::has_cycle_data<P>;
     if constexpr (detail::has_cycle_data<P>) {
       e.reset_data = [](void* data) { *static_cast<typename P::cycle_data*>(data) = typename P::cycle_data{}; };
     }
     if constexpr (points.has(point::queue_sort)) {
-      if constexpr (detail::names_key<P>) {
+      if constexpr (requires(const P& p, const queued& q) { { p.key(q) } noexcept -> std::same_as<sort_key>; }) {
         e.sort_by_key = [](const void* p, const queued& q) noexcept { return k::of(p).key(q); };
       } else {
         e.sort_less = [](const void* p, const queued& a, const queued& b) noexcept { return k::of(p).less(a, b); };
@@ -196,7 +196,7 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
     }
     if constexpr (points.has(point::pre_filter)) {
       e.pre_filter = k::pre_filter;
-      if constexpr (detail::names_add_pod<P>) {
+      if constexpr (detail::calls_add_pod<P>) {
         using D = typename P::cycle_data;
         e.add_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
           return k::of(p).add_pod(pod, *static_cast<D*>(d), other, node);
@@ -216,7 +216,7 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       e.choose_devices = [](const void* p, const hook_context& c, row_t row) { return detail::call(k::of(p), &P::choose_devices, c, row); };
     }
     if constexpr (points.has(point::reserve)) {
-      e.reserve = [](void* p, const reservation& r) { return k::of(p).reserve(r); };
+      e.reserve = [](void* p, const new_reservation& r) { return k::of(p).reserve(r); };
       e.unreserve = [](void* p, const reservation& r) noexcept { k::of(p).unreserve(r); };
     }
     if constexpr (points.has(point::permit)) {
@@ -249,7 +249,7 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
         return k::of(p).score_placement(g, where, a);
       };
       if constexpr (requires { requires bool{P::relative_to_best}; }) e.relative_placement_score = true;
-      if constexpr (detail::names_placement_bound<P>) {
+      if constexpr (detail::calls_placement_bound<P>) {
         e.placement_bound = [](const void* p, const placement_view& where, const placement_demand& d) {
           return k::of(p).placement_bound(where, d);
         };

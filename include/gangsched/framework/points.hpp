@@ -10,7 +10,9 @@
 /// The extension points: what a plugin may be, each as a concept with its contract. docs/extension-points/ has a page for each.
 ///
 /// A plugin is a movable type with `static constexpr std::string_view name` and `using points = implements<point::…>`, the list of
-/// what it takes part in. The list makes a misspelt hook an error instead of a plugin that silently never runs.
+/// what it takes part in. The list makes a misspelt hook an error instead of a plugin that silently never runs. Hooks are public member
+/// functions: data members, types and private members may have a hook's name. Of those that a plugin may leave out no list tells that
+/// one is meant; slips of a letter and other spellings of them are errors (misspelt.hpp).
 namespace gangsched {
 
 enum class point : std::uint8_t {
@@ -60,16 +62,34 @@ concept lists = plugin<P> && P::points::set.has(Point);
 
 namespace detail {
 
-// Whether P has any member of that name, also an overloaded, templated or private one: naming it in a class that inherits it
-// from two bases is ambiguous.
-#define GANGSCHED_PROBE(hook)                                                   \
-  struct probe_##hook {                                                         \
-    int hook;                                                                   \
-  };                                                                            \
-  template <class P>                                                            \
-  struct both_##hook : P, probe_##hook {};                                      \
-  template <class P>                                                            \
-  concept names_##hook = !requires { &both_##hook<P>::hook; };
+/// Becomes an argument for any parameter.
+struct anything {
+  template <class T>
+  operator T&() const noexcept;
+};
+template <class T>
+inline constexpr bool points_to_function =
+    std::is_member_function_pointer_v<T> || (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>);
+
+// names_: P has a member of that name that may be meant as a hook, also an overloaded, templated or private one: naming it in a class
+// that inherits it from two bases is ambiguous. Data members and types are the plugin's own affair.
+// calls_: P has a public member function of that name. A private member cannot be told from a function and is none.
+#define GANGSCHED_PROBE(hook)                                                                                                  \
+  struct probe_##hook {                                                                                                        \
+    int hook;                                                                                                                  \
+  };                                                                                                                           \
+  template <class P>                                                                                                           \
+  struct both_##hook : P, probe_##hook {};                                                                                     \
+  template <class P>                                                                                                           \
+  concept keeps_##hook = requires { typename P::hook; } ||                                                                     \
+                         requires(P& p) { requires !std::is_function_v<std::remove_reference_t<decltype((p.hook))>>; };        \
+  template <class P>                                                                                                           \
+  concept names_##hook = !requires { &both_##hook<P>::hook; } && !keeps_##hook<P>;                                             \
+  template <class P>                                                                                                           \
+  concept calls_##hook = names_##hook<P> && (                                                                                  \
+      requires { requires points_to_function<decltype(&P::hook)>; } || requires(P& p, anything a) { p.hook(a); } ||            \
+      requires(P& p, anything a) { p.hook(a, a); } || requires(P& p, anything a) { p.hook(a, a, a); } ||                       \
+      requires(P& p, anything a) { p.hook(a, a, a, a); });
 GANGSCHED_PROBE(key)
 GANGSCHED_PROBE(less)
 GANGSCHED_PROBE(pre_enqueue)
@@ -133,7 +153,7 @@ consteval bool pre_score_ok() {
 }
 template <class P>
 consteval bool increments_ok() {
-  if constexpr (!names_add_pod<P> && !names_remove_pod<P>) return true;
+  if constexpr (!calls_add_pod<P> && !calls_remove_pod<P>) return true;
   else if constexpr (!has_cycle_data<P>) return false;
   else
     return requires(const P p, const pod_info& pod, typename P::cycle_data& data, const node_info& node) {
@@ -171,7 +191,7 @@ consteval bool score_ok() {
 }
 template <class P>
 consteval bool normalize_ok() {
-  if constexpr (!names_normalize_score<P>) return true;
+  if constexpr (!calls_normalize_score<P>) return true;
   else if constexpr (requires { &P::normalize_score; }) {
     using s = signature<decltype(&P::normalize_score)>;
     if constexpr (!s::is_hook) return false;
@@ -264,12 +284,12 @@ concept score_plugin = lists<P, point::score> && ((detail::score_ok<P>() && deta
 template <class P>
 concept choose_devices_plugin = lists<P, point::choose_devices> && detail::choose_devices_ok<P>();
 
-/// `status reserve(const reservation&)` after the choice, `void unreserve(const reservation&) noexcept` when it is taken back: in
+/// `status reserve(const new_reservation&)` after the choice, `void unreserve(const reservation&) noexcept` when it is taken back: in
 /// reverse order, idempotent, possibly without reserve. Runs inside the group's trial too. When the host removed the pod or its node,
 /// unreserve is not called (there is nothing to look at); what was `add`ed to columns is taken back all the same.
 template <class P>
-concept reserve_plugin = lists<P, point::reserve> && requires(P p, const reservation& r) {
-  { p.reserve(r) } -> std::same_as<status>;
+concept reserve_plugin = lists<P, point::reserve> && requires(P p, const new_reservation& fresh, const reservation& r) {
+  { p.reserve(fresh) } -> std::same_as<status>;
   { p.unreserve(r) } noexcept -> std::same_as<void>;
 };
 
