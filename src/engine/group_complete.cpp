@@ -177,7 +177,7 @@ GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
 
 /// Parts that a plan would have cut into slices are cut.
 GANGSCHED_INLINE core::part core::without_plans(part of) {
-  if (of.planned) cut(of, state_->groups.record[of.group]->spec.topology.slices);
+  if (of.planned) cut_by_rank(of);
   of.planned = false;
   for (part& one : of.parts) {
     if (!one.is_slice()) one = without_plans(std::move(one));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "gangsched/engine/core.hpp"
 #include "gangsched/model/cluster_checks.hpp"
@@ -8,8 +9,11 @@ namespace gangsched::engine {
 
 namespace detail {
 
-/// First those that minimums by role still need: members that come before them could take their room for nothing.
-GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy, std::vector<row_t>& members) {
+/// Of @p members, in their order: those that minimums by role still need, and the others.
+struct role_split {
+  std::vector<row_t> needed, others;
+};
+GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t group, const gang& policy, std::span<const row_t> members) {
   std::vector<std::int64_t> missing;
   for (const role_minimum& one : policy.roles) missing.push_back(one.min_count);
   const auto take = [&](row_t pod) {
@@ -21,10 +25,16 @@ GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group
   for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
     if (state.pods.node[pod] != no_row) static_cast<void>(take(pod));
   }
-  std::vector<row_t> needed, others;
-  for (const row_t pod : members) (take(pod) ? needed : others).push_back(pod);
-  needed.insert(needed.end(), others.begin(), others.end());
-  members = std::move(needed);
+  role_split made;
+  for (const row_t pod : members) (take(pod) ? made.needed : made.others).push_back(pod);
+  return made;
+}
+
+/// Members that come before those that minimums by role need could take their room for nothing.
+GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy, std::vector<row_t>& members) {
+  role_split all = split_by_need(state, group, policy, members);
+  all.needed.insert(all.needed.end(), all.others.begin(), all.others.end());
+  members = std::move(all.needed);
 }
 
 }  // namespace detail
@@ -78,6 +88,47 @@ GANGSCHED_INLINE void core::cut(part& whole, const std::vector<topology_slice>& 
   whole.members.clear();
 }
 
+/// Runs are of neighbours in rank, then in age, whoever comes first when they are placed: the run with a member that a minimum by role
+/// needs, then the one with the highest priority.
+GANGSCHED_INLINE void core::cut_by_rank(part& whole) {
+  const std::vector<topology_slice>& slices = state_->groups.record[whole.group]->spec.topology.slices;
+  if (slices.empty() || whole.members.empty()) return;
+  const auto priority = [&](row_t pod) { return state_->classes[state_->pods.cls[pod]].priority; };
+  std::vector<row_t> chosen = std::move(whole.members);
+  std::sort(chosen.begin(), chosen.end());
+  whole.members.clear();
+  for (row_t pod = state_->groups.first[whole.group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    if (std::binary_search(chosen.begin(), chosen.end(), pod)) whole.members.push_back(pod);
+  }
+  std::stable_sort(whole.members.begin(), whole.members.end(), [&](row_t a, row_t b) {
+    const std::optional<std::int32_t>&of_a = state_->pods.record[a]->rank, &of_b = state_->pods.record[b]->rank;
+    if (of_a && of_b && *of_a != *of_b) return *of_a < *of_b;
+    if (of_a.has_value() != of_b.has_value()) return of_a.has_value();
+    return priority(a) > priority(b);
+  });
+  std::vector<row_t> needed;
+  const gang* policy = std::get_if<gang>(&state_->groups.record[whole.group]->spec.policy);
+  if (policy != nullptr && !policy->roles.empty()) needed = detail::split_by_need(*state_, whole.group, *policy, whole.members).needed;
+  std::sort(needed.begin(), needed.end());
+  cut(whole, slices);
+  const auto order_runs = [&](auto&& self, part& of) -> std::pair<bool, std::int64_t> {  // not needed, −priority of the run
+    std::vector<std::pair<std::pair<bool, std::int64_t>, std::size_t>> keys;
+    std::pair<bool, std::int64_t> best{true, std::numeric_limits<std::int64_t>::max()};
+    for (std::size_t i = 0; i < of.parts.size(); ++i) keys.push_back({self(self, of.parts[i]), i});
+    for (const row_t pod : of.members) {
+      best = std::min(best, {!std::binary_search(needed.begin(), needed.end(), pod), -std::int64_t{priority(pod)}});
+    }
+    for (const auto& [key, unused] : keys) best = std::min(best, key);
+    if (std::is_sorted(keys.begin(), keys.end())) return best;
+    std::sort(keys.begin(), keys.end());
+    std::vector<part> sorted;
+    for (const auto& [unused, i] : keys) sorted.push_back(std::move(of.parts[i]));
+    of.parts = std::move(sorted);
+    return best;
+  };
+  static_cast<void>(order_runs(order_runs, whole));
+}
+
 GANGSCHED_INLINE core::part core::make_part(row_t group, bool desired) {
   part made;
   made.group = group;
@@ -85,7 +136,13 @@ GANGSCHED_INLINE core::part core::make_part(row_t group, bool desired) {
   if (!spec.composite) {
     made.members = pending_members(group, desired);
     made.planned = can_plan(made);
-    if (!made.planned) cut(made, spec.topology.slices);
+    cut_by_rank(made);
+    if (made.planned && !made.parts.empty()) {  // run by run, but the plan says where they begin
+      std::vector<row_t> by_run;
+      collect_members(made, by_run);
+      made.members = std::move(by_run);
+      made.parts.clear();
+    }
   }
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
     made.parts.push_back(make_part(child, desired));

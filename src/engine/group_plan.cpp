@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "gangsched/engine/group_candidates.hpp"
 #include "gangsched/engine/topology_plan.hpp"
@@ -15,6 +16,11 @@ GANGSCHED_INLINE bool core::can_plan(const part& what) {
   if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; })) return false;
   // A last slice that is shorter is cut, not planned.
   if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0) return false;
+  // Which of the slices minimums by role need is to be searched, unless all of them are.
+  const gang* policy = std::get_if<gang>(&state_->groups.record[what.group]->spec.policy);
+  const std::size_t placed = std::size_t{state_->groups.assumed[what.group]} + state_->groups.bound[what.group];
+  const bool some = policy != nullptr && !policy->roles.empty() && std::cmp_less(policy->min_count, placed + what.members.size());
+  if (some && !topology.slices.empty()) return false;
   const class_plan& plan = picker_.plan_of(cls);
   return !plan.opaque && plan.keyed_filters.empty() && plan.cycle_hooks.empty() && picker_.capacity_index(cls) != nullptr;
 }

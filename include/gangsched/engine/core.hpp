@@ -300,7 +300,8 @@ class GANGSCHED_API core {
   // group_cycle.cpp
   void run_group(row_t group);
   [[nodiscard]] part make_part(row_t group, bool desired = false);
-  void cut(part& whole, const std::vector<topology_slice>& slices);
+  static void cut(part& whole, const std::vector<topology_slice>& slices);
+  void cut_by_rank(part& whole);
   [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
   static void collect_members(const part& of, std::vector<row_t>& out);
   void count_classes(std::span<const row_t> members, class_counts& out);
