@@ -4,8 +4,10 @@
 #include <gangsched/plugins.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -54,10 +56,11 @@ pod_spec to_pod(const replay::openb::pod& from) {
 
 std::vector<gpu_supply> supply_of(const std::vector<replay::openb::node>& nodes) {
   std::vector<gpu_supply> all;
+  std::map<std::string_view, std::size_t> known;
   for (const replay::openb::node& one : nodes) {
-    auto found = std::find_if(all.begin(), all.end(), [&](const gpu_supply& model) { return model.model == one.model; });
-    if (found == all.end()) found = all.insert(found, {.model = one.model});
-    found->gpus += one.gpus;
+    const auto [at, added] = known.try_emplace(one.model, all.size());
+    if (added) all.push_back({.model = one.model});
+    all[at->second].gpus += one.gpus;
   }
   return all;
 }
@@ -82,6 +85,35 @@ kernel_table profile_of(std::string_view policy, std::span<const expected_pods> 
   add_plugin(made, lower(device_fit{}, 1));
   return made;
 }
+
+/// Places of a list from which some are taken out, wherever they stand among those that are left. O(log places) each.
+class kept_places {
+ public:
+  explicit kept_places(std::size_t count)
+      : size_(count), width_(std::bit_ceil(count + 1)), counts_(width_ + 1), taken_(count) {
+    for (std::size_t i = 1; i <= width_; ++i) {
+      counts_[i] += i <= count ? 1 : 0;
+      if (const std::size_t up = i + (i & (~i + 1)); up <= width_) counts_[up] += counts_[i];
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool has(std::size_t place) const { return !taken_[place]; }
+  /// Takes out the one that has @p before others before it; which it was.
+  std::size_t take(std::size_t before) {
+    std::size_t at = 0;
+    for (std::size_t step = width_; step != 0; step /= 2)
+      if (at + step <= width_ && counts_[at + step] <= before) before -= counts_[at += step];
+    for (std::size_t i = at + 1; i <= width_; i += i & (~i + 1)) --counts_[i];
+    taken_[at] = true;
+    --size_;
+    return at;
+  }
+
+ private:
+  std::size_t size_, width_;
+  std::vector<std::size_t> counts_;  // a Fenwick tree
+  std::vector<bool> taken_;
+};
 
 /// What expected pods could not use of each node's GPUs, kept as nodes change.
 class fragmentation_meter {
@@ -124,11 +156,12 @@ arrivals draw(const pod_list& list, std::size_t nodes, std::int64_t gpus, std::u
       made.pods.push_back(next);
     }
   } else {
-    while (total > target) {
-      const std::size_t at = random() % made.pods.size();
-      total -= asks(made.pods[at]);
-      made.pods.erase(made.pods.begin() + static_cast<std::ptrdiff_t>(at));
-    }
+    kept_places kept{made.pods.size()};
+    while (total > target) total -= asks(made.pods[kept.take(random() % kept.size())]);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < made.pods.size(); ++i)
+      if (kept.has(i)) made.pods[next++] = made.pods[i];
+    made.pods.resize(next);
   }
   made.nodes.resize(nodes);
   std::iota(made.nodes.begin(), made.nodes.end(), std::size_t{0});

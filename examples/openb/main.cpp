@@ -1,6 +1,8 @@
 // gangsched-openb NODES.csv PODS.csv… : how much of a real GPU cluster each packing policy gets allocated, and how sure that is.
 #include <fmt/format.h>
 
+#include <gangsched/devices/links.hpp>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -94,9 +96,8 @@ void print_json(const std::vector<line>& all) {
   fmt::print("\n]\n");
 }
 
-openb::pod_list read_list(const std::string& nodes, const std::string& path, bool split) {
-  openb::pod_list made{.name = list_name(path), .learn = {}, .play = {}};
-  made.play = replay::openb::read(nodes, path).pods;
+openb::pod_list split_list(const std::string& path, std::vector<replay::openb::pod> pods, bool split) {
+  openb::pod_list made{.name = list_name(path), .learn = {}, .play = std::move(pods)};
   made.learn = made.play;
   if (!split) return made;
   std::ranges::stable_sort(made.play, {}, &replay::openb::pod::creation);
@@ -112,8 +113,9 @@ int run(const options& asked) {
     fmt::print("{:<12} {:<11} {:>9} {:>5} {:>9} {:>5} {:>8} {:>7}\n", "list", "policy", "alloc@100", "sd", "alloc@130", "sd", "frag@100", "us/pod");
   }
   for (const std::string& path : asked.lists) {
-    const openb::pod_list list = read_list(asked.nodes, path, asked.train == "earlier-half");
-    std::vector<replay::openb::node> nodes = replay::openb::read(asked.nodes, path).nodes;
+    replay::openb::trace trace = replay::openb::read(asked.nodes, path, gangsched::max_node_gpus);
+    const openb::pod_list list = split_list(path, std::move(trace.pods), asked.train == "earlier-half");
+    std::vector<replay::openb::node> nodes = std::move(trace.nodes);
     std::erase_if(nodes, [](const replay::openb::node& one) { return one.gpus == 0; });
     std::int64_t gpus = 0;
     for (const replay::openb::node& one : nodes) gpus += one.gpus;
@@ -123,6 +125,13 @@ int run(const options& asked) {
       return sum;
     }();
     if (gpus == 0 || demand == 0) throw replay::bad_input{path + ":1:1: nobody has, or asks for, a GPU"};
+    constexpr double most_arrivals = 5'000'000;
+    const double arrivals =
+        1300.0 * static_cast<double>(gpus) * static_cast<double>(list.play.size()) / static_cast<double>(demand);
+    if (arrivals > most_arrivals)
+      throw replay::bad_input{
+          fmt::format("{}:1:1: {:.0f} pods like these would arrive for 130 % of the GPUs, more than {:.0f}", path,
+                      arrivals, most_arrivals)};
     const std::size_t first = all.size();
     for (const std::string& policy : asked.policies) all.push_back({list.name, policy, {}});
     examples::progress bar{list.name, (asked.last - asked.first + 1) * asked.policies.size()};

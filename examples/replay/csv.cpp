@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace replay {
@@ -20,7 +19,15 @@ std::string read_whole(const std::string& path) {
   errno = 0;
   std::ifstream in{path, std::ios::binary};
   if (!in) throw bad_input{path + ": " + (errno != 0 ? std::strerror(errno) : "cannot be read")};
-  return {std::istreambuf_iterator<char>{in}, {}};
+  std::string all;
+  for (constexpr std::size_t piece = std::size_t{1} << 20; in;) {  // not everything says how long it is
+    const std::size_t before = all.size();
+    all.resize(before + piece);
+    in.read(all.data() + before, static_cast<std::streamsize>(piece));
+    all.resize(before + static_cast<std::size_t>(in.gcount()));
+    if (all.size() > most_csv_bytes) throw bad_input{fmt::format("{}: has more than {} bytes", path, most_csv_bytes)};
+  }
+  return all;
 }
 
 }  // namespace
@@ -33,6 +40,8 @@ csv_file::csv_file(std::string path) : path_(std::move(path)), content_(read_who
     fail_at(0, "the file is empty; a header with the names of the columns should be here");
   }
   split();
+  if (field_count_ > most_csv_columns)
+    fail_at(fields_[most_csv_columns].position, fmt::format("more than {} columns", most_csv_columns));
   for (std::size_t i = 0; i < field_count_; ++i) {
     if (std::ranges::find(names_, fields_[i].text) != names_.end()) {
       fail_at(fields_[i].position, fmt::format("column \"{}\" is there twice", fields_[i].text));
@@ -53,6 +62,7 @@ csv_file::column csv_file::find(std::string_view name) const {
 }
 
 bool csv_file::next() {
+  if (line_number_ > most_csv_lines) fail_at(0, fmt::format("more than {} lines", most_csv_lines));
   do {
     if (!read_line()) {
       if (line_number_ == 1) fail_at(line_.size(), "nothing comes after the header");

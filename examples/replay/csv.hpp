@@ -15,6 +15,11 @@ struct bad_input : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a table may be: checked before more of it is read.
+inline constexpr std::size_t most_csv_bytes = std::size_t{1} << 30;
+inline constexpr std::size_t most_csv_lines = 5'000'000;
+inline constexpr std::size_t most_csv_columns = 1000;
+
 /// Reads a table of comma-separated values line by line: a header with the columns' names, then as many fields in each line.
 /// A field may be in double quotes (a quote inside is written twice), but must end in its line. Everything that is wrong throws
 /// `bad_input`, with the place where an editor shows it: line and column count from 1.

@@ -19,7 +19,6 @@ constexpr const char* gpu = "nvidia.com/gpu";
 constexpr const char* gpu_share = "alibabacloud.com/gpu-milli";
 constexpr const char* model_label = "gpu-model";
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
-constexpr std::int64_t most_gpus = 1024;
 
 gangsched::node_spec to_node(const node& from) {
   gangsched::node_spec spec{.name = from.name};
@@ -63,7 +62,7 @@ std::vector<std::string> models_of(const std::string& spec) {
   return models;
 }
 
-std::vector<node> read_nodes(const std::string& path) {
+std::vector<node> read_nodes(const std::string& path, std::int64_t most_gpus) {
   csv_file file{path};
   const auto name = file.find("sn");
   const auto cpu = file.find("cpu_milli");
@@ -84,7 +83,7 @@ std::vector<node> read_nodes(const std::string& path) {
   return nodes;
 }
 
-std::vector<pod> read_pods(const std::string& path) {
+std::vector<pod> read_pods(const std::string& path, std::int64_t most_gpus) {
   csv_file file{path};
   const auto name = file.find("name");
   const auto cpu = file.find("cpu_milli");
@@ -136,10 +135,10 @@ std::uint32_t size_of(const pod& p) {
 
 }  // namespace
 
-trace read(const std::string& nodes_path, const std::string& pods_path) {
+trace read(const std::string& nodes_path, const std::string& pods_path, std::int64_t most_gpus) {
   return {.source = std::filesystem::path{pods_path}.filename().string(),
-          .nodes = read_nodes(nodes_path),
-          .pods = read_pods(pods_path)};
+          .nodes = read_nodes(nodes_path, most_gpus),
+          .pods = read_pods(pods_path, most_gpus)};
 }
 
 workload to_workload(const trace& from, const options& how) {

@@ -34,8 +34,8 @@ struct trace {
   std::vector<pod> pods;
 };
 
-/// Pods without times arrive one second apart and stay for ever. Throws bad_input.
-[[nodiscard]] trace read(const std::string& nodes_path, const std::string& pods_path);
+/// Pods without times arrive one second apart and stay for ever. Throws bad_input, also for nodes or pods with more GPUs than @p most_gpus.
+[[nodiscard]] trace read(const std::string& nodes_path, const std::string& pods_path, std::int64_t most_gpus = 1024);
 
 struct options {
   double speed = 1;   ///< arrivals come this many times as fast; lifetimes are as they were

@@ -7,13 +7,15 @@
 
 #include <algorithm>
 #include <iostream>
-#include <iterator>
 #include <utility>
 
 namespace simulate {
 namespace {
 
 using namespace gangsched;
+
+/// Files are the user's own: a large cluster is no attack.
+constexpr kube::limits whole_clusters{.bytes = std::size_t{4} << 30, .values = 200'000'000};
 
 template <class T>
 T checked(result<T> got) {
@@ -26,8 +28,7 @@ void show(const std::vector<kube::warning>& warnings) {
 }
 
 kube::source read_file(const std::string& path) {
-  if (path != "-") return checked(kube::load(path));
-  return {"stdin", {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}};
+  return checked(path == "-" ? kube::load(std::cin, "stdin", whole_clusters) : kube::load(path, whole_clusters));
 }
 
 /// The group that is called so, if no pod is.
@@ -82,7 +83,7 @@ scenario read_scenario(const command_line& from) {
 
   std::vector<kube::source> files;
   for (const std::string& path : from.files) files.push_back(read_file(path));
-  made.what = checked(kube::read(files));
+  made.what = checked(kube::read(files, {.most = whole_clusters}));
   show(made.what.warnings);
   if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);
   if (!from.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, from.explain);

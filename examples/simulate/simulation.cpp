@@ -310,10 +310,12 @@ std::int32_t host::disrupted(const kube::disruption_budget_manifest& budget) con
 
 /// What the disruption controller does beside the scheduler.
 void host::update_budgets() {
-  if (!std::exchange(budgets_stale_, false)) return;
-  for (const kube::disruption_budget_manifest& one : what_.budgets) {
+  if (!std::exchange(budgets_stale_, false) || what_.budgets.empty()) return;
+  const std::vector<std::int32_t> counted = kube::disruptions_allowed(what_);
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const kube::disruption_budget_manifest& one = what_.budgets[i];
     // What somebody wrote is used up by those who go; the rest is as the disruption controller counts it.
-    std::int32_t allowed = kube::disruptions_allowed(what_, one);
+    std::int32_t allowed = counted[i];
     if (one.disruptions_allowed) allowed = std::max(0, allowed - disrupted(one));
     const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
     must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));

@@ -33,9 +33,10 @@ class applier {
         return told(set.error(), one.kind, one.ns, one.name, one.from);
     for (const node_manifest& one : what_->nodes)
       if (auto added = on_->add_node(one.spec); !added) return told(added.error(), "Node", {}, one.spec.name, one.from);
-    for (const disruption_budget_manifest& one : what_->budgets) {
-      const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, disruptions_allowed(*what_, one),
-                                            one.disrupted_pods};
+    const std::vector<std::int32_t> allowed = disruptions_allowed(*what_);
+    for (std::size_t i = 0; i < what_->budgets.size(); ++i) {
+      const disruption_budget_manifest& one = what_->budgets[i];
+      const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed[i], one.disrupted_pods};
       if (auto added = on_->add_disruption_budget(spec); !added)
         return told(added.error(), "PodDisruptionBudget", one.ns, one.name, one.from);
     }

@@ -83,11 +83,18 @@ argument to_argument(const value& from) {
   return {};
 }
 
+/// What is compared with everything before it in its list; a profile is many times what it takes to write one.
+constexpr std::size_t most_entries = 1000;
+bool few_enough(reader& read, const place& of) {
+  return of.at->items.size() <= most_entries ||
+         read.fail(errc::out_of_range, of, fmt::format("has more than {} entries", most_entries));
+}
+
 bool read_plugin_set(reader& read, const place& of, const known_plugins& known, plugin_set& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "enabled" && key != "disabled") return read.ignore(key, v, {});
     const bool enables = key == "enabled";
-    return read.items(v, [&](const place& item) {
+    return few_enough(read, v) && read.items(v, [&](const place& item) {
       configured_plugin one;
       const bool fine = read.fields(item, [&](std::string_view field, const place& w) {
         if (field == "name") return read.text(w, one.name);
@@ -158,7 +165,7 @@ std::vector<configured_plugin> expand_point(const plugin_set& own, const plugin_
 }
 
 bool read_plugin_config(reader& read, const place& of, const known_plugins& known, scheduler_profile& out) {
-  return read.items(of, [&](const place& item) {
+  return few_enough(read, of) && read.items(of, [&](const place& item) {
     std::string name;
     argument args;
     const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
@@ -229,7 +236,7 @@ bool read_configuration(reader& read, const place& of, const known_plugins& know
                         scheduler_configuration& out) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "profiles") {
-      return read.list(v, out.profiles, [&](const place& item, scheduler_profile& one) {
+      return few_enough(read, v) && read.list(v, out.profiles, [&](const place& item, scheduler_profile& one) {
         if (!read_profile(read, item, known, how, one)) return false;
         for (const scheduler_profile& other : out.profiles)
           if (&other != &one && other.scheduler_name == one.scheduler_name)

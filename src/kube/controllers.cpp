@@ -33,10 +33,23 @@ std::string safe_letters(std::uint64_t hash, std::size_t count) {
   return made;
 }
 
+std::size_t bytes_of(const value& of) {
+  std::size_t sum = sizeof(value) + of.text.size();
+  for (const std::string& key : of.keys) sum += key.size();
+  for (const value& item : of.items) sum += bytes_of(item);
+  return sum;
+}
+
+std::size_t weight_of(const value& pod_template) {
+  constexpr std::size_t unit = 4096;
+  return 1 + bytes_of(pod_template) / unit;
+}
+
 bool read_template(reader& read, const place& of, controller_of_pods& out, const read_options& how) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   add_to_hash(hash, *of.at);
   out.pod_hash = safe_letters(hash, 10);
+  out.weight = weight_of(*of.at);
   bool over = false;
   return read_pod(read, of, out.pod, over, how);
 }
@@ -94,8 +107,8 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
 /// Makes the pods of all controllers of some files.
 class pod_maker {
  public:
-  pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how)
-      : controllers_(&controllers), into_(&into), how_(&how) {
+  pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget)
+      : controllers_(&controllers), into_(&into), how_(&how), budget_(&budget) {
     for (const pod_manifest& pod : into.pods) {
       names_.emplace(pod.spec.ns, pod.spec.name);
       if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
@@ -114,7 +127,7 @@ class pod_maker {
       wrong = {errc::out_of_range,
                fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,
                            object_name(one.kind, one.meta.ns, one.meta.name)),
-               "spec", fmt::format("makes more than {} pods", how_->max_pods)};
+               "spec", fmt::format("there would be more than {} pods", budget_->most())};
       return false;
     }
     return true;
@@ -143,18 +156,30 @@ class pod_maker {
     if (one.kind == "Job") return make_job(one);
     if (one.kind != "StatefulSet") {  // ReplicaSet, ReplicationController
       into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
-      return make_unordered(one, one.replicas, {});
+      return make_unordered(one, one.replicas);
     }
     into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
-    for (std::int64_t i = 0; i < one.replicas; ++i) {
+    return numbered(one, one.replicas, [&](std::int64_t i, bool make_it) {
       const std::int64_t ordinal = one.first_ordinal + i;
       const std::string name = fmt::format("{}-{}", one.meta.name, ordinal);
-      if (names_.count({ns, name}) != 0) continue;
-      pod_manifest* made = add(one, name);
-      if (made == nullptr) return false;
-      made->spec.labels["statefulset.kubernetes.io/pod-name"] = name;
-      made->spec.labels["apps.kubernetes.io/pod-index"] = fmt::format("{}", ordinal);
-    }
+      if (names_.count({ns, name}) != 0) return false;
+      if (!make_it) return true;
+      pod_manifest& made = add(one, name);
+      made.spec.labels["statefulset.kubernetes.io/pod-name"] = name;
+      made.spec.labels["apps.kubernetes.io/pod-index"] = fmt::format("{}", ordinal);
+      return true;
+    });
+  }
+
+  /// Pods that are called by numbers: each(number, whether to make it) says whether it is lacking.
+  template <class Each>
+  bool numbered(const controller_of_pods& one, std::int64_t count, const Each& each) {
+    // All of them will be there, so that more than this is too many, whoever is there already.
+    if (static_cast<std::uint64_t>(count) > budget_->most()) return false;
+    std::int64_t lacking = 0;
+    for (std::int64_t i = 0; i < count; ++i) lacking += each(i, false) ? 1 : 0;
+    if (!budget_->take(lacking, one.weight)) return false;
+    for (std::int64_t i = 0; i < count; ++i) each(i, true);
     return true;
   }
 
@@ -164,21 +189,28 @@ class pod_maker {
     one.pod.spec.labels["job-name"] = one.meta.name;
     const std::int64_t left =
         one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
-    if (!one.indexed) return make_unordered(one, std::min(one.replicas, left), {});
-    for (std::int64_t i = 0; i < std::min(one.replicas, one.completions.value_or(0)); ++i) {
+    if (!one.indexed) return make_unordered(one, std::min(one.replicas, left));
+    return numbered(one, std::min(one.replicas, one.completions.value_or(0)), [&](std::int64_t i, bool make_it) {
       const std::string index = fmt::format("{}", i);
-      if (indices_.count({one.meta.ns, one.meta.name, index}) != 0) continue;
-      controller_of_pods indexed = one;
-      indexed.pod.spec.labels["batch.kubernetes.io/job-completion-index"] = index;
-      if (!make_unordered(indexed, 1, "-" + index)) return false;
-    }
+      if (indices_.count({one.meta.ns, one.meta.name, index}) != 0) return false;
+      if (!make_it) return true;
+      one.pod.spec.labels["batch.kubernetes.io/job-completion-index"] = index;
+      make_suffixed(one, 1, "-" + index);
+      return true;
+    });
+  }
+
+  /// Pods of which those that are there already count.
+  bool make_unordered(const controller_of_pods& one, std::int64_t wanted) {
+    const auto found = owned_.find({one.kind, one.meta.ns, one.meta.name});
+    if (found != owned_.end()) wanted -= found->second;
+    if (!budget_->take(wanted, one.weight)) return false;
+    make_suffixed(one, wanted, {});
     return true;
   }
 
-  /// Pods with a random suffix: those that are there already count.
-  bool make_unordered(const controller_of_pods& one, std::int64_t wanted, const std::string& infix) {
-    const auto found = owned_.find({one.kind, one.meta.ns, one.meta.name});
-    if (found != owned_.end() && infix.empty()) wanted -= found->second;
+  /// Pods with a random suffix.
+  void make_suffixed(const controller_of_pods& one, std::int64_t wanted, const std::string& infix) {
     const std::string base = (one.meta.name + infix + "-").substr(0, 58);  // what generateName leaves of it
     std::uint64_t seed = 0xcbf29ce484222325u;
     add_to_hash(seed, one.meta.ns);
@@ -187,13 +219,11 @@ class pod_maker {
       std::string name;
       do name = base + safe_letters(seed++, 5);
       while (names_.count({one.meta.ns, name}) != 0);
-      if (add(one, std::move(name)) == nullptr) return false;
+      add(one, std::move(name));
     }
-    return true;
   }
 
-  pod_manifest* add(const controller_of_pods& one, std::string name) {
-    if (++made_ > how_->max_pods) return nullptr;
+  pod_manifest& add(const controller_of_pods& one, std::string name) {
     pod_manifest& pod = into_->pods.emplace_back(one.pod);
     pod.spec.name = std::move(name);
     pod.spec.ns = one.meta.ns;
@@ -201,20 +231,21 @@ class pod_maker {
     pod.owner_name = one.meta.name;
     pod.from = one.from;
     names_.emplace(pod.spec.ns, pod.spec.name);
-    return &pod;
+    return pod;
   }
 
   std::vector<controller_of_pods>* controllers_;
   manifests* into_;
   const read_options* how_;
+  pod_budget* budget_;
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::set<key> indices_;              ///< namespace, job, index
-  std::size_t made_ = 0;
 };
 
-bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, error& wrong) {
-  return pod_maker{controllers, into, how}.run(wrong);
+bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
+            error& wrong) {
+  return pod_maker{controllers, into, how, budget}.run(wrong);
 }
 
 }  // namespace gangsched::kube::detail

@@ -1,8 +1,10 @@
 #include "gangsched/kube/document.hpp"
 
+#include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <utility>
+
+#include "gangsched/src/kube/tree_builder.hpp"
 
 namespace gangsched::kube {
 
@@ -21,14 +23,26 @@ result<std::vector<document>> parse(const source& from, const limits& most) {
   return json ? parse_json(from, most) : parse_yaml(from, most);
 }
 
-result<source> load(const std::string& path) {
+result<source> load(const std::string& path, const limits& most) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return error{errc::unknown, path, "file", "cannot be opened"};
-  // Not by iterators: they throw where reading fails, of a directory for one.
-  std::ostringstream all;
-  source made{path, {}};
-  if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf(), made.text = std::move(all).str();
-  if (in.bad() || !all) return error{errc::unknown, path, "file", "cannot be read"};
+  return load(in, path, most);
+}
+
+result<source> load(std::istream& from, std::string name, const limits& most) {
+  source made{std::move(name), {}};
+  // Piece by piece, because not everything says how long it is; and not by iterators, which throw where reading fails, of a directory for
+  // one.
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  while (from) {
+    const std::size_t before = made.text.size();
+    if (before > most.bytes) return detail::too_long(made.name, most.bytes);
+    made.text.resize(before + std::min(piece, most.bytes - before + 1));
+    from.read(made.text.data() + before, static_cast<std::streamsize>(made.text.size() - before));
+    made.text.resize(before + static_cast<std::size_t>(from.gcount()));
+  }
+  if (from.bad() || !from.eof()) return error{errc::unknown, made.name, "file", "cannot be read"};
+  if (made.text.size() > most.bytes) return detail::too_long(made.name, most.bytes);
   return made;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "gangsched/src/kube/groups.hpp"
 
@@ -226,11 +225,11 @@ class annotation_reader {
       names.insert(slash == std::string::npos ? item.text : item.text.substr(slash + 1));
     }
     names.insert(at_.group);
-    const auto all = std::make_shared<const std::set<std::string>>(std::move(names));
+    const std::set<std::string>* const all = &*lists_.insert(std::move(names)).first;
     for (const std::string& name : *all) {
       const auto [at, added] =
           together_.try_emplace({std::string{at_.ns}, name}, together_group{all, at_.from, told(), field});
-      if (!added && at->second.names != all && *at->second.names != *all)
+      if (!added && at->second.names != all)
         return wrong(errc::malformed, field, fmt::format("\"{}\" is listed with other groups elsewhere", name));
     }
     return std::nullopt;
@@ -331,7 +330,7 @@ class annotation_reader {
   }
 
   struct together_group {
-    std::shared_ptr<const std::set<std::string>> names;  ///< the same of all who are listed
+    const std::set<std::string>* names;  ///< in lists_, the same of all who are listed
     origin from;
     std::string object, field;  ///< who said so
   };
@@ -345,6 +344,7 @@ class annotation_reader {
   std::size_t described_ = 0;  ///< drafts from objects, which count more than annotations
   std::map<name_in, std::size_t> known_;
   std::map<name_in, declared> declared_;
+  std::set<std::set<std::string>> lists_;
   std::map<name_in, together_group> together_;
   std::map<name_in, std::int32_t> owned_;
 };

@@ -33,6 +33,7 @@ template <class Read>
 bool read_plan(reader& read, const place& of, origin from, group_objects& out, const Read& read_it) {
   workload_plan plan;
   plan.from = from;
+  plan.planned_before = out.planned;
   object_meta meta;
   if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
     if (!read_meta(read, {found, &of, "metadata"}, meta)) return false;
@@ -50,11 +51,8 @@ bool read_plan(reader& read, const place& of, origin from, group_objects& out, c
   plan.owner_kind = std::move(meta.owner_kind);
   plan.owner_name = std::move(meta.owner_name);
   if (!read_it(plan)) return false;
-  const auto same = [&](const workload_plan& other) {
-    return other.kind == plan.kind && other.ns == plan.ns && other.name == plan.name &&
-           other.member_label == plan.member_label;
-  };
-  if (std::ranges::any_of(out.plans, same))
+  out.planned += plan.pods.size();
+  if (!out.known_plans.emplace(plan.kind, plan.ns, plan.name, plan.member_label).second)
     return read.fail(errc::duplicate, of, "there is one of that kind and name already");
   out.plans.push_back(std::move(plan));
   return true;
@@ -69,7 +67,15 @@ bool read_into(std::vector<Made>& into, origin from, const Read& read_it) {
 
 class linker {
  public:
-  linker(manifests& into, group_objects& groups) : into_(&into), groups_(&groups) {}
+  linker(manifests& into, group_objects& groups) : into_(&into), groups_(&groups) {
+    for (std::size_t i = 0; i < groups.workloads.size(); ++i) {
+      const workload_templates& one = groups.workloads[i];
+      workloads_.try_emplace({one.ns, one.name}, i);
+      if (!one.embedded) continue;
+      for (std::size_t k = 0; k < one.templates.size(); ++k)
+        embedded_.try_emplace({one.ns, one.name + "-" + one.templates[k].template_name}, i, k);
+    }
+  }
 
   /// Groups copy what they do not say from their templates; templates of which nobody made a group become one.
   std::optional<error> templates(bool expand) {
@@ -168,10 +174,9 @@ class linker {
   std::optional<error> copy_template(group_draft& one) const {
     group_spec& spec = one.made.spec;
     if (spec.workload.empty() || one.template_name.empty()) return std::nullopt;
-    const auto workload = std::ranges::find_if(groups_->workloads, [&](const workload_templates& other) {
-      return other.ns == spec.ns && other.name == spec.workload;
-    });
-    if (workload == groups_->workloads.end()) return std::nullopt;
+    const auto found = workloads_.find({spec.ns, spec.workload});
+    if (found == workloads_.end()) return std::nullopt;
+    const workload_templates* const workload = &groups_->workloads[found->second];
     const auto from = std::ranges::find(workload->templates, one.template_name, &group_draft::template_name);
     const auto wrong = [&](errc code, std::string reason) {
       return error{code, where(*into_, one.made.from, one.made.kind, spec.ns, spec.name),
@@ -196,24 +201,29 @@ class linker {
     return std::nullopt;
   }
 
-  /// The group of a pod of 1.35 that names a replica of its Workload's group.
+  /// The group of a pod of 1.35 that names a replica of its Workload's group; of several that could be meant the first in the files.
   bool add_replica(const pod_manifest& pod) {
-    for (const workload_templates& workload : groups_->workloads) {
-      if (!workload.embedded || workload.ns != pod.spec.ns) continue;
-      for (const group_draft& one : workload.templates) {
-        if (!pod.group.starts_with(workload.name + "-" + one.template_name + "-")) continue;
-        group_draft& made = groups_->groups.emplace_back(one);
-        made.made.spec.ns = workload.ns;
-        made.made.spec.name = pod.group;
-        made.made.from.file = workload.from.file;
-        return true;
-      }
+    std::optional<std::pair<std::size_t, std::size_t>> first;
+    for (std::size_t dash = pod.group.find('-'); dash != std::string::npos && !embedded_.empty();
+         dash = pod.group.find('-', dash + 1)) {
+      const auto found = embedded_.find({pod.spec.ns, pod.group.substr(0, dash)});
+      if (found != embedded_.end() && (!first || found->second < *first)) first = found->second;
     }
-    return false;
+    if (!first) return false;
+    const workload_templates& workload = groups_->workloads[first->first];
+    group_draft& made = groups_->groups.emplace_back(workload.templates[first->second]);
+    made.made.spec.ns = workload.ns;
+    made.made.spec.name = pod.group;
+    made.made.from.file = workload.from.file;
+    return true;
   }
+
+  using name_in = std::pair<std::string, std::string>;  // namespace, name
 
   manifests* into_;
   group_objects* groups_;
+  std::map<name_in, std::size_t> workloads_;
+  std::map<name_in, std::pair<std::size_t, std::size_t>> embedded_;  // "workload-template": where that is
 };
 
 }  // namespace
@@ -261,13 +271,13 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 }
 
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                                 manifests& into, group_objects& groups, const read_options& how) {
+                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
   linker link{into, groups};
   if (auto wrong = link.templates(how.expand)) return wrong;
   if (auto wrong = link.membership()) return wrong;
   link.rename();
   if (how.expand) {
-    if (auto wrong = carry_out(owned, into, groups, how)) return wrong;
+    if (auto wrong = carry_out(owned, into, groups, budget)) return wrong;
   }
   if (auto wrong = make_sub_groups(into, groups)) return wrong;
   if (auto wrong = read_gang_annotations(into, groups)) return wrong;

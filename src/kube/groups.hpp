@@ -13,6 +13,7 @@
 namespace gangsched::kube::detail {
 
 /// Of pods, as the APIs count them.
+inline constexpr std::size_t most_sub_groups = 10'000;  // of one group; each is compared with all others
 inline constexpr std::int64_t most_count = std::numeric_limits<std::int32_t>::max();
 
 /// A network layer that Koordinator's gather strategy names.
@@ -122,6 +123,7 @@ struct planned_pod {
 struct pod_set {
   std::string role = {};
   pod_manifest pod = {};
+  std::size_t weight = 1;  ///< what a copy counts, `weight_of`
   std::int64_t count = 0;  ///< members that there should be
   std::int64_t least = 0;  ///< without which the workload does not start
   bool members = true;     ///< of the workload's gang
@@ -137,6 +139,7 @@ struct workload_plan {
   std::vector<pod_set> sets;
   std::vector<group_draft> groups;
   std::vector<planned_pod> pods;
+  std::size_t planned_before = 0;  ///< pods of the plans before this one
 };
 
 /// Everything about groups that was read.
@@ -144,6 +147,9 @@ struct group_objects {
   std::vector<group_draft> groups;
   std::vector<workload_templates> workloads;
   std::vector<workload_plan> plans;
+  std::set<std::tuple<std::string, std::string, std::string, std::string>>
+      known_plans;          ///< kind, namespace, name, member label
+  std::size_t planned = 0;  ///< pods of all plans
   topology_objects topologies;
   /// Sub-groups of KAI's pod groups, by namespace, pod group and sub-group: the groups that they became.
   std::map<std::tuple<std::string, std::string, std::string>, std::string> sub_groups;
@@ -177,11 +183,11 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// A pod template. The pod's namespace becomes @p ns.
-bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_manifest& out, const read_options& how);
+bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how);
 /// The one gang of a plan whose sets and counts are known, with a role for each set that has a minimum.
 group_draft gang_of(const workload_plan& plan, std::int64_t least);
-/// False, and says so, if more pods are planned than reading may make.
-bool affordable(reader& read, const place& of, std::int64_t pods, const read_options& how);
+/// False, and says so, if with @p pods of @p plan more are planned than there may be. Asked before they are planned.
+bool affordable(reader& read, const place& of, std::int64_t pods, const workload_plan& plan, const read_options& how);
 
 // --- what pods say
 
@@ -202,13 +208,13 @@ std::optional<error> settle_own_words(group_draft& draft);
 
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                               manifests& into, group_objects& groups, const read_options& how);
+                               manifests& into, group_objects& groups, pod_budget& budget);
 /// PodGroups of Volcano whose sub-groups the labels of pods tell become trees.
 std::optional<error> make_sub_groups(manifests& into, group_objects& groups);
 /// Templates become groups, groups take over what their templates say, asked topologies become labels of nodes.
 /// Moves the groups to @p into.
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                                 manifests& into, group_objects& groups, const read_options& how);
+                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget);
 /// Asked topologies as the model has them; HyperNodes as labels of nodes.
 std::optional<error> resolve_topologies(manifests& into, group_objects& groups);
 

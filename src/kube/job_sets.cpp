@@ -41,7 +41,7 @@ bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod
       const bool good = read.fields(w, [&](std::string_view word, const place& x) {
         if (word == "parallelism") return read.integer(x, parallelism, 0, most_count);
         if (word == "completions") return read.integer(x, completions.emplace(), 0, most_count);
-        if (word == "template") return read_pod_template(read, x, ns, set.pod, how);
+        if (word == "template") return read_pod_template(read, x, ns, set, how);
         return read.ignore(word, x,
                            {"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "completionMode",
                             "managedBy", "manualSelector", "maxFailedIndexes", "podFailurePolicy",
@@ -70,12 +70,12 @@ void own_domains(reader& read, const place& of, const label_map& annotations, st
 /// Every job waits for what it says, or in order for the one before it.
 bool dependencies(reader& read, const place& of, const std::vector<replicated_job>& jobs, bool in_order,
                   const std::string& base, std::vector<group_draft>& out) {
+  std::set<std::string> before;  // names
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     std::vector<group_dependency_manifest>& to = out[i].made.start_after;
     for (group_dependency_manifest one : jobs[i].after) {
-      const auto found = std::ranges::find(jobs, one.on, &replicated_job::name);
       // Only on jobs that stand before it, so that there is no cycle.
-      if (found == jobs.end() || static_cast<std::size_t>(found - jobs.begin()) >= i) {
+      if (!before.contains(one.on)) {
         return read.fail(errc::malformed, of.at->line, fmt::format("spec.replicatedJobs[{}].dependsOn", i),
                          fmt::format("\"{}\" is no job before this one", one.on));
       }
@@ -83,6 +83,7 @@ bool dependencies(reader& read, const place& of, const std::vector<replicated_jo
       to.push_back(std::move(one));
     }
     if (in_order && i > 0 && to.empty()) to.push_back({base + "-" + jobs[i - 1].name, dependency_state::running});
+    before.insert(jobs[i].name);
   }
   return true;
 }
@@ -120,6 +121,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
   out.member_label = "jobset.sigs.k8s.io/jobset-name";
   out.made_by = "Job";
   std::vector<replicated_job> jobs;
+  std::set<std::string> names;  // of jobs
   bool in_order = false, suspended = false;
   std::int64_t all = 0;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
@@ -137,11 +139,11 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
         return read.items(w, [&](const place& item) {
           replicated_job& job = jobs.emplace_back();
           if (!read_replicated_job(read, item, job, out.sets.emplace_back(), out.ns, how)) return false;
-          const bool twice = std::ranges::count(jobs, job.name, &replicated_job::name) > 1;
-          if (twice) return read.fail(errc::duplicate, item, fmt::format("there is another job \"{}\"", job.name));
+          if (!names.insert(job.name).second)
+            return read.fail(errc::duplicate, item, fmt::format("there is another job \"{}\"", job.name));
           // Both below 2^31: no overflow.
           all += job.replicas * job.pods_each;
-          return affordable(read, item, all, how);
+          return affordable(read, item, all, out, how);
         });
       }
       return read.ignore(field, w,
@@ -201,10 +203,8 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
       if (field != "leaderWorkerTemplate") return read.ignore(field, w, {"rolloutStrategy", "networkConfig"});
       return read.fields(w, [&](std::string_view word, const place& x) {
         if (word == "size") return read.integer(x, size, 1, most_count);
-        if (word == "leaderTemplate")
-          return has_leader = true, read_pod_template(read, x, out.ns, out.sets[0].pod, how);
-        if (word == "workerTemplate")
-          return has_worker = true, read_pod_template(read, x, out.ns, out.sets[1].pod, how);
+        if (word == "leaderTemplate") return has_leader = true, read_pod_template(read, x, out.ns, out.sets[0], how);
+        if (word == "workerTemplate") return has_worker = true, read_pod_template(read, x, out.ns, out.sets[1], how);
         if (word == "subGroupPolicy") {
           return read.fields(x, [&](std::string_view inner, const place& y) {
             if (inner == "subGroupSize") return read.integer(y, part, 1, most_count);
@@ -216,7 +216,7 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
       });
     });
     if (good && !has_worker) return read.fail(errc::malformed, v, "needs a workerTemplate");
-    return good && affordable(read, v, replicas, how) && affordable(read, v, replicas * size, how);
+    return good && affordable(read, v, replicas, out, how) && affordable(read, v, replicas * size, out, how);
   });
   if (!fine) return false;
   if (!has_leader) out.sets[0].pod = out.sets[1].pod;

@@ -135,6 +135,7 @@ class json_events {
 }  // namespace detail
 
 result<std::vector<document>> parse_json(const source& from, const limits& most) {
+  if (from.text.size() > most.bytes) return detail::too_long(from.name, most.bytes);
   detail::text_position at{from.text};
   if (at.text.starts_with("\xef\xbb\xbf")) at.text.remove_prefix(3);
   std::vector<document> made;

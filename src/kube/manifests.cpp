@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -40,15 +41,17 @@ std::string_view api_group(std::string_view version) {
 /// Collects the objects of all files.
 class collector {
  public:
-  explicit collector(const read_options& how) : how_(&how) { devices_.ask_host = how.device_matcher; }
+  explicit collector(const read_options& how) : how_(&how), budget_(how.max_pods) {
+    devices_.ask_host = how.device_matcher;
+  }
 
   result<manifests> finish() && {
     error wrong;
-    if (!expand(controllers_, made_, *how_, wrong)) return wrong;
+    if (!expand(controllers_, made_, *how_, budget_, wrong)) return wrong;
     std::set<std::tuple<std::string, std::string, std::string>> owned;
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
-    if (auto bad = link_groups(owned, made_, groups_, *how_)) return *std::move(bad);
+    if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     return std::move(made_);
   }
@@ -131,11 +134,11 @@ class collector {
   bool add_priority_class(reader& read, const place& of) {
     if (!add_checked(read, of, "PriorityClass", made_.priority_classes, read_priority_class)) return false;
     const priority_class_spec& made = made_.priority_classes.back();
-    const bool contradicted = std::ranges::any_of(made_.priority_classes, [&](const priority_class_spec& other) {
-      return other.name == made.name && (other.value != made.value || other.global_default != made.global_default ||
-                                         other.preemption != made.preemption);
-    });
-    return !contradicted || read.fail(errc::duplicate, of, "there is another one of that name");
+    const auto& [name, first] = *known_classes_.emplace(made.name, made_.priority_classes.size() - 1).first;
+    const priority_class_spec& other = made_.priority_classes[first];
+    const bool same =
+        other.value == made.value && other.global_default == made.global_default && other.preemption == made.preemption;
+    return same || read.fail(errc::duplicate, of, "there is another one of that name");
   }
 
   bool add_pod(reader& read, const place& of) {
@@ -143,7 +146,10 @@ class collector {
     made.from = here(of);
     bool over = false;
     if (!detail::read_pod(read, of, made, over, *how_) || !checked(read, of, "Pod", made.spec)) return false;
-    if (!over) made_.pods.push_back(std::move(made));  // the scheduler does not know of pods that have ended
+    if (over) return true;  // the scheduler does not know of pods that have ended
+    if (!budget_.take(1))
+      return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", budget_.most()));
+    made_.pods.push_back(std::move(made));
     return true;
   }
 
@@ -193,11 +199,13 @@ class collector {
   }
 
   const read_options* how_;
+  pod_budget budget_;
   manifests made_;
   std::vector<controller_of_pods> controllers_;
   group_objects groups_;
   device_objects devices_;
   std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
+  std::map<std::string, std::size_t> known_classes_;                               // priority classes
   std::uint32_t file_ = 0;
 };
 

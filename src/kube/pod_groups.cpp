@@ -107,6 +107,8 @@ bool read_volcano_group(reader& read, const place& of, group_draft& out) {
     if (field == "networkTopology") return read_volcano_network_topology(read, w, out.asks);
     if (field == "queue") return read.warn(w, "queues are not modelled; it is left out");
     if (field == "subGroupPolicy") {
+      if (w.at->items.size() > most_sub_groups)
+        return read.fail(errc::out_of_range, w, fmt::format("has more than {} sub-groups", most_sub_groups));
       return read.list(w, out.sub_groups, [&](const place& item, sub_group_policy& one) {
         if (!read_sub_group_policy(read, item, one)) return false;
         return std::ranges::count(out.sub_groups, one.name, &sub_group_policy::name) == 1 ||
@@ -147,6 +149,8 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
       return stale.has_value() || read.fail(errc::malformed, w, fmt::format("\"{}\" is no duration like 60s", text));
     }
     if (field == "subGroups") {
+      if (w.at->items.size() > most_sub_groups)
+        return read.fail(errc::out_of_range, w, fmt::format("has more than {} sub-groups", most_sub_groups));
       return read.list(w, subs, [&](const place& item, kai_sub_group& one) {
         if (!read_kai_sub_group(read, item, one)) return false;
         const auto same = [&](const kai_sub_group& other) { return other.name == one.name; };

@@ -9,11 +9,12 @@
 // Workloads of several kinds of pods: their plans become groups and the pods that are not there yet.
 namespace gangsched::kube::detail {
 
-bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_manifest& out, const read_options& how) {
+bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how) {
   bool over = false;
-  if (!read_pod(read, of, out, over, how)) return false;
-  out.spec.ns = ns;
-  pod_spec as_made = out.spec;
+  if (!read_pod(read, of, out.pod, over, how)) return false;
+  out.weight = weight_of(*of.at);
+  out.pod.spec.ns = ns;
+  pod_spec as_made = out.pod.spec;
   as_made.name = "x";
   const auto wrong = check(as_made);
   if (!wrong) return true;
@@ -37,10 +38,10 @@ group_draft gang_of(const workload_plan& plan, std::int64_t least) {
   return made;
 }
 
-bool affordable(reader& read, const place& of, std::int64_t pods, const read_options& how) {
+bool affordable(reader& read, const place& of, std::int64_t pods, const workload_plan& plan, const read_options& how) {
   const auto most = std::min<std::size_t>(how.max_pods, std::numeric_limits<std::int32_t>::max());
-  if (static_cast<std::uint64_t>(pods) <= most) return true;
-  return read.fail(errc::out_of_range, of, fmt::format("makes more than {} pods", most));
+  if (plan.planned_before <= most && static_cast<std::uint64_t>(pods) <= most - plan.planned_before) return true;
+  return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", how.max_pods));
 }
 
 namespace {
@@ -78,9 +79,11 @@ class topology_splitter {
 
  private:
   std::size_t unit(const std::string& shared, const std::string& role) {
-    for (std::size_t i = 0; i < units_.size(); ++i)
-      if (!shared.empty() && units_[i].first == shared) return i;
-    units_.emplace_back(shared, shared.empty() ? role : shared);
+    if (!shared.empty()) {
+      const auto [at, added] = by_shared_.try_emplace(shared, units_.size());
+      if (!added) return at->second;
+    }
+    units_.push_back(shared.empty() ? role : shared);
     return units_.size() - 1;
   }
 
@@ -91,7 +94,7 @@ class topology_splitter {
     for (std::size_t i = 0; i < units_.size(); ++i) {
       workload_plan part;
       part.kind = plan_->kind, part.ns = plan_->ns, part.from = plan_->from;
-      part.name = plan_->name + "-" + units_[i].second;
+      part.name = plan_->name + "-" + units_[i];
       std::int64_t least = 0, desired = 0;
       for (std::size_t set = 0; set < plan_->sets.size(); ++set) {
         if (unit_of[set] != i) continue;
@@ -124,13 +127,14 @@ class topology_splitter {
   static constexpr std::size_t none = ~std::size_t{0};
 
   workload_plan* plan_;
-  std::vector<std::pair<std::string, std::string>> units_;  // shared name, name
+  std::vector<std::string> units_;                // names
+  std::map<std::string, std::size_t> by_shared_;  // in units_
 };
 
 class plan_executor {
  public:
-  plan_executor(const std::set<owner_key>& owned, manifests& into, group_objects& groups, const read_options& how)
-      : owned_(owned), into_(&into), groups_(&groups), how_(&how) {
+  plan_executor(const std::set<owner_key>& owned, manifests& into, group_objects& groups, pod_budget& budget)
+      : owned_(owned), into_(&into), groups_(&groups), budget_(&budget) {
     for (const group_draft& one : groups.groups)
       if (!one.made.spec.composite) described_.emplace(one.made.spec.ns, one.made.spec.name);
     std::set<std::string_view> labels;
@@ -197,6 +201,10 @@ class plan_executor {
     if (plan_->member_label.empty()) return count;
     const auto found = members_.find({plan_->member_label, plan_->ns, plan_->name});
     if (found == members_.end()) return count;
+    by_name_.clear(), by_role_.clear();
+    for (std::size_t i = 0; i < plan_->groups.size(); ++i) by_name_.emplace(plan_->groups[i].made.spec.name, i);
+    for (const planned_pod& one : plan_->pods)
+      if (one.group) by_role_.emplace(plan_->sets[one.pod_set].role, *one.group);
     for (const std::size_t i : found->second) {
       pod_manifest& pod = into_->pods[i];
       if (pod.spec.role.empty() && plan_->sets.size() == 2 && pod.spec.rank)
@@ -205,27 +213,21 @@ class plan_executor {
       if (!own_groups || plan_->groups.empty()) continue;
       if (pod.group.empty())
         pod.group = name_of(group_of(pod));
-      else if (!name_known(pod.group))
+      else if (!by_name_.contains(pod.group))
         joined_ = pod.group;  // the workload's controller has made it
     }
     return count;
-  }
-
-  [[nodiscard]] bool name_known(const std::string& name) const {
-    return std::ranges::any_of(plan_->groups, [&](const group_draft& one) { return one.made.spec.name == name; });
   }
 
   [[nodiscard]] std::size_t group_of(const pod_manifest& pod) const {
     if (!plan_->group_label.empty()) {
       const auto label = pod.spec.labels.find(plan_->group_label);
       const std::string wanted = label == pod.spec.labels.end() ? "" : plan_->name + "-" + label->second;
-      for (std::size_t i = 0; i < plan_->groups.size(); ++i)
-        if (plan_->groups[i].made.spec.name == wanted) return i;
-      return 0;
+      const auto found = by_name_.find(wanted);
+      return found == by_name_.end() ? 0 : found->second;
     }
-    for (const planned_pod& one : plan_->pods)
-      if (one.group && plan_->sets[one.pod_set].role == pod.spec.role) return *one.group;
-    return 0;
+    const auto found = by_role_.find(pod.spec.role);
+    return found == by_role_.end() ? 0 : found->second;
   }
 
   std::optional<error> make_pods(bool own_groups, const std::map<std::string, std::int64_t>& there) {
@@ -234,23 +236,29 @@ class plan_executor {
       const auto found = there.find(plan_->sets[i].role);
       left[i] = found == there.end() ? 0 : found->second;
     }
+    std::vector<const planned_pod*> lacking;
+    for (const planned_pod& planned : plan_->pods) {
+      const bool there_already =
+          planned.suffix ? left[planned.pod_set]-- > 0 : names_.contains({plan_->ns, planned.name});
+      if (there_already) continue;
+      lacking.push_back(&planned);
+      if (!budget_->take(1, plan_->sets[planned.pod_set].weight)) {
+        return error{errc::out_of_range, where(*into_, plan_->from, plan_->kind, plan_->ns, plan_->name), "spec",
+                     fmt::format("there would be more than {} pods", budget_->most())};
+      }
+    }
     std::uint64_t seed = 0;
     for (const char c : plan_->ns + "/" + plan_->name) seed = mix64(seed ^ static_cast<unsigned char>(c));
-    for (const planned_pod& planned : plan_->pods) {
-      std::string name = planned.name;
-      if (planned.suffix) {
-        if (left[planned.pod_set]-- > 0) continue;
+    for (const planned_pod* planned : lacking) {
+      std::string name = planned->name;
+      if (planned->suffix) {
         const std::string base = (name + "-").substr(0, 58);  // what generateName leaves of it
         do name = base + safe_letters(seed++, 5);
         while (names_.contains({plan_->ns, name}));
       } else if (names_.contains({plan_->ns, name})) {
-        continue;
+        continue;  // the plan itself has it twice
       }
-      if (into_->pods.size() >= how_->max_pods) {
-        return error{errc::out_of_range, where(*into_, plan_->from, plan_->kind, plan_->ns, plan_->name), "spec",
-                     fmt::format("there would be more than {} pods", how_->max_pods)};
-      }
-      add(planned, std::move(name), own_groups);
+      add(*planned, std::move(name), own_groups);
     }
     return std::nullopt;
   }
@@ -274,8 +282,9 @@ class plan_executor {
   std::set<owner_key> owned_;
   manifests* into_;
   group_objects* groups_;
-  const read_options* how_;
+  pod_budget* budget_;
   workload_plan* plan_ = nullptr;
+  std::map<std::string, std::size_t> by_name_, by_role_;  // the plan's groups
   std::optional<std::string> joined_;
   std::set<std::pair<std::string, std::string>> described_, names_;
   std::map<owner_key, std::vector<std::size_t>> members_;
@@ -284,9 +293,9 @@ class plan_executor {
 }  // namespace
 
 std::optional<error> carry_out(const std::set<owner_key>& owned, manifests& into, group_objects& groups,
-                               const read_options& how) {
+                               pod_budget& budget) {
   if (groups.plans.empty()) return std::nullopt;
-  return plan_executor{owned, into, groups, how}.run();
+  return plan_executor{owned, into, groups, budget}.run();
 }
 
 }  // namespace gangsched::kube::detail

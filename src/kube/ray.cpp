@@ -20,7 +20,8 @@ struct worker_group {
 
 struct ray_cluster {
   bool autoscaling = false, suspended = false, has_head = false;
-  std::vector<worker_group> workers;  // the plan's sets after the first, the head
+  std::vector<worker_group> workers;    // the plan's sets after the first, the head
+  std::set<std::string> names{"head"};  // of groups
 };
 
 bool read_workers(reader& read, const place& of, worker_group& group, pod_set& set, std::string_view ns,
@@ -32,7 +33,7 @@ bool read_workers(reader& read, const place& of, worker_group& group, pod_set& s
     if (key == "maxReplicas") return read.integer(v, group.greatest.emplace(), 0, most_count);
     if (key == "numOfHosts") return read.integer(v, group.hosts, 1, most_count);
     if (key == "suspend") return read.boolean(v, group.suspended);
-    if (key == "template") return read_pod_template(read, v, ns, set.pod, how);
+    if (key == "template") return read_pod_template(read, v, ns, set, how);
     return read.ignore(key, v, {"rayStartParams", "idleTimeoutSeconds", "scaleStrategy", "resources", "labels"});
   });
   if (!fine) return false;
@@ -50,7 +51,7 @@ bool read_cluster(reader& read, const place& of, ray_cluster& cluster, workload_
     if (key == "headGroupSpec") {
       return read.fields(v, [&](std::string_view field, const place& w) {
         cluster.has_head = true;
-        if (field == "template") return read_pod_template(read, w, out.ns, out.sets.front().pod, how);
+        if (field == "template") return read_pod_template(read, w, out.ns, out.sets.front(), how);
         return read.ignore(field, w,
                            {"rayStartParams", "serviceType", "headService", "enableIngress", "resources", "labels"});
       });
@@ -59,8 +60,7 @@ bool read_cluster(reader& read, const place& of, ray_cluster& cluster, workload_
       return read.items(v, [&](const place& item) {
         worker_group& group = cluster.workers.emplace_back();
         if (!read_workers(read, item, group, out.sets.emplace_back(), out.ns, how)) return false;
-        const bool twice = std::ranges::count(cluster.workers, group.name, &worker_group::name) > 1;
-        return (!twice && group.name != "head") ||
+        return cluster.names.insert(group.name).second ||
                read.fail(errc::duplicate, item, fmt::format("there is another group \"{}\"", group.name));
       });
     }
@@ -126,7 +126,7 @@ bool plan_cluster(reader& read, const place& of, const ray_cluster& cluster, con
     all += set.count;
     least += set.least;
     bounded = bounded && group.greatest.has_value();
-    if (!affordable(read, of, all, how)) return false;
+    if (!affordable(read, of, all, out, how)) return false;
     greatest = std::min(most_count, greatest + std::min(most_count, group.greatest.value_or(most_count)) * group.hosts);
   }
   group_draft made = gang_of(out, least);
@@ -162,7 +162,7 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
   ray_cluster cluster;
   enum class submission { by_job, by_sidecar, otherwise } submit = submission::by_job;
   bool other_cluster = false, suspended = false;
-  pod_manifest submitter;
+  pod_set submitter{.role = "submitter", .count = 1, .least = 0, .members = false};
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return true;  // the caller's
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
@@ -202,12 +202,12 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
     }
     if (submit != submission::by_job) return true;
     // The one that hands the job in is no member: it comes when the cluster runs.
-    default_submitter(submitter);
+    default_submitter(submitter.pod);
     planned_pod& one = out.pods.emplace_back();
     one.pod_set = out.sets.size();
     one.name = out.name;
     one.suffix = true;
-    out.sets.push_back({.role = "submitter", .pod = std::move(submitter), .count = 1, .least = 0, .members = false});
+    out.sets.push_back(std::move(submitter));
     return true;
   });
 }

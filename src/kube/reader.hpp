@@ -142,6 +142,7 @@ struct controller_of_pods {
   object_meta meta;
   std::optional<label_selector> selector;
   pod_manifest pod;           ///< its template
+  std::size_t weight = 1;     ///< what a copy of it counts, `weight_of`
   std::string pod_hash;       ///< of the template
   std::int64_t replicas = 1;  ///< of a job: the parallelism
   std::optional<std::int64_t> completions;
@@ -154,8 +155,30 @@ struct controller_of_pods {
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
                      const read_options& how);
 
+/// What a copy of a template counts against `read_options::max_pods`: 1, and 1 more for each 4 KiB.
+std::size_t weight_of(const value& pod_template);
+
+/// The pods that there may be still.
+class pod_budget {
+ public:
+  explicit pod_budget(std::size_t most) : most_(most) {}
+  /// False, and nothing is taken, if so many copies are too many.
+  bool take(std::int64_t copies, std::size_t weight = 1) {
+    const auto count = static_cast<std::uint64_t>(copies < 0 ? 0 : copies);
+    if (count != 0 && count > (most_ - used_) / weight) return false;
+    used_ += static_cast<std::size_t>(count) * weight;
+    return true;
+  }
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+
+ private:
+  std::size_t most_;
+  std::size_t used_ = 0;
+};
+
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
-bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, error& wrong);
+bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
+            error& wrong);
 
 /// resourceClaims of a pod or pod group.
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);

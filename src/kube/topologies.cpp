@@ -196,6 +196,11 @@ class hyper_node_labels {
     return where(*into_, one.from, "HyperNode", {}, one.name);
   }
 
+  [[nodiscard]] error too_much(const hyper_node& one) const {
+    return {errc::out_of_range, told(one), "spec.members",
+            fmt::format("nodes would be looked at more than {} times", most_looks)};
+  }
+
   /// Tiers fall on the way down, so that it ends.
   std::optional<error> gather(std::size_t at) {
     const hyper_node& one = (*all_)[at];
@@ -209,12 +214,18 @@ class hyper_node_labels {
                        fmt::format("\"{}\" is of tier {}, which is not below {}", inner.name, inner.tier, one.tier)};
         }
         if (auto wrong = gather(below->second)) return wrong;
-        const std::set<std::size_t> theirs = members_[below->second];
+        const std::set<std::size_t>& theirs = members_[below->second];
+        looked_at_ += theirs.size();
+        if (looked_at_ > most_looks) return too_much(one);
         members_[at].insert(theirs.begin(), theirs.end());
-      } else if (member.labels) {
-        for (std::size_t i = 0; i < into_->nodes.size(); ++i)
-          if (matches(*member.labels, into_->nodes[i].spec.labels)) members_[at].insert(i);
-      } else if (!member.pattern.empty()) {
+      } else if (member.labels || !member.pattern.empty()) {
+        looked_at_ += into_->nodes.size();
+        if (looked_at_ > most_looks) return too_much(one);
+        if (member.pattern.empty()) {
+          for (std::size_t i = 0; i < into_->nodes.size(); ++i)
+            if (matches(*member.labels, into_->nodes[i].spec.labels)) members_[at].insert(i);
+          continue;
+        }
         const auto pattern = name_pattern(member.pattern);  // it was one when it was read
         for (std::size_t i = 0; pattern && i < into_->nodes.size(); ++i)
           if (found_in(into_->nodes[i].spec.name, *pattern)) members_[at].insert(i);
@@ -226,8 +237,11 @@ class hyper_node_labels {
     return std::nullopt;
   }
 
+  static constexpr std::size_t most_looks = 20'000'000;  // microseconds each
+
   const std::vector<hyper_node>* all_;
   manifests* into_;
+  std::size_t looked_at_ = 0;
   std::map<std::string, std::size_t> by_name_, nodes_;
   std::vector<std::set<std::size_t>> members_;
   std::vector<bool> known_;

@@ -15,6 +15,10 @@ inline error syntax_error(errc code, std::string_view file, std::size_t line, st
   return {code, std::string{file} + ":" + std::to_string(line), "syntax", std::move(reason)};
 }
 
+inline error too_long(std::string_view file, std::size_t most) {
+  return {errc::out_of_range, std::string{file}, "file", "has more than " + std::to_string(most) + " bytes"};
+}
+
 /// A key that an object has twice, or nothing. O(keys · log keys).
 inline std::optional<std::string> repeated_key(const value& object) {
   if (object.keys.size() < 2) return std::nullopt;

@@ -55,7 +55,7 @@ bool read_task(reader& read, const place& of, volcano_task& task, pod_set& set, 
     if (key == "name") return read.text(v, task.name);
     if (key == "replicas") return read.integer(v, task.replicas, 0, most_count);
     if (key == "minAvailable") return read.integer(v, task.least.emplace(), 0, most_count);
-    if (key == "template") return read_pod_template(read, v, ns, set.pod, how);
+    if (key == "template") return read_pod_template(read, v, ns, set, how);
     if (key == "dependsOn") return read.warn(v, "tasks start together here; it is left out");
     if (key == "partitionPolicy") return read_partition_policy(read, v, task);
     if (key == "topologyPolicy") return read.warn(v, "NUMA nodes are not modelled; it is left out");
@@ -77,6 +77,7 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
   out.kind = "Job";
   out.member_label = "volcano.sh/job-name";
   std::vector<volcano_task> tasks;
+  std::set<std::string> names;  // of tasks
   std::optional<std::int64_t> least;
   std::string priority_class, scheduler;
   group_draft gang_draft;
@@ -93,8 +94,8 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
         return read.items(w, [&](const place& item) {
           volcano_task& task = tasks.emplace_back(volcano_task{.name = fmt::format("default{}", item.index)});
           if (!read_task(read, item, task, out.sets.emplace_back(), out.ns, how)) return false;
-          const bool twice = std::ranges::count(tasks, task.name, &volcano_task::name) > 1;
-          return !twice || read.fail(errc::duplicate, item, fmt::format("there is another task \"{}\"", task.name));
+          return names.insert(task.name).second ||
+                 read.fail(errc::duplicate, item, fmt::format("there is another task \"{}\"", task.name));
         });
       }
       return read.ignore(
@@ -106,7 +107,7 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
     if (good && least.value_or(0) > all)
       return read.fail(errc::out_of_range, place{v.at->find("minAvailable"), &v, "minAvailable"},
                        fmt::format("{} is above {}, the replicas of all tasks", *least, all));
-    return good && affordable(read, v, all, how);
+    return good && affordable(read, v, all, out, how);
   });
   if (!fine) return false;
 

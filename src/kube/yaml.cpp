@@ -4,7 +4,9 @@
 #include <yaml-cpp/parser.h>
 
 #include <charconv>
+#include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "gangsched/src/kube/tree_builder.hpp"
@@ -88,7 +90,10 @@ class yaml_events : public YAML::EventHandler {
  public:
   yaml_events(std::string_view file, const limits& most) : file_(file), most_(&most) {}
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // A comma after the end of a document starts another one, which yaml-cpp ends without having read anything; and so on for ever.
+    if (begin_ == mark.pos) fail(errc::malformed, mark, "no document can begin like that");
+    begin_ = mark.pos;
     anchors_.clear();
     root_ = {};
   }
@@ -97,9 +102,7 @@ class yaml_events : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) fail(errc::unknown, mark, "an alias of something that contains it");
-    std::size_t depth = 0;
-    copied_ += measure(found->second, depth);
-    if (copied_ > most_->copied) fail(errc::out_of_range, mark, "aliases make too much of the file");
+    const std::size_t depth = charge(found->second, mark, "aliases make too much of the file");
     if (stack_.size() + depth > most_->depth) fail(errc::out_of_range, mark, "is nested too deeply");
     attach(value{found->second}, mark);
   }
@@ -140,7 +143,7 @@ class yaml_events : public YAML::EventHandler {
     frame& top = stack_.back();
     if (const auto twice = repeated_key(top.made))
       fail(errc::duplicate, top.made.line, "\"" + *twice + "\" is there twice");
-    for (value& merged : top.merges) merge(top.made, std::move(merged));
+    if (!top.merges.empty()) merge(top.made, std::move(top.merges));
     close();
   }
 
@@ -162,34 +165,31 @@ class yaml_events : public YAML::EventHandler {
   [[noreturn]] void fail(errc code, const YAML::Mark& mark, std::string why) const {
     fail(code, static_cast<std::size_t>(mark.line + 1), std::move(why));
   }
-  static std::size_t measure(const value& of, std::size_t& depth) {
-    std::size_t count = 1, deepest = 0;
-    for (const value& item : of.items) {
-      std::size_t below = 0;
-      count += measure(item, below);
-      deepest = std::max(deepest, below);
-    }
-    depth = deepest + (of.kind >= value_kind::list ? 1 : 0);
-    return count;
+  /// How deep a value is, with the values and the text in it added up.
+  static std::size_t measure(const value& of, std::size_t& values, std::size_t& bytes) {
+    ++values;
+    bytes += of.text.size();
+    for (const std::string& key : of.keys) bytes += key.size();
+    std::size_t deepest = 0;
+    for (const value& item : of.items) deepest = std::max(deepest, measure(item, values, bytes));
+    return deepest + (of.kind >= value_kind::list ? 1 : 0);
+  }
+  /// Before a value is copied.
+  std::size_t charge(const value& of, const YAML::Mark& mark, const char* too_much) {
+    const std::size_t depth = measure(of, copied_, copied_bytes_);
+    if (copied_ > most_->copied || copied_bytes_ > most_->bytes) fail(errc::out_of_range, mark, too_much);
+    return depth;
   }
   /// What the object has itself wins over what is merged in, and earlier merges over later ones.
-  void merge(value& into, value from) {
-    if (into.keys.size() + from.keys.size() > 64) {
-      std::map<std::string, bool, std::less<>> known;
-      for (const std::string& key : into.keys) known.emplace(key, true);
-      for (std::size_t i = 0; i < from.keys.size(); ++i)
-        if (known.find(from.keys[i]) == known.end()) add_field(into, from, i);
-      return;
+  static void merge(value& into, std::vector<value> merges) {
+    std::set<std::string> known(into.keys.begin(), into.keys.end());
+    for (value& from : merges) {
+      for (std::size_t i = 0; i < from.keys.size(); ++i) {
+        if (!known.insert(from.keys[i]).second) continue;
+        into.keys.push_back(std::move(from.keys[i]));
+        into.items.push_back(std::move(from.items[i]));
+      }
     }
-    const std::size_t own = into.keys.size();
-    for (std::size_t i = 0; i < from.keys.size(); ++i) {
-      const auto end = into.keys.begin() + static_cast<std::ptrdiff_t>(own);
-      if (std::find(into.keys.begin(), end, from.keys[i]) == end) add_field(into, from, i);
-    }
-  }
-  static void add_field(value& into, value& from, std::size_t i) {
-    into.keys.push_back(std::move(from.keys[i]));
-    into.items.push_back(std::move(from.items[i]));
   }
 
   void count(const YAML::Mark& mark) {
@@ -218,9 +218,7 @@ class yaml_events : public YAML::EventHandler {
   }
   void finish(value made, YAML::anchor_t anchor, const YAML::Mark& mark) {
     if (anchor != 0) {
-      std::size_t depth = 0;
-      copied_ += measure(made, depth);
-      if (copied_ > most_->copied) fail(errc::out_of_range, mark, "anchors make too much of the file");
+      charge(made, mark, "anchors make too much of the file");
       anchors_[anchor] = made;
     }
     attach(std::move(made), mark);
@@ -270,11 +268,16 @@ class yaml_events : public YAML::EventHandler {
   bool plain_ = false;  ///< the last scalar was written without quotes
   std::size_t count_ = 0;
   std::size_t copied_ = 0;
+  std::size_t copied_bytes_ = 0;
+  int begin_ = -1;  ///< where the document begins
 };
 
 }  // namespace detail
 
 result<std::vector<document>> parse_yaml(const source& from, const limits& most) {
+  // yaml-cpp counts characters in an int.
+  const std::size_t longest = std::min<std::size_t>(most.bytes, std::numeric_limits<int>::max());
+  if (from.text.size() > longest) return detail::too_long(from.name, longest);
   std::vector<document> made;
   try {
     std::istringstream in(from.text);

@@ -61,4 +61,17 @@ with tempfile.TemporaryDirectory() as name:
     bad = pathlib.Path(name) / "bad.csv"
     bad.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,2,500\n")
     assert "bad.csv:2:" in run(nodes, bad, code=2).stderr
+    # what a node cannot have, and what would take for ever
+    many = pathlib.Path(name) / "many.csv"
+    many.write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,96000,393216,17,V100M32\n")
+    assert run(many, pods, code=2).stderr == f"{many}:2:17: gpu: 17 is more than 16\n"
+    bad.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np1,1000,1000,17,1000\n")
+    assert run(nodes, bad, code=2).stderr == f"{bad}:2:14: num_gpu: 17 is more than 16\n"
+    many.write_text("sn,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n{i},96000,393216,16,V100M32\n" for i in range(300)))
+    bad.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np1,1000,1000,1,1\n")
+    assert "bad.csv:1:1: 6240000 pods like these would arrive" in run(many, bad, code=2).stderr
+    # thinning out a list that asks for more than 130 % of the GPUs
+    few = pathlib.Path(name) / "few.csv"
+    few.write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,96000,393216,8,G2\n")
+    assert run(few, pods, "--policy", "bestfit", "--seeds", "7-7", "--json").stdout.count('"alloc_100"') == 1
 print("gangsched-openb does what its page says")

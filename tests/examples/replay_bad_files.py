@@ -57,6 +57,9 @@ CASES = [
     ("nodes", NODES + "n3,1,1,1,no such model!\n", ":4:10: model: "),
     ("pods", POD_HEADER + "a b,4000,1024,0,0,,LS,Running,10,20,11\n", ":2:1: name: "),
     ("gangs", GANGS + "Job_2,a,0,1,5,LM\n", ":3:1: job: "),
+    # more than there may be
+    ("gangs", "job," + ",".join(f"c{i}" for i in range(1000)) + "\n", ":1:4890: more than 1000 columns"),
+    ("nodes", NODES + "n3,1,1,1025,T4\n", ":4:8: gpu: 1025 is more than 1024"),
     # quotes
     ("gangs", GANGS + 'j2,a,0,1,5,"LM\n', ":3:12: the quote is not closed in this line"),
     ("gangs", GANGS + '"j2"x,a,0,1,5,LM\n', ":3:5: text after the closing quote"),

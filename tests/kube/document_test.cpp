@@ -1,5 +1,7 @@
 #include "gangsched/kube/document.hpp"
 
+#include <sstream>
+
 #include "support/catch.hpp"
 
 namespace gangsched::testing::document_test {
@@ -135,6 +137,37 @@ TEST_CASE("aliases cannot multiply a file without bound", "[kube][document]") {
   CHECK(yaml_refusal(bomb).find("make too much of the file") != std::string::npos);
 }
 
+TEST_CASE("aliases cannot multiply text without bound", "[kube][document]") {
+  std::string text = "a: &a " + std::string(1000, 'x') + "\nb: &b {" + std::string(500, 'k') + ": 1}\nc:\n";
+  for (int i = 0; i < 100; ++i) text += i % 2 == 0 ? "- *a\n" : "- *b\n";
+  CHECK(yaml_refusal(text, {.bytes = 100'000}) == "fine");
+  CHECK(yaml_refusal(text, {.bytes = 50'000}) == "a.yaml:68: syntax: aliases make too much of the file");
+}
+
+TEST_CASE("what ends no document and begins none is refused at once", "[kube][document]") {
+  CHECK(yaml_refusal("{a: 1}, b", {.values = 20}) == "a.yaml:1: syntax: no document can begin like that");
+  CHECK(yaml_refusal("{a: 1},\n", {.values = 20}) == "a.yaml:1: syntax: no document can begin like that");
+  CHECK(yaml_refusal("a: 1\n---\n[1]\n, 2", {.values = 20}) == "a.yaml:4: syntax: no document can begin like that");
+  CHECK(yaml_refusal("{\"id\": 1}, {\"id\": 5},\n", {.values = 20}) ==
+        "a.yaml:1: syntax: no document can begin like that");
+  CHECK(yaml_refusal("[1]\n&x , 2", {.values = 20}) == "a.yaml:2: syntax: no document can begin like that");
+  CHECK(yaml_refusal("---\n---\n...\n---\n--- {a: 1}\n--- b\n", {.values = 20}) == "fine");
+}
+
+TEST_CASE("a file has a limit of bytes, which is looked at first", "[kube][document]") {
+  CHECK(json_refusal("[1, 2", {.bytes = 5}) ==
+        "a.json:1: syntax: syntax error while parsing array - unexpected end of input; expected ']'");
+  CHECK(json_refusal("[1, 2", {.bytes = 4}) == "a.json: file: has more than 4 bytes");
+  CHECK(yaml_refusal("[1, 2", {.bytes = 4}) == "a.yaml: file: has more than 4 bytes");
+  std::istringstream endless{std::string(10'000'000, ' ')};
+  CHECK(load(endless, "pipe", {.bytes = 1'000'000}).error().message() == "pipe: file: has more than 1000000 bytes");
+  CHECK(endless.tellg() == 1'000'001);  // nothing after that was read
+  std::istringstream whole{std::string(1'000'000, ' ')};
+  CHECK(load(whole, "pipe", {.bytes = 1'000'000})->text.size() == 1'000'000);
+  std::istringstream empty;
+  CHECK(load(empty, "pipe")->text.empty());
+}
+
 TEST_CASE("nesting has an end", "[kube][document]") {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   CHECK(json_refusal(nested(100)) == "fine");
@@ -161,6 +194,7 @@ TEST_CASE("broken text is refused with its line", "[kube][document]") {
 
 TEST_CASE("a file that cannot be opened is an error that names it", "[kube][document]") {
   CHECK(load("/no/such/file").error().message() == "/no/such/file: file: cannot be opened");
+  CHECK(load("/").error().message() == "/: file: cannot be read");
 }
 
 }  // namespace gangsched::testing::document_test

@@ -304,7 +304,7 @@ TEST_CASE("controllers make a bounded number of pods", "[kube][manifests]") {
           "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {replicas: 2000000000, template: {}}\n"},
       {.max_pods = 10});
   REQUIRE_FALSE(made);
-  CHECK(made.error().message() == "a.yaml:1: ReplicaSet default/rs: spec: makes more than 10 pods");
+  CHECK(made.error().message() == "a.yaml:1: ReplicaSet default/rs: spec: there would be more than 10 pods");
   CHECK(refusal("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {template: {spec: {tolerations: "
                 "[{}]}}}") ==
         "a.yaml:1: ReplicaSet default/rs: spec.template.spec.tolerations[0].operator: has to be exists when the key is "

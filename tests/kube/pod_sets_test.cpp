@@ -149,9 +149,10 @@ TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][worklo
         "a.yaml:4: RayCluster default/r: spec.workerGroupSpecs[0]: minReplicas 3 is above maxReplicas 2");
   CHECK(refusal(ray(workers("replicas: 1"))) == "a.yaml:4: RayCluster default/r: spec: needs a headGroupSpec");
   CHECK(refusal(ray(head() + workers("replicas: 20")), {.max_pods = 10}) ==
-        "a.yaml:4: RayCluster default/r: spec: makes more than 10 pods");
-  CHECK(refusal(ray(head() + workers("replicas: 2147483647, numOfHosts: 2147483647"))).find("makes more than") !=
-        std::string::npos);
+        "a.yaml:4: RayCluster default/r: spec: there would be more than 10 pods");
+  CHECK(
+      refusal(ray(head() + workers("replicas: 2147483647, numOfHosts: 2147483647"))).find("there would be more than") !=
+      std::string::npos);
 }
 
 TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {

@@ -144,6 +144,8 @@ struct manifests {
 /// pods of @p all (those on a node and not terminating are healthy, all of them are expected). O(pods).
 [[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all,
                                                              const disruption_budget_manifest& budget);
+/// The same of each of its budgets. O(labels of pods · log budgets + pods that a budget looks at: those with the first label that it names).
+[[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all);
 
 struct read_options {
   /// What the API server would have done to a new object: requests from limits, host ports from hostNetwork,
@@ -153,12 +155,14 @@ struct read_options {
   /// Turn ReplicaSets, Deployments, StatefulSets, Jobs, CronJobs, JobSets, … into the pods that they lack, and the templates
   /// of Workloads that no group was made of into groups.
   bool expand = true;
-  std::size_t max_pods = 1'000'000;  ///< that expansion may make
+  /// That there may be: in the files, and made of controllers and workloads, which is checked before the first one is made. Copies of a
+  /// template that is longer than 4 KiB count once for each.
+  std::size_t max_pods = 1'000'000;
   /// Of CronJobs: the minute that their Job is named after.
   instant now{};
   /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
   bool device_matcher = false;
-  limits most{};
+  limits most{};  ///< of each file
 };
 
 /// Reads all files, or says what the first mistake is. O(length + pods made).

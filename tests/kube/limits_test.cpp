@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <limits>
+
+#include "gangsched/kube/configuration.hpp"
+#include "gangsched/profiles.hpp"
+#include "kube/group_reading.hpp"
+
+// What small files may ask for is bounded, and refused before it is made. These cases would take minutes or all memory otherwise.
+
+namespace gangsched::testing::limits_test {
+
+using namespace gangsched::kube;
+
+namespace {
+
+std::string refusal(const std::string& text, const read_options& how = {}) {
+  const auto made = read(source{"a.yaml", text}, how);
+  return made ? "fine" : made.error().message();
+}
+std::string pod(int number) {
+  return "---\nkind: Pod\napiVersion: v1\nmetadata: {name: p" + std::to_string(number) + "}\n";
+}
+std::string controller(const std::string& api, const std::string& kind, const std::string& spec) {
+  return "---\napiVersion: " + api + "\nkind: " + kind + "\nmetadata: {name: x}\nspec: {" + spec + "}\n";
+}
+
+}  // namespace
+
+TEST_CASE("copies of templates are refused before the first is made", "[kube][limits]") {
+  const std::string most = std::to_string(std::numeric_limits<std::int32_t>::max());
+  const std::string pods = ", template: {spec: {containers: [{name: c}]}}";
+  for (const auto& [api, kind, spec] : std::initializer_list<std::tuple<const char*, const char*, std::string>>{
+           {"apps/v1", "Deployment", "replicas: " + most + pods},
+           {"apps/v1", "ReplicaSet", "replicas: " + most + pods},
+           {"apps/v1", "StatefulSet", "replicas: " + most + pods},
+           {"v1", "ReplicationController", "replicas: " + most + pods},
+           {"batch/v1", "Job", "parallelism: " + most + ", completions: " + most + pods},
+           {"batch/v1", "Job", "completionMode: Indexed, parallelism: " + most + ", completions: " + most + pods},
+           {"batch/v1", "CronJob", "jobTemplate: {spec: {parallelism: " + most + pods + "}}"}}) {
+    INFO(kind);
+    CHECK(refusal(controller(api, kind, spec)).ends_with(": spec: there would be more than 1000000 pods"));
+    CHECK(refusal(controller(api, kind, spec), {.expand = false}) == "fine");
+  }
+  CHECK(refusal(controller("batch.volcano.sh/v1alpha1", "Job", "tasks: [{replicas: " + most + pods + "}]")) ==
+        "a.yaml:5: Job default/x: spec: there would be more than 1000000 pods");
+  CHECK(refusal(controller(
+            "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+            "replicas: " + most + ", leaderWorkerTemplate: {size: " + most + ", workerTemplate: {spec: {}}}")) ==
+        "a.yaml:5: LeaderWorkerSet default/x: spec: there would be more than 1000000 pods");
+  CHECK(refusal(controller("jobset.x-k8s.io/v1alpha2", "JobSet",
+                           "replicatedJobs: [{name: a, replicas: " + most + ", template: {spec: {parallelism: " + most +
+                               ", template: {spec: {}}}}}]")) ==
+        "a.yaml:5: JobSet default/x: spec.replicatedJobs[0]: there would be more than 1000000 pods");
+}
+
+TEST_CASE("the limit of pods is for all of them together", "[kube][limits]") {
+  const auto of = [](const std::string& name, int count) {
+    return "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: " + name +
+           "}\nspec: {replicas: " + std::to_string(count) + ", template: {spec: {}}}\n";
+  };
+  const auto job = [](const std::string& name, int count) {
+    return "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " + name +
+           "}\nspec: {tasks: [{replicas: " + std::to_string(count) + ", template: {spec: {}}}]}\n";
+  };
+  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 10}) == "fine");
+  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 9}) ==
+        "a.yaml:15: Job default/b: spec: there would be more than 9 pods");
+  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 4}) ==
+        "a.yaml:18: Job default/b: spec: there would be more than 4 pods");
+  CHECK(refusal(pod(0) + pod(1) + of("a", 3), {.max_pods = 4}) ==
+        "a.yaml:10: StatefulSet default/a: spec: there would be more than 4 pods");
+  CHECK(refusal(pod(0) + pod(1) + pod(2), {.max_pods = 2}) ==
+        "a.yaml:10: Pod default/p2: there would be more than 2 pods");
+  // Many workloads that are few pods each are as many together.
+  CHECK(refusal(job("a", 6) + job("b", 6), {.max_pods = 10}) ==
+        "a.yaml:10: Job default/b: spec: there would be more than 10 pods");
+  // Who is there already is not made again.
+  std::string there;
+  for (int i = 0; i < 3; ++i)
+    there += "---\nkind: Pod\napiVersion: v1\nmetadata: {name: a-" + std::to_string(i) + "}\n";
+  CHECK(refusal(there + of("a", 4), {.max_pods = 4}) == "fine");
+}
+
+TEST_CASE("copies of a long template count more than once", "[kube][limits]") {
+  const std::string label = std::string(60, 'v');
+  std::string labels;
+  for (int i = 0; i < 200; ++i) labels += "k" + std::to_string(i) + ": " + label + ", ";
+  const std::string long_one = "replicas: 10, template: {metadata: {labels: {" + labels + "}}, spec: {}}";
+  CHECK(refusal(controller("apps/v1", "ReplicaSet", "replicas: 10, template: {spec: {}}"), {.max_pods = 10}) == "fine");
+  CHECK(refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 50}) ==
+        "a.yaml:2: ReplicaSet default/x: spec: there would be more than 50 pods");
+  CHECK(refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 200}) == "fine");
+}
+
+TEST_CASE("budgets are counted at once as they are one by one", "[kube][limits]") {
+  manifests all;
+  const auto add = [&](const char* ns, label_map selector, std::vector<selector_requirement> terms,
+                       std::optional<std::int32_t> said) {
+    disruption_budget_manifest& made = all.budgets.emplace_back();
+    made.ns = ns;
+    made.name = "b" + std::to_string(all.budgets.size());
+    made.selector.emplace(label_selector{std::move(selector), std::move(terms)});
+    made.max_unavailable = count_or_percent{.number = 30, .percent = true};
+    made.disruptions_allowed = said;
+  };
+  add("a", {{"app", "x"}}, {}, {});
+  add("a", {{"app", "x"}, {"tier", "front"}}, {}, {});
+  add("a", {}, {{.key = "tier", .op = selector_operator::exists}}, {});
+  add("a", {}, {}, {});
+  add("b", {{"app", "x"}}, {}, {});
+  add("b", {{"app", "none"}}, {}, {});
+  add("a", {{"app", "y"}}, {}, 7);
+  all.budgets.emplace_back().ns = "a";  // selects nothing
+  for (int i = 0; i < 40; ++i) {
+    pod_manifest& one = all.pods.emplace_back();
+    one.spec.ns = i % 3 == 0 ? "b" : "a";
+    one.spec.labels = {{"app", i % 2 == 0 ? "x" : "y"}};
+    if (i % 5 == 0) one.spec.labels.emplace("tier", i % 4 == 0 ? "front" : "back");
+    if (i % 7 != 0) one.node = "n";
+    one.spec.terminating = i % 11 == 0;
+  }
+  std::vector<std::int32_t> each;
+  for (const disruption_budget_manifest& one : all.budgets) each.push_back(disruptions_allowed(all, one));
+  CHECK(disruptions_allowed(all) == each);
+  CHECK(std::ranges::count(each, 0) < 5);
+}
+
+TEST_CASE("HyperNodes do not look at nodes without bound", "[kube][limits]") {
+  std::string text;
+  for (int i = 0; i < 50; ++i)
+    text += "---\nkind: Node\napiVersion: v1\nmetadata: {name: n" + std::to_string(i) + "}\n";
+  text +=
+      "---\napiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: all}\nspec:\n  tier: 1\n  "
+      "members:\n";
+  std::string many = text;
+  for (int i = 0; i < 400'001; ++i) many += "  - {type: Node, selector: {labelMatch: {matchLabels: {a: b}}}}\n";
+  CHECK(refusal(text + "  - {type: Node, selector: {regexMatch: {pattern: ^n}}}\n") == "fine");
+  CHECK(refusal(many) == "a.yaml:202: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
+}
+
+TEST_CASE("a configuration has a bounded number of profiles and plugins", "[kube][limits]") {
+  const plugin_registry registry = builtin_plugins();
+  const auto told = [&](const std::string& text) {
+    const auto made = read_configuration({"c.yaml", text}, registry);
+    return made ? "fine" : made.error().message();
+  };
+  std::string profiles = "profiles:\n", plugins = "profiles: [{plugins: {score: {disabled: [";
+  for (int i = 0; i <= 1000; ++i) profiles += "- {}\n", plugins += "{name: x},";
+  CHECK(told(profiles) == "c.yaml:2: KubeSchedulerConfiguration: profiles: has more than 1000 entries");
+  CHECK(told(plugins + "]}}}]") ==
+        "c.yaml:1: profile default-scheduler: profiles[0].plugins.score.disabled: has more than 1000 entries");
+}
+
+}  // namespace gangsched::testing::limits_test
