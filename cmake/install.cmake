@@ -19,6 +19,7 @@ if(GANGSCHED_BUILD_KUBE)
   install(EXPORT gangsched-kube-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
 endif()
 
+get_target_property(config_library_type gangsched TYPE)
 configure_package_config_file(cmake/gangsched-config.cmake.in gangsched-config.cmake INSTALL_DESTINATION ${config_dir})
 write_basic_package_version_file(gangsched-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/gangsched-config.cmake ${PROJECT_BINARY_DIR}/gangsched-config-version.cmake
@@ -31,4 +32,9 @@ configure_file(cmake/gangsched.pc.in gangsched.pc.gen @ONLY)
 file(GENERATE OUTPUT gangsched.pc INPUT ${PROJECT_BINARY_DIR}/gangsched.pc.gen)
 install(FILES ${PROJECT_BINARY_DIR}/gangsched.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT gangsched-development)
+if(GANGSCHED_BUILD_KUBE)
+  configure_file(cmake/gangsched-kube.pc.in gangsched-kube.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/gangsched-kube.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT gangsched-development)
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gangsched-development)
