@@ -148,6 +148,20 @@ void host::check_queue() const {
     wrong("another number of pods waits in the permit room");
 }
 
+/// What the host's plugin noted is taken back with each pod, exactly once. @pre there are no pods.
+void host::check_own_column() {
+  if (!on_.host_plugin || known_.nodes.empty()) return;
+  rules_->calls_left = 0;
+  const pod_id probe = must(cluster_.add_pod({.name = "probe"}), "add_pod");
+  must(scheduler_->forget_cached(), "forget_cached");
+  rules_->counts = true;
+  static_cast<void>(must(scheduler_->explain(probe), "explain"));
+  rules_->counts = false;
+  must(cluster_.remove_pod(probe), "remove_pod");
+  must(scheduler_->catch_up(now_), "catch_up");
+  if (rules_->noted != 0) wrong("a plugin's column is not empty in the end", std::to_string(rules_->noted));
+}
+
 /// After a turn nothing is due: a host that sleeps until the deadline makes progress when it wakes.
 void host::check_deadline() {
   called<"scheduler::next_deadline">();

@@ -62,9 +62,10 @@ void host::note(const decision& one, from whom) {
 
 void host::take(const cycle& said, from whom) {
   if (const error* why = said.error()) {
-    if (why->code == errc::contract) wrong("a contract error", why->message());
-    wrong("a call of the scheduler is refused", why->message());
+    if (why->code == errc::contract && !rules_->threw) wrong("a contract error", why->message());
+    if (why->code != errc::contract) wrong("a call of the scheduler is refused", why->message());
   }
+  rules_->threw = false;
   std::set<std::pair<decision_kind, pod_id>> seen;
   for (const decision& one : said) {
     note(one, whom);
@@ -131,8 +132,15 @@ void host::take_one(const decision& one, from whom) {
       pod.by_others = false;
       pod.wait_since = now_;
       pod.wait_most = std::chrono::minutes{15};
-      if (pod.group != nobody && known_.groups.at(pod.group).policy() != nullptr) {
-        pod.wait_most = std::min(pod.wait_most, known_.groups.at(pod.group).policy()->timeout);
+      if (pod.group != nobody) {
+        const gang* policy = known_.groups.at(pod.group).policy();
+        if (policy != nullptr && policy->mode == gang_mode::permit)
+          pod.wait_most = std::min(pod.wait_most, policy->timeout);
+      }
+      if (on_.host_plugin &&
+          pod.spec.labels.contains("own")) {  // each plugin has its time: of those not content the least
+        const bool two = pod.wait_most < std::chrono::minutes{15};
+        pod.wait_most = two ? std::max(pod.wait_most, host_plugin::wait) : host_plugin::wait;
       }
       return;
     case decision_kind::revoke:

@@ -55,6 +55,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> 
     "restore",
     "forget_cached",
     "a new scheduler",
+    "a new cluster and a new scheduler",
+    "a hook will throw",
     "questions",
     "calls that are refused",
     "verify"};

@@ -250,11 +250,11 @@ void generator::host_steps() {
   } else if (roll < 81) {
     is(act::forget_cached);
   } else if (roll < 83) {
-    is(act::restart);
+    is(dice_.percent(30) ? act::rebuild : act::restart);
   } else if (roll < 86) {
     is(act::confirm_again);
   } else if (roll < 88) {
-    is(act::flush);
+    is(on_.broken_hooks ? act::sabotage : act::flush);
   } else if (on_.host_decides) {
     is(act::pop);
     if (dice_.percent(70)) coming_.push_back(make(act::decide));

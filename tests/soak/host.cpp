@@ -65,6 +65,10 @@ void host::carry_out(const step& one) {
       must(scheduler_->forget_cached(), "forget_cached");
       break;
     case act::restart: restart(); break;
+    case act::rebuild: rebuild(); break;
+    case act::sabotage:
+      if (on_.broken_hooks) rules_->calls_left = static_cast<int>(1 + one.details().below(40));
+      break;
     case act::ask: ask(one); break;
     case act::misuse: misuse(one); break;
     case act::verify:
@@ -111,6 +115,7 @@ void host::finish() {
     wrong("the queue is not empty in the end", text);
   }
   if (!cluster_.pods().empty() || !cluster_.assumed().empty()) wrong("there are pods in the end");
+  check_own_column();
   while (!known_.nodes.empty()) remove_node({.what = act::remove_node, .object = known_.nodes.begin()->first});
   turn();
   if (scheduler_->next_deadline()) wrong("there is a deadline of nothing");

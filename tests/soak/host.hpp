@@ -82,6 +82,7 @@ class host {
   void pop();
   void decide(const step& one);
   void restart();
+  void rebuild();  // rebuild.cpp
   void roll_back(const step& one);
   void commit(const step& one);
   [[nodiscard]] std::optional<number> simple_place(const known_pod& pod) const;
@@ -101,6 +102,7 @@ class host {
   void check_devices(number node) const;
   void check_queue() const;
   void check_deadline();
+  void check_own_column();
 
   // questions.cpp
   void ask(const step& one);
@@ -135,6 +137,7 @@ class host {
   cluster cluster_;
   std::unique_ptr<scheduler> scheduler_;
   world known_;
+  std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();
   instant now_{0};
   std::vector<number> in_flight_;
   std::uint64_t digest_ = 0;

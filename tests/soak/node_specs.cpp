@@ -111,6 +111,7 @@ node_spec make_node(const step& from) {
   dice details = from.details();
   node_spec made{.name = node_name(from.object)};
   made.labels = {{"zone", "z" + std::to_string(details.below(3))},
+                 {"topology.kubernetes.io/zone", "z" + std::to_string(details.below(3))},
                  {"rack", "r" + std::to_string(details.below(6))},
                  {"kubernetes.io/hostname", made.name}};
   made.allocatable = {

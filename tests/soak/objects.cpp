@@ -57,7 +57,11 @@ void host::remove_node(const step& one) {
     pod.waiting = pod.decided = false;
   }
   if (std::set<pod_id>(gone.begin(), gone.end()) != expected) wrong("remove_node returns other pods than ran there");
-  for (const number pod : dead) forget_pod(pod);
+  for (const number pod : dead) {
+    known_.dead_pods.push_back(known_.pods.at(pod).id);
+    known_.pods.erase(pod);
+  }
+  drop_gone_groups();
   known_.dead_nodes.push_back(node->second.id);
   known_.nodes.erase(node);
 }

@@ -124,7 +124,7 @@ void add_others(pod_spec& made, const step& from) {
 
 device_request some_devices(dice& of) {
   device_request made;
-  switch (of.below(8)) {
+  switch (of.below(9)) {
     case 0: made.milli = static_cast<std::int32_t>(100 * of.between(1, 9)); break;
     case 1:
       made.milli = 0;
@@ -148,6 +148,10 @@ device_request some_devices(dice& of) {
       made.device_class = "rdma";
       made.selectors.push_back({"speed", attribute_operator::greater, {device_attribute{std::int64_t{0}}}});
       made.count = static_cast<std::int32_t>(of.between(1, 2));
+      break;
+    case 7:
+      made.device_class = "rdma";
+      made.expressions = {of.percent(90) ? "speed " + std::to_string(of.below(3)) : "?"};
       break;
     default: {
       device_request first, second;

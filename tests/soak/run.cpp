@@ -44,6 +44,7 @@ sequence without_questions(const sequence& steps) {
 
 std::optional<fault> compare(const setting& on, const sequence& steps, std::uint64_t digest) {
   if (run_steps(on, steps).digest != digest) return fault{"the same steps lead to other decisions", ""};
+  if (on.broken_hooks) return std::nullopt;  // which call of a hook throws depends on how often it is asked
   setting other = on;
   other.scheduler.indexed_classes = on.scheduler.indexed_classes == 64 ? 2 : 64;
   other.scheduler.check_hooks = !on.scheduler.check_hooks;

@@ -27,16 +27,40 @@ constexpr std::array<std::string_view, 22> always{"SchedulingGates",    "Priorit
                                                   "ImageLocality",      "TopologyPlacementGenerator",
                                                   "PodGroupPodsCount",  "GroupPreemption"};
 
+/// Expressions on devices, in a language of the host's: "speed N" or anything else, which cannot be evaluated.
+device_verdict matches_speed(void*, std::string_view expression, const other_device& device) {
+  if (!expression.starts_with("speed ")) return {false, "no such language"};
+  const auto speed = device.attributes.find("speed");
+  return {speed != device.attributes.end() && std::get<std::int64_t>(speed->second) >= expression.back() - '0'};
+}
+
+/// Arguments for some plugins that can have or need some.
+argument random_arguments(std::string_view plugin, dice& any) {
+  if (plugin == "NodeResourcesFit" && any.percent(50)) {
+    return argument::fields{
+        {"scoringStrategy", argument::fields{{"type", any.percent(50) ? "MostAllocated" : "LeastAllocated"}}}};
+  }
+  if (plugin == "PodTopologySpread" && any.percent(50)) {
+    const argument::fields zones{{"topologyKey", "zone"}, {"maxSkew", 1}, {"whenUnsatisfiable", "ScheduleAnyway"}};
+    return argument::fields{{"defaultingType", "List"}, {"defaultConstraints", argument::list{zones}}};
+  }
+  if (plugin == "NetworkCost") {
+    const argument::fields rack{{"key", "rack"}, {"cost", 1}}, zone{{"key", "zone"}, {"cost", 4}};
+    return argument::fields{{"levels", argument::list{rack, zone}}};
+  }
+  return {};
+}
+
 kernel_table random_table(std::uint64_t seed) {
   static const plugin_registry registry = builtin_plugins();
   static const std::vector<std::string> names = registry.names();
   dice any{seed};
   for (int tries = 0; tries < 100; ++tries) {  // some of the rest need arguments
     runtime_profile made{registry};
-    for (const std::string_view name : always) made.enable(name);
+    for (const std::string_view name : always) made.enable(name, 0, random_arguments(name, any));
     for (const std::string& name : names) {
       if (std::find(always.begin(), always.end(), name) == always.end() && any.percent(25))
-        made.enable(name, any.between(0, 3));
+        made.enable(name, any.between(0, 3), random_arguments(name, any));
     }
     if (result<kernel_table> table = made.table()) return *std::move(table);
   }
@@ -82,14 +106,25 @@ setting make_setting(std::uint64_t seed) {
   made.devices = any.percent(50);
   made.numa = any.percent(50);
   made.host_decides = any.percent(10);
+  made.host_plugin = any.percent(25);
+  made.broken_hooks = made.host_plugin && any.percent(20);
+  if (any.percent(50)) made.cluster.device_matcher = {matches_speed, nullptr};
+  for (const quirk one :
+       {quirk::negative_namespace_selectors, quirk::scores_without_pod_level_requests, quirk::trials_know_ports_once,
+        quirk::trials_count_terminating_pods, quirk::idle_affinity_filter}) {
+    if (any.percent(10)) made.cluster.semantics = made.cluster.semantics.without(one);
+  }
   return made;
 }
 
-std::vector<kernel_table> make_tables(const setting& of) {
+std::vector<kernel_table> make_tables(const setting& of, const std::shared_ptr<host_rules>& rules) {
   std::vector<kernel_table> made{one_table(of, of.seed)};
   if (of.two_profiles) {
     made.push_back(one_table(of, of.seed + 1));
     made.back().scheduler_name = "other";
+  }
+  if (of.host_plugin) {
+    for (kernel_table& one : made) add_plugin(one, lower(host_plugin{rules}));
   }
   return made;
 }
@@ -114,6 +149,7 @@ std::string describe(const setting& of) {
   text += ", search_budget " + std::to_string(of.scheduler.search_budget) + ", indexed_classes " +
           std::to_string(of.scheduler.indexed_classes);
   if (of.scheduler.check_hooks) text += ", check_hooks";
+  if (of.host_plugin) text += of.broken_hooks ? ", a plugin of the host's that throws" : ", a plugin of the host's";
   if (of.host_decides) text += ", the host decides too";
   return text;
 }

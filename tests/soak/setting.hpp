@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gangsched/scheduler.hpp"
+#include "host_plugin.hpp"
 
 namespace gangsched::soak {
 
@@ -17,12 +18,14 @@ struct setting {
   std::optional<std::int32_t> percentage = {};  ///< of nodes to score
   bool two_profiles = false;                    ///< pods of the scheduler "other" are ours too
   bool devices = false, numa = false;
+  bool host_plugin = false;   ///< the profile has one of the host's own
+  bool broken_hooks = false;  ///< which throws now and then
   bool host_decides = false;  ///< the queue is used alone, too
 };
 
 [[nodiscard]] setting make_setting(std::uint64_t seed);
 /// New every time: schedulers do not share plugins.
-[[nodiscard]] std::vector<kernel_table> make_tables(const setting& of);
+[[nodiscard]] std::vector<kernel_table> make_tables(const setting& of, const std::shared_ptr<host_rules>& rules);
 [[nodiscard]] std::string describe(const setting& of);
 
 }  // namespace gangsched::soak

@@ -68,6 +68,8 @@ enum class act : std::uint8_t {
   restore,
   forget_cached,
   restart,
+  rebuild,   ///< a new cluster too, which is told what the host knows
+  sabotage,  ///< a hook will throw
   ask,
   misuse,
   verify,

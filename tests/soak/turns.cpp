@@ -235,7 +235,7 @@ void host::restart() {
   called<"scheduler::scheduler(cluster &, kernel_table)">();
   called<"scheduler::scheduler(cluster &, std::vector<kernel_table>)">();
   called<"scheduler::check">();
-  std::vector<kernel_table> tables = make_tables(on_);
+  std::vector<kernel_table> tables = make_tables(on_, rules_);
   must(scheduler::check(tables), "check");
   if (tables.size() == 1)
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables.front()), on_.scheduler);
