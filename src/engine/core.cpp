@@ -279,7 +279,7 @@ GANGSCHED_INLINE void core::start_over() {
 
 GANGSCHED_INLINE void core::absorb() {
   // In the middle of somebody's trial the tables show what may never have been.
-  if (state_->undo.recording()) return;
+  if (state_->undo.trying()) return;
   const change_log& log = state_->log;
   if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
     waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));

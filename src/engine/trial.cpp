@@ -8,7 +8,7 @@ namespace gangsched::engine {
 class trial_of final : public trial {
  public:
   trial_of(core& engine, std::uint16_t plugin, bool for_group)
-      : core_(&engine), plugin_(plugin), nested_(engine.state_->undo.recording()), group_(for_group), whole_(*engine.state_) {
+      : core_(&engine), plugin_(plugin), nested_(engine.state_->undo.trying()), group_(for_group), whole_(*engine.state_) {
     now_.emplace(*engine.state_);
   }
 

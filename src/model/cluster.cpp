@@ -6,6 +6,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -153,6 +154,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::string object = detail::object_name("node", "", spec.name);
   if (state.nodes.by_name.find({}, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
@@ -177,6 +179,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   state.node_came(row);
   state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
+  whole.keep();
   return node_id{row, nodes.rows.generation(row)};
 }
 
@@ -184,6 +187,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   cluster_state& state = *state_;
   const std::string object = detail::object_name("node", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (state.nodes.record[node.row]->name_text != spec.name) {
@@ -206,12 +210,14 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   state.set_node_record(node.row, std::move(record));
   if (moves) state.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   std::vector<pod_id> gone;
   std::vector<row_t> held;
@@ -238,6 +244,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) 
   state.nodes.rows.give_back(node.row);
   state.tree.remove(node.row);
   state.changed({.kind = change_kind::node_removed, .facets = reads::everything, .row = node.row});
+  whole.keep();
   return gone;
 }
 

@@ -1,5 +1,6 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -9,14 +10,17 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
   auto& budgets = state.budgets;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
+  const std::optional<symbol> known = state.names.find(spec.ns);
+  if (known && budgets.by_name.find(*known, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const symbol ns = state.names.intern(spec.ns);
-  if (budgets.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const row_t row = budgets.rows.take();
   budgets.record.grow(row + 1);
   budgets.record.set(row, std::make_unique<budget_record>(budget_record{spec, ns}));
   budgets.by_name.insert(ns, spec.name, row);
   state.changed({.kind = change_kind::budget_changed, .row = row});
+  whole.keep();
   return budget_id{row, budgets.rows.generation(row)};
 }
 
@@ -25,6 +29,7 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
   cluster_state& state = *state_;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
   if (auto wrong = check(spec)) return std::move(*wrong);
   const budget_record& record = *state.budgets.record[budget.row];
@@ -33,6 +38,7 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
   if (record.spec.ns != spec.ns) return cannot("ns", "a disruption budget cannot change its namespace");
   state.budgets.record.set(budget.row, std::make_unique<budget_record>(budget_record{spec, record.ns}));
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});
+  whole.keep();
   return {};
 }
 
@@ -40,11 +46,13 @@ GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget
   cluster_state& state = *state_;
   auto& budgets = state.budgets;
   GANGSCHED_REFUSE_IN_HOOK(state, "disruption budget");
+  call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
   budgets.by_name.erase(budgets.record[budget.row]->ns, budgets.record[budget.row]->spec.name);
   budgets.record.set(budget.row, nullptr);
   budgets.rows.give_back(budget.row);
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});
+  whole.keep();
   return {};
 }
 

@@ -2,12 +2,14 @@
 
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 
 namespace gangsched {
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device, bool healthy) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   const node_record& record = *state.nodes.record[node.row];
   const std::optional<std::uint32_t> index = record.devices ? record.devices->find(device) : std::nullopt;
@@ -40,6 +42,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
     if (has(devices_of(id)) || std::any_of(shared.begin(), shared.end(), shares)) there.push_back(id);
   }
   std::sort(there.begin(), there.end());
+  whole.keep();
   return there;
 }
 

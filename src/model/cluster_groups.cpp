@@ -2,6 +2,7 @@
 
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -139,10 +140,12 @@ GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std
   cluster_state& state = *state_;
   group_spec spec{.name = std::string{name}, .ns = std::string{ns}, .composite = composite};
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("group", ns, name));
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol where = state.names.intern(ns);
   row_t row = state.groups.names_of(composite).find(where, name);
   if (row == no_row) row = detail::make_group(state, {std::move(spec), where, true});
+  whole.keep();
   return group_id{row, state.groups.rows.generation(row)};
 }
 
@@ -151,18 +154,21 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   group_table& groups = state.groups;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
-  const symbol ns = state.names.intern(spec.ns);
-  row_t row = groups.names_of(spec.composite).find(ns, spec.name);
+  const std::optional<symbol> known = state.names.find(spec.ns);
+  row_t row = known ? groups.names_of(spec.composite).find(*known, spec.name) : no_row;
   if (row != no_row && !groups.record[row]->expected) return error{errc::duplicate, object, "name", "exists already"};
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_ratios(state, row, spec, object)) return std::move(*wrong);
+  const symbol ns = state.names.intern(spec.ns);
   if (row == no_row) row = detail::make_group(state, {spec, ns});
   else groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
   groups.satisfied.set(row, false);
   detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
   state.changed({.kind = change_kind::group_added, .row = row});
+  whole.keep();
   return group_id{row, groups.rows.generation(row)};
 }
 
@@ -170,6 +176,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   cluster_state& state = *state_;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (!contains(group)) return detail::unknown_id("group");
   if (auto wrong = check(spec)) return std::move(*wrong);
   const group_record& record = *state.groups.record[group.row];
@@ -196,6 +203,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
                  .row = group.row,
                  .before = old_minimum,
                  .after = state.groups.min_count(group.row)});
+  whole.keep();
   return {};
 }
 
@@ -203,6 +211,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
   cluster_state& state = *state_;
   group_table& groups = state.groups;
   GANGSCHED_REFUSE_IN_HOOK(state, "group");
+  call_mark whole{state};
   if (!contains(group)) return detail::unknown_id("group");
   const group_record& record = *groups.record[group.row];
   const row_t parent = groups.parent[group.row];
@@ -215,6 +224,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
   }
   state.changed({.kind = change_kind::group_removed, .row = group.row, .before = parent});
   if (parent != no_row) detail::forget_if_unwanted(state, parent);
+  whole.keep();
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -46,10 +47,12 @@ bool remove_named(named_table<Record>& table, std::string_view name, symbol ns =
 GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.name);
   state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.namespaces, spec); });
   state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
+  whole.keep();
   return {};
 }
 
@@ -57,64 +60,80 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   cluster_state& state = *state_;
   const std::string object = detail::object_name("namespace", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (state.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
   state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.namespaces, name)); });
   state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("service", spec.ns, spec.name));
+  call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
   detail::set_in_namespace(state_->services, ns, spec.name, service_record{spec, ns});
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("service", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  if (!detail::remove_named(state_->services, name, state_->names.intern(ns))) {
+  call_mark whole{*state_};
+  const std::optional<symbol> known = state_->names.find(ns);
+  if (!known || !detail::remove_named(state_->services, name, *known)) {
     return error{errc::unknown, object, "name", "no such service"};
   }
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
+  call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
   detail::set_in_namespace(state_->controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("controller", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  if (!detail::remove_named(state_->controllers, controller_key(kind, name), state_->names.intern(ns))) {
+  call_mark whole{*state_};
+  const std::optional<symbol> known = state_->names.find(ns);
+  if (!known || !detail::remove_named(state_->controllers, controller_key(kind, name), *known)) {
     return error{errc::unknown, object, "name", "no such controller"};
   }
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("priority class", "", spec.name));
+  call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   detail::set_named(state_->priority_classes, spec);
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view name) {
   const std::string object = detail::object_name("priority class", "", name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  call_mark whole{*state_};
   if (!detail::remove_named(state_->priority_classes, name)) {
     return error{errc::unknown, object, "name", "no such priority class"};
   }
+  whole.keep();
   return {};
 }
 

@@ -107,6 +107,21 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   return std::nullopt;
 }
 
+/// As the state's own of a class, before there is one: a refused call names nothing that was not named before.
+GANGSCHED_INLINE bool fits_in_words(const cluster_state& state, row_t node, const pod_requests& requests,
+                                    const pod_class* replaced = nullptr) {
+  const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
+    std::int64_t sum = 0;
+    return !__builtin_add_overflow(state.nodes.used.at(node, kind) - less, more, &sum);
+  };
+  for (const auto& [name, value] : requests.requests) {
+    const std::optional<resource_kind> kind = state.find_kind(name);
+    if (kind && !fits(*kind, value, replaced != nullptr ? replaced->request(*kind) : 0)) return false;
+  }
+  return fits(kinds::scored_cpu, requests.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
+         fits(kinds::scored_memory, requests.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
+}
+
 GANGSCHED_INLINE error usage_overflow(std::string object) {
   return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
 }
@@ -151,13 +166,29 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
          std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
+/// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
+GANGSCHED_INLINE bool adds_words(const cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
+  return !spec.node && !state.undo.recording() && (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
+}
+
+/// The same for removing a pod.
+GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexcept {
+  if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch()) return false;
+  const pod_class& cls = state.classes[state.pods.cls[pod]];
+  return cls.claims.empty() && cls.counters.counted.empty();
+}
+
 /// @p epoch: of the class table when the class was made.
 GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls, std::uint32_t epoch) {
   pod_table& pods = state.pods;
-  const row_t row = pods.rows.take();
+  // What takes memory comes first: of most pods nothing after this does.
+  const row_t row = pods.rows.make_room();
   pods.grow(row + 1);
+  state.log.make_room(2);
+  auto record = make_pod_record(state, spec, name.ns);
   pods.by_name.insert(name, row);
-  pods.record.set(row, make_pod_record(state, spec, name.ns));
+  static_cast<void>(pods.rows.take());
+  pods.record.set(row, std::move(record));
   pods.cls_epoch.set(row, epoch);
   state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
@@ -195,10 +226,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
-  if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
-  if (pods.by_name.find(name) != no_row) {
-    return error{errc::duplicate, object, "name", "exists already"};
-  }
+  if (ns && pods.by_name.find(name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
@@ -208,17 +236,21 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   } else {
     auto requests = requests_of(spec, state.semantics);
     if (!requests) return std::move(requests).error();
-    if (!state.undo.recording()) state.classes.sweep();
+    if (spec.node && !detail::fits_in_words(state, spec.node.row, *requests)) return detail::usage_overflow(object);
+    if (!state.undo.trying()) state.classes.sweep();
     cls = make_class(state, spec, *requests, priority->value, priority->preemption);
     // Counters live as long as the classes that name them have pods, epochs of a trial are taken back.
-    if (state.classes[cls].counters.named.empty() && !state.undo.recording()) {
+    if (state.classes[cls].counters.named.empty() && !state.undo.trying()) {
       state.templates.keep(spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
     }
   }
   if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
-  const std::uint32_t epoch = state.classes.epoch();
-  const row_t row = detail::insert_pod(state, spec, name, cls, epoch);
+  if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
+  std::optional<call_mark> whole;
+  if (!detail::adds_words(state, spec, cls)) whole.emplace(state);
+  const row_t row = detail::insert_pod(state, spec, name, cls, state.classes.epoch());
+  if (whole) whole->keep();
   return pod_id{row, pods.rows.generation(row)};
 }
 
@@ -226,6 +258,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
+  call_mark whole{state};
   std::vector<pod_id> made;
   if (names.empty()) return made;
   pod_spec one = like;
@@ -236,10 +269,10 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
     return error{errc::malformed, object(), like.node ? "node" : "nominated_node", "pods that are added together wait"};
   }
   if (auto wrong = detail::check_references(state, like, object())) return std::move(*wrong);
-  const symbol ns = state.names.intern(like.ns);
+  const std::optional<symbol> known = state.names.find(like.ns);
   for (const std::string& name : names) {
     const bool good = detail::is_dns_subdomain(name);
-    if (good && pods.by_name.find(ns, name) == no_row) continue;
+    if (good && (!known || pods.by_name.find(*known, name) == no_row)) continue;
     one.name = name;
     if (!good) return *check(one);
     return error{errc::duplicate, object(), "name", "exists already"};
@@ -259,7 +292,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(like, state.semantics);
   if (!requests) return std::move(requests).error();
-  if (!state.undo.recording()) state.classes.sweep();
+  if (!state.undo.trying()) state.classes.sweep();
+  const symbol ns = state.names.intern(like.ns);
   const class_id cls = make_class(state, like, *requests, priority->value, priority->preemption);
   const std::uint32_t epoch = state.classes.epoch();
   made.reserve(names.size());
@@ -269,6 +303,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
     made.push_back({row, pods.rows.generation(row)});
     if (one.rank && made.size() < names.size()) ++*one.rank;
   }
+  whole.keep();
   return made;
 }
 
@@ -277,6 +312,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pod_table& pods = state.pods;
   const detail::object_label object{"pod", spec.ns, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
@@ -294,11 +330,11 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(spec, state.semantics);
   if (!requests) return std::move(requests).error();
-  const std::uint32_t epoch = state.classes.epoch();
-  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
   const row_t node = spec.node ? spec.node.row : pods.node[row];
   const pod_class* replaced = node == pods.node[row] && node != no_row ? &state.classes[pods.cls[row]] : nullptr;
-  if (node != no_row && !state.fits_in_words(node, state.classes[cls], replaced)) return detail::usage_overflow(object);
+  if (node != no_row && !detail::fits_in_words(state, node, *requests, replaced)) return detail::usage_overflow(object);
+  const std::uint32_t epoch = state.classes.epoch();
+  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
 
   if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.release(row);
   const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
@@ -338,6 +374,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
     }
     state.bind(row);
   }
+  whole.keep();
   return {};
 }
 
@@ -378,6 +415,9 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   if (!contains(pod)) return detail::unknown_id("pod");
   const row_t row = pod.row;
+  std::optional<call_mark> whole;
+  if (detail::removes_words(state, row)) state.log.make_room(2);
+  else whole.emplace(state);
   const row_t node = pods.node[row];
   detail::prefetch_object(pods.claim[row]), detail::prefetch_object(pods.record[row]);
   if (node != no_row) {
@@ -399,12 +439,14 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   pods.record.set(row, nullptr);
   pods.rows.give_back(row);
   state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node, .after = group});
+  if (whole) whole->keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempted) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   const bool more = preempted && !state.pods.preempted[pod.row];
   if (state.pods.terminating[pod.row] && !more) return {};
@@ -415,12 +457,14 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
                  .facets = node == no_row ? reads::nothing : reads::pods,
                  .row = pod.row,
                  .after = node});
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (!contains(node)) return detail::unknown_id("node");
   const std::string object = detail::pod_text(state, pod.row);
@@ -429,40 +473,47 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
   if (!state.pods.record[pod.row]->gates.empty()) return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
   if (!state.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]])) return detail::usage_overflow(object);
   state.assume(pod.row, node.row);
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (state.pods.state[pod.row] != pod_state::assumed) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
   }
   state.bind(pod.row);
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (state.pods.state[pod.row] != pod_state::assumed) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
   }
   state.release(pod.row);
+  whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (node && !contains(node)) return detail::unknown_id("node");
   if (state.pods.state[pod.row] != pod_state::pending) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not pending"};
   }
   state.nominate(pod.row, node ? node.row : no_row);
+  whole.keep();
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {
@@ -9,11 +10,13 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   resource_claim_table& claims = state.resource_claims;
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (spec.node && !contains(spec.node)) return error{errc::unknown, object, "node", "no such node"};
   if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  const std::optional<symbol> known = state.names.find(spec.ns);
+  if (known && claims.by_name.find(*known, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const symbol ns = state.names.intern(spec.ns);
-  if (claims.by_name.find(ns, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   state.ask_host(spec.devices);
   const row_t row = claims.rows.take();
   claims.record.grow(row + 1), claims.classes.grow(row + 1), claims.users.grow(row + 1);
@@ -23,6 +26,7 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
                                                    make_matches(spec.constraints, spec.devices, state.names)}));
   claims.by_name.insert(ns, spec.name, row);
   if (spec.node) state.keep_claim(row, spec.node.row);
+  whole.keep();
   return resource_claim_id{row, claims.rows.generation(row)};
 }
 
@@ -30,6 +34,7 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
   cluster_state& state = *state_;
   resource_claim_table& claims = state.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
+  call_mark whole{state};
   if (!contains(claim)) return detail::unknown_id("resource claim");
   const resource_claim_record& record = *claims.record[claim.row];
   if (claims.classes[claim.row] != 0) {
@@ -39,6 +44,7 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
   claims.by_name.erase(record.ns, record.spec.name);
   claims.record.set(claim.row, nullptr);
   claims.rows.give_back(claim.row);
+  whole.keep();
   return {};
 }
 
@@ -46,12 +52,14 @@ GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
   cluster_state& state = *state_;
   const resource_claim_table& claims = state.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
+  call_mark whole{state};
   if (!contains(claim)) return detail::unknown_id("resource claim");
   if (claims.users[claim.row] != 0) {
     const resource_claim_spec& spec = claims.record[claim.row]->spec;
     return error{errc::wrong_state, detail::object_name("resource claim", spec.ns, spec.name), "node", "a pod there uses it"};
   }
   if (claims.kept[claim.row]) state.deallocate(claim.row);
+  whole.keep();
   return {};
 }
 

@@ -124,8 +124,9 @@ GANGSCHED_INLINE void counter_table::clear(counter_id id) {
 GANGSCHED_INLINE void counter_table::tally(counter& one, std::int32_t count, int by) {
   const std::uint32_t row = detail::row_of_count(count);
   if (row >= one.having_size) {
-    one.having_size = std::max<std::uint32_t>(16, 2 * (row + 1));
-    one.having.grow(one.having_size);
+    const std::uint32_t size = std::max<std::uint32_t>(16, 2 * (row + 1));
+    one.having.grow(size);
+    one.having_size = size;
   }
   one.having.set(row, one.having[row] + static_cast<std::uint32_t>(by));
 }
@@ -145,9 +146,10 @@ GANGSCHED_INLINE void counter_table::raise(counter& one) {
 GANGSCHED_INLINE void counter_table::add(counter_id id, domain_id domain, std::int32_t by) {
   counter& one = *all_[id];
   if (domain >= one.size) {
-    one.size = std::max<domain_id>(domain + 1, one.size + one.size / 2);
-    one.pods.grow(one.size);
-    if (one.spec.spread) one.nodes.grow(one.size);
+    const domain_id size = std::max<domain_id>(domain + 1, one.size + one.size / 2);
+    one.pods.grow(size);
+    if (one.spec.spread) one.nodes.grow(size);
+    one.size = size;
   }
   const std::int32_t before = one.pods[domain], after = before + by;
   one.pods.set(domain, after);

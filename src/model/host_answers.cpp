@@ -35,6 +35,16 @@ void each_expression(std::span<const device_request> requests, const Note& note)
   }
 }
 
+/// Does something when it goes out of scope, be it by an exception.
+template <class Action>
+struct on_exit {
+  Action action;
+  explicit on_exit(Action what) : action(std::move(what)) {}
+  on_exit(const on_exit&) = delete;
+  on_exit& operator=(const on_exit&) = delete;
+  ~on_exit() { action(); }
+};
+
 }  // namespace detail
 
 GANGSCHED_INLINE bool cluster_state::can_ask(std::span<const device_request> requests) const {
@@ -44,20 +54,26 @@ GANGSCHED_INLINE bool cluster_state::can_ask(std::span<const device_request> req
 }
 
 GANGSCHED_INLINE void cluster_state::ask_host(std::span<const device_request> requests) {
+  bool asked = false;
   const std::size_t before = expressions.size();
   detail::each_expression(requests, [&](const std::string& expression, const std::string& device_class) {
     const std::pair<symbol, symbol> one{names.intern(expression), names.intern(device_class)};
     if (std::find(expressions.begin(), expressions.end(), one) == expressions.end()) expressions.push_back(one);
   });
   if (expressions.size() == before) return;
+  const detail::on_exit forget{[&] {  // unless everybody was asked
+    if (!asked) expressions.erase(expressions.begin() + static_cast<std::ptrdiff_t>(before), expressions.end());
+  }};
   for (const auto& [bytes, kept] : inventories) {
     if (const auto inventory = kept.lock()) ask_host(*inventory);
   }
+  asked = true;
 }
 
 GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory) {
   if (matcher.ask == nullptr || inventory.answers == nullptr) return;
   const bool before = std::exchange(in_hook, true);
+  const detail::on_exit leave{[&] { in_hook = before; }};
   for (const auto& [expression, device_class] : expressions) {
     auto& all = inventory.answers->by_expression;
     auto row = std::find_if(all.begin(), all.end(), [&, &wanted = expression](const auto& one) { return one.first == wanted; });
@@ -73,7 +89,6 @@ GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory)
                                         : device_answers::answer::no;
     }
   }
-  in_hook = before;
 }
 
 }  // namespace gangsched

@@ -6,9 +6,9 @@ GANGSCHED_INLINE void image_table::add(std::span<const image_symbols> images) {
   for (const image_symbols& one : images) {
     const row_t row = one.name.value;
     if (row >= rows_) {
+      size_.grow(row + 1);
+      nodes_.grow(row + 1);
       rows_ = row + 1;
-      size_.grow(rows_);
-      nodes_.grow(rows_);
     }
     if (nodes_[row] == 0) size_.set(row, one.size_bytes);
     nodes_.set(row, nodes_[row] + 1);

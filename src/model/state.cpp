@@ -380,9 +380,10 @@ GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
 
 GANGSCHED_INLINE void pod_table::grow(row_t to) {
   if (to <= grown) return;
-  grown = to + to / 8;
-  words.resize(grown);
-  next_nominated.grow(grown), prev_nominated.grow(grown);
+  const row_t room = to + to / 8;
+  words.resize(room);
+  next_nominated.grow(room), prev_nominated.grow(room);
+  grown = room;
 }
 
 GANGSCHED_INLINE void group_table::grow(row_t to) {

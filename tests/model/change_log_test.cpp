@@ -81,12 +81,13 @@ TEST_CASE("a committed reader stops where the outermost transaction began", "[mo
   CHECK(log.committed_end() == 5);
 }
 
-TEST_CASE("a log is not trimmed while a transaction is open, but at its end", "[model][change_log]") {
+TEST_CASE("a log is not trimmed while somebody holds it, but when the last one lets go", "[model][change_log]") {
   change_log log{2};
-  log.begin_transaction();
+  log.hold(), log.hold();
   append(log, 0, 20);
+  log.let_go();
   CHECK(log.begin() == 0);
-  log.end_transaction();
+  log.let_go();
   CHECK(log.begin() == 18);
   CHECK(log.end() == 20);
 }

@@ -111,6 +111,10 @@ class change_log {
 
   void reserve() { records_.reserve(2 * bound_ + 1); }
   void append(const change& record) { records_.push_back(record); }
+  /// After this so many more can be appended without fail.
+  void make_room(std::size_t more) {
+    if (records_.capacity() - records_.size() < more) records_.reserve(2 * records_.size() + more);
+  }
 
   /// Whether records that @p reader has not read, or the news that some it read were taken back, are gone.
   [[nodiscard]] bool lost(const log_cursor& reader) const noexcept {
@@ -128,26 +132,36 @@ class change_log {
     return low == cuts_.size() ? end() : cuts_[low].end;
   }
 
-  // For transactions.
+  // For transactions and calls.
   void begin_transaction() noexcept {
     open_ = true;
     mark_ = end();
   }
-  void end_transaction() {
+  void end_transaction() noexcept {
     open_ = false;
     trim();
   }
-  /// Forgets everything from @p end on.
-  void truncate(std::uint64_t end_position) {
+  /// Keeps every record from here on, and room for what a roll-back writes down: one of these for each mark. Until `let_go`.
+  void hold() {
+    const std::size_t wanted = cuts_.size() + held_ + 1;
+    if (cuts_.capacity() < wanted) cuts_.reserve(2 * wanted + 8);
+    ++held_;
+  }
+  void let_go() noexcept {
+    --held_;
+    trim();
+  }
+  /// Forgets everything from @p end on, which was held.
+  void truncate(std::uint64_t end_position) noexcept {
     if (end_position == end()) return;  // nobody can have read what was never there
     records_.resize(static_cast<std::size_t>(end_position - begin_));
     ++truncations_;
     while (!cuts_.empty() && cuts_.back().end >= end_position) cuts_.pop_back();
     cuts_.push_back({truncations_, end_position});
   }
-  /// Drops the oldest records when there are more than twice the bound and no transaction is open.
-  void trim() {
-    if (open_ || records_.size() < 2 * bound_) return;
+  /// Drops the oldest records when there are more than twice the bound and nobody holds them.
+  void trim() noexcept {
+    if (held_ != 0 || records_.size() < 2 * bound_) return;
     const std::size_t drop = records_.size() - bound_;
     begin_ += drop;
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -168,6 +182,7 @@ class change_log {
   std::uint64_t truncations_ = 0;
   std::uint64_t forgotten_cut_ = 0;
   bool open_ = false;
+  std::uint32_t held_ = 0;
   std::vector<cut> cuts_;
 };
 

@@ -14,7 +14,7 @@ class claim_table {
     return claim.value < rows_ ? users_[claim.value] : 0;
   }
   void add(symbol claim, std::int32_t pods) {
-    if (claim.value >= rows_) users_.grow(rows_ = claim.value + 1);
+    if (claim.value >= rows_) users_.grow(claim.value + 1), rows_ = claim.value + 1;
     users_.set(claim.value, users_[claim.value] + static_cast<std::uint32_t>(pods));
   }
 

@@ -25,7 +25,8 @@ struct cluster_size {
 };
 
 /// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
-/// says and appends to the change log, or returns an error and changes nothing. Not thread-safe for writing; const access is.
+/// says and appends to the change log, or returns an error and changes nothing. So does one that throws std::bad_alloc, and none throws
+/// anything else; the same call made again, with memory, does what it would have done. Not thread-safe for writing; const access is.
 ///
 /// Errors, everywhere: `unknown` (an id or name that nothing has), `duplicate` (a name that exists), `wrong_state` (does not apply
 /// to what the object is doing), `busy` (called from inside a hook), and those of `check` in validate.hpp.

@@ -39,6 +39,7 @@ class GANGSCHED_API name_index final : public column_base {
 
  private:
   struct impl;
+  void drop(std::uint64_t entry) noexcept;
   undo_log* undo_;
   std::unique_ptr<impl> impl_;
 };

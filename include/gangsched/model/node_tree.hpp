@@ -11,7 +11,7 @@ namespace gangsched {
 
 /// The order in which kube-scheduler's snapshot lists the nodes (kube-framework 1.7): zones in the order in which they came to be,
 /// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
-/// A change inside a transaction costs O(nodes): what was before is kept whole, because trials of nodes are rare.
+/// A removal that may be undone costs O(nodes) more: what was before is kept whole, because they are rare.
 class GANGSCHED_API node_tree final : public column_base {
  public:
   node_tree(interner& names, undo_log& undo);
@@ -34,9 +34,11 @@ class GANGSCHED_API node_tree final : public column_base {
     symbol region, name;
     std::vector<row_t> nodes;
   };
-  /// The zone of these labels, made on first sight.
-  zone& zone_of(std::span<const label_symbols> labels);
-  void remember();
+  static constexpr std::uint32_t whole = 0, added = 1;
+  /// The zone of these labels, as it is made.
+  [[nodiscard]] zone named(std::span<const label_symbols> labels) const;
+  /// The same if it is there, else the end.
+  [[nodiscard]] std::vector<zone>::iterator find(const zone& like);
   undo_log* undo_;
   symbol region_key_, zone_key_, old_region_key_, old_zone_key_;
   std::vector<zone> zones_;

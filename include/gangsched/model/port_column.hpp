@@ -7,7 +7,8 @@
 
 namespace gangsched {
 
-/// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite.
+/// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite; room that ports had stays, so that
+/// takes no memory.
 class GANGSCHED_API port_column final : public column_base {
  public:
   explicit port_column(undo_log& undo) noexcept : undo_(&undo) {}
@@ -19,12 +20,13 @@ class GANGSCHED_API port_column final : public column_base {
     return {data_[row].data(), data_[row].size()};
   }
   void add(row_t row, host_port port) {
+    if (undo_->recording()) undo_->make_room();
     insert(row, port);
     if (undo_->recording()) undo_->save(*this, row, added, pack(port));
   }
   void remove(row_t row, host_port port) {
-    erase(row, port);
     if (undo_->recording()) undo_->save(*this, row, removed, pack(port));
+    erase(row, port);
   }
 
   void restore(row_t row, std::uint32_t what, std::uint64_t word) noexcept override {

@@ -20,15 +20,21 @@ class slots {
     next_free_.grow(rows);
     if (rows > room_) room_ = rows;
   }
+  /// The row that `take` gives next; then it takes no memory.
+  row_t make_room() {
+    const row_t row = head_[0];
+    if (row != no_row) return row;
+    generation_.grow(count_[0] + 1);
+    next_free_.grow(count_[0] + 1);
+    return count_[0];
+  }
   row_t take() {
     if (const row_t row = head_[0]; row != no_row) {
       head_.set(0, next_free_[row]);
       return row;
     }
-    const row_t row = count_[0];
+    const row_t row = make_room();
     count_.set(0, row + 1);
-    generation_.grow(row + 1);
-    next_free_.grow(row + 1);
     return row;
   }
   void give_back(row_t row) {

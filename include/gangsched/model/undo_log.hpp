@@ -6,6 +6,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/id.hpp"
+#include "gangsched/core/make_room.hpp"
 
 namespace gangsched {
 
@@ -34,8 +35,14 @@ class undo_log {
   }
   /// The column wants to know when the old value is not needed any more.
   void save_owned(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
+    make_room();
     owned_.push_back(size_);
     save(column, row, sub, old);
+  }
+  /// After this one save, of either kind, cannot fail: for who changes something before he knows what to save.
+  void make_room() {
+    detail::make_room(owned_);
+    if (size_ == room_) make_more_room();
   }
 
   /// Opens a (nested) checkpoint; the returned mark goes to exactly one of roll_back and keep.
@@ -43,6 +50,16 @@ class undo_log {
     ++depth_;
     return size_;
   }
+  /// The same around a call that is to be done whole or not at all (`call_mark`). Such marks alone are no trial: what is done is meant.
+  std::size_t open_call() noexcept {
+    if (!trying()) ++calls_;
+    return open();
+  }
+  void close_call() noexcept {
+    if (calls_ > depth_) calls_ = depth_;
+  }
+  /// Whether a transaction is open, which somebody may mean to discard.
+  [[nodiscard]] bool trying() const noexcept { return depth_ != calls_; }
   /// Restores every word saved since @p mark, newest first. O(words changed).
   void roll_back(std::size_t mark) noexcept {
     while (size_ > mark) {
@@ -68,15 +85,19 @@ class undo_log {
     std::uint32_t sub = 0;
   };
   [[gnu::noinline]] void save_in_more_room(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
+    make_more_room();
+    save(column, row, sub, old);
+  }
+  void make_more_room() {
     entries_.resize(4 * size_ + 256);
     room_ = entries_.size();
-    save(column, row, sub, old);
   }
 
   std::vector<entry> entries_;  // the first `size_` count
   std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
   std::size_t size_ = 0, room_ = 0;
   std::uint32_t depth_ = 0;
+  std::uint32_t calls_ = 0;  // the outermost of `depth_`, which are of calls
 };
 
 }  // namespace gangsched

@@ -1,0 +1,99 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace gangsched {
+
+/// Where things are by their hash: small values, and who asks says which of those with the hash is meant. It is never iterated where
+/// the order could show. Only `make_room` takes memory, and if there is none nothing has changed; what was erased can be put back
+/// without. (Tables of Abseil are broken once their growth has failed.)
+template <class Value>
+  requires(std::is_trivially_copyable_v<Value>)
+class hash_index {
+ public:
+  /// The value with this hash for which same(value), or null. O(1).
+  template <class Same>
+  [[nodiscard]] const Value* find(std::size_t hash, const Same& same) const noexcept {
+    if (slots_.empty()) return nullptr;
+    const std::uint64_t mark = mark_of(hash);
+    for (std::size_t at = home(mark); slots_[at].mark != 0; at = next(at)) {
+      if (slots_[at].mark == mark && same(slots_[at].value)) return &slots_[at].value;
+    }
+    return nullptr;
+  }
+  /// It will be looked for soon.
+  void prefetch(std::size_t hash) const noexcept {
+    asm volatile("");  // gcc drops calls of functions that do nothing else
+    if (!slots_.empty()) __builtin_prefetch(&slots_[home(mark_of(hash))]);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Inserting up to @p values in all cannot fail then.
+  void reserve(std::size_t values) {
+    std::size_t wanted = slots_.empty() ? 16 : slots_.size();
+    while (values > room_of(wanted)) wanted *= 2;
+    if (wanted != slots_.size()) grow_to(wanted);
+  }
+  /// The next insert cannot fail. O(1) amortised.
+  void make_room() {
+    if (size_ + 1 > room_of(slots_.size())) reserve(size_ + 1);
+  }
+  /// The value must be new.
+  void insert(std::size_t hash, Value value) {
+    make_room();
+    put({mark_of(hash), value});
+    ++size_;
+  }
+  /// It must be there.
+  template <class Same>
+  void erase(std::size_t hash, const Same& same) noexcept {
+    const std::uint64_t mark = mark_of(hash);
+    std::size_t hole = home(mark);
+    while (slots_[hole].mark != mark || !same(slots_[hole].value)) hole = next(hole);
+    // Those behind it come nearer to where they belong, so that no search ends too early.
+    for (std::size_t at = next(hole); slots_[at].mark != 0; at = next(at)) {
+      const std::size_t wants = home(slots_[at].mark);
+      if (((at - wants) & (slots_.size() - 1)) < ((at - hole) & (slots_.size() - 1))) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole] = {};
+    --size_;
+  }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const slot& one : slots_) {
+      if (one.mark != 0) visit(one.value);
+    }
+  }
+
+ private:
+  struct slot {
+    std::uint64_t mark = 0;  // the hash; 0: nothing is here
+    Value value{};
+  };
+  [[nodiscard]] static std::uint64_t mark_of(std::size_t hash) noexcept { return hash != 0 ? hash : 1; }
+  [[nodiscard]] static std::size_t room_of(std::size_t slots) noexcept { return slots / 4 * 3; }
+  [[nodiscard]] std::size_t home(std::uint64_t mark) const noexcept {
+    return (mark ^ (mark >> 32)) & (slots_.size() - 1);
+  }
+  [[nodiscard]] std::size_t next(std::size_t at) const noexcept { return (at + 1) & (slots_.size() - 1); }
+  void put(const slot& made) noexcept {
+    std::size_t at = home(made.mark);
+    while (slots_[at].mark != 0) at = next(at);
+    slots_[at] = made;
+  }
+  [[gnu::noinline]] void grow_to(std::size_t slots) {
+    std::vector<slot> before(slots);
+    before.swap(slots_);
+    for (const slot& one : before) {
+      if (one.mark != 0) put(one);
+    }
+  }
+
+  std::vector<slot> slots_;  // a power of two
+  std::size_t size_ = 0;
+};
+
+}  // namespace gangsched

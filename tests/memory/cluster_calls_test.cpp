@@ -1,0 +1,235 @@
+#include <functional>
+#include <new>
+#include <optional>
+
+#include "gangsched/model/transaction.hpp"
+#include "memory/failing_new.hpp"
+#include "memory/full_house.hpp"
+#include "support/catch.hpp"
+
+namespace gangsched::testing::cluster_calls_test {
+
+struct call {
+  const char* name;
+  std::function<void(full_house&)> make;
+};
+
+template <class T>
+void done(const result<T>& made) {
+  if (!made) throw made.error();
+}
+
+/// Whether the call comes to its end although the n-th allocation fails. If not, nothing happened, and made again it does what it did
+/// where nothing failed.
+bool succeeds(const call& of, long nth, failing_allocation::how how, full_house& house, std::uint64_t before,
+              std::uint64_t after) {
+  bool thrown = false, failed = false;
+  {
+    failing_allocation fails{nth, how};
+    try {
+      of.make(house);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failed = fails.stop();
+  }
+  INFO(of.name << ", allocation " << nth << (how == failing_allocation::how::once ? " alone" : " and all after it"));
+  REQUIRE(thrown == failed);  // no failure is kept secret
+  REQUIRE_FALSE(house.cluster.state().undo.recording());
+  REQUIRE_FALSE(house.cluster.state().in_hook);
+  if (!failed) {
+    REQUIRE(house.cluster.digest() == after);
+    return true;
+  }
+  REQUIRE(house.cluster.digest() == before);
+  of.make(house);
+  REQUIRE(house.cluster.digest() == after);
+  house.run();
+  house.check_accounts();
+  return false;
+}
+
+void fails_everywhere(const call& of) {
+  full_house twin;
+  const std::uint64_t before = twin.cluster.digest();
+  of.make(twin);
+  const std::uint64_t after = twin.cluster.digest();
+  twin.run();
+  const std::uint64_t later = twin.cluster.digest();
+  for (const auto how : {failing_allocation::how::from_then_on, failing_allocation::how::once}) {
+    for (long nth = 1;; nth += how == failing_allocation::how::once ? 3 : 1) {
+      full_house house;
+      REQUIRE(house.cluster.digest() == before);
+      if (succeeds(of, nth, how, house, before, after)) break;
+      REQUIRE(house.cluster.digest() == later);
+    }
+  }
+}
+
+const std::vector<call>& calls() {
+  static const std::string team = "namespace-with-a-name-of-some-length";
+  static const std::vector<call> all{
+      {"add_node", [](full_house& h) { done(h.cluster.add_node(full_house::machine(7))); }},
+      {"update_node",
+       [](full_house& h) {
+         node_spec changed = full_house::machine(0);
+         changed.labels["topology.kubernetes.io/zone"] = "a-zone-that-nobody-had-before";
+         changed.taints.clear();
+         changed.images.push_back({{"registry/image:of-another-name"}, 5});
+         changed.devices.gpus.pop_back();
+         done(h.cluster.update_node(h.nodes[0], changed));
+       }},
+      {"set_device_health", [](full_house& h) { done(h.cluster.set_device_health(h.nodes[0], "1", false)); }},
+      {"remove_node", [](full_house& h) { done(h.cluster.remove_node(h.nodes[0])); }},
+      {"add_pod",
+       [](full_house& h) {
+         done(h.cluster.add_pod(a_pod{"a-pod-with-a-name-of-some-length"}.cpu(1).gpus(1).in(h.train)));
+       }},
+      {"add_pod, in a namespace of its own",
+       [](full_house& h) { done(h.cluster.add_pod(a_pod{"new"}.ns(team).label("a-label-of-some-length", "value"))); }},
+      {"add_pod, with everything",
+       [](full_house& h) { done(h.cluster.add_pod(full_house::clothed("a-pod-with-a-name-of-some-length"))); }},
+      {"add_pod, running, with a new resource",
+       [](full_house& h) {
+         done(h.cluster.add_pod(a_pod{"new"}.cpu(1).resource("example.com/a-new-resource", 1).on(h.nodes[0])));
+       }},
+      {"add_pod, running, with devices",
+       [](full_house& h) { done(h.cluster.add_pod(a_pod{"new"}.milli(500).on(h.nodes[0]))); }},
+      {"add_pods",
+       [](full_house& h) {
+         done(h.cluster.add_pods(
+             full_house::clothed("x"),
+             std::vector<std::string>{"one-of-some-length-000", "two-of-some-length-000", "three-of-some-length"}));
+       }},
+      {"update_pod, running",
+       [](full_house& h) {
+         pod_spec changed = a_pod{"single"}
+                                .cpu(2)
+                                .gpus(2)
+                                .priority(5)
+                                .label("a-label-of-some-length", "a-value-of-some-length")
+                                .port(90);
+         changed.node = h.cluster.node_of(h.single);
+         done(h.cluster.update_pod(h.single, changed));
+       }},
+      {"update_pod, pending", [](full_house& h) { done(h.cluster.update_pod(h.hopeless, a_pod{"hopeless"}.cpu(1))); }},
+      {"update_pod, bound by others",
+       [](full_house& h) { done(h.cluster.update_pod(h.hopeless, a_pod{"hopeless"}.cpu(100).on(h.nodes[1]))); }},
+      {"resize_pods",
+       [](full_house& h) {
+         pod_spec changed = a_pod{"single"}.cpu(2).gpus(1).priority(5);
+         changed.node = h.cluster.node_of(h.single);
+         done(h.cluster.resize_pods(std::vector{h.single}, std::vector{changed}));
+       }},
+      {"remove_pod", [](full_house& h) { done(h.cluster.remove_pod(h.single)); }},
+      {"remove_pod, with counters", [](full_house& h) { done(h.cluster.remove_pod(h.choosy)); }},
+      {"remove_pod, with a claim", [](full_house& h) { done(h.cluster.remove_pod(h.running[2])); }},
+      {"remove_pod, of a group", [](full_house& h) { done(h.cluster.remove_pod(h.waiting[0])); }},
+      {"set_terminating", [](full_house& h) { done(h.cluster.set_terminating(h.choosy, true)); }},
+      {"add_group",
+       [](full_house& h) {
+         group_spec made = full_house::gang_of("a-group-with-a-name-of-some-length", 2);
+         made.topology.within = {"a-key-that-is-new-and-long"};
+         made.affinity = {{.to = h.train, .key = "rack"}};
+         done(h.cluster.add_group(made));
+       }},
+      {"expect_group", [](full_house& h) { done(h.cluster.expect_group(team, "a-group-with-a-name-of-some-length")); }},
+      {"update_group",
+       [](full_house& h) { done(h.cluster.update_group(h.wait, full_house::gang_of("wait", 2, gang_mode::permit))); }},
+      {"remove_group", [](full_house& h) { done(h.cluster.remove_group(h.wait)); }},
+      {"remove_group, of a tree", [](full_house& h) { done(h.cluster.remove_group(h.leaf)); }},
+      {"set_namespace",
+       [](full_house& h) {
+         done(h.cluster.set_namespace({"default", {{"team", "a-team-of-some-length"}}}));
+       }},
+      {"set_namespace, new",
+       [](full_house& h) {
+         done(h.cluster.set_namespace({team, {{"team", "b"}}}));
+       }},
+      {"remove_namespace", [](full_house& h) { done(h.cluster.remove_namespace("default")); }},
+      {"set_service",
+       [](full_house& h) {
+         done(h.cluster.set_service({.name = "a-service-of-some-length", .ns = team, .selector = {{"a", "b"}}}));
+       }},
+      {"remove_service", [](full_house& h) { done(h.cluster.remove_service("default", "web")); }},
+      {"set_controller",
+       [](full_house& h) { done(h.cluster.set_controller({.name = "a-controller-of-some-length"})); }},
+      {"remove_controller",
+       [](full_house& h) { done(h.cluster.remove_controller(controller_kind::replica_set, "default", "web")); }},
+      {"set_priority_class",
+       [](full_house& h) {
+         done(h.cluster.set_priority_class({.name = "a-class-of-some-length", .value = 7, .global_default = true}));
+       }},
+      {"remove_priority_class", [](full_house& h) { done(h.cluster.remove_priority_class("high")); }},
+      {"add_disruption_budget",
+       [](full_house& h) { done(h.cluster.add_disruption_budget({.name = "a-budget-of-some-length", .ns = team})); }},
+      {"update_disruption_budget",
+       [](full_house& h) {
+         done(h.cluster.update_disruption_budget(h.budget, {.name = "web", .disruptions_allowed = 3}));
+       }},
+      {"remove_disruption_budget", [](full_house& h) { done(h.cluster.remove_disruption_budget(h.budget)); }},
+      {"add_resource_claim",
+       [](full_house& h) {
+         done(h.cluster.add_resource_claim({.name = "a-claim-of-some-length",
+                                            .devices = {{.device_class = "rdma", .expressions = {"y > 1"}}},
+                                            .node = h.nodes[2]}));
+       }},
+      {"deallocate", [](full_house& h) { done(h.cluster.deallocate(h.kept)); }},
+      {"remove_resource_claim", [](full_house& h) { done(h.cluster.remove_resource_claim(h.kept)); }},
+      {"assume", [](full_house& h) { done(h.cluster.assume(h.hopeless, h.nodes[2])); }},
+      {"bind", [](full_house& h) { done(h.cluster.bind(h.free[0])); }},
+      {"release", [](full_house& h) { done(h.cluster.release(h.free[0])); }},
+      {"nominate", [](full_house& h) { done(h.cluster.nominate(h.hopeless, h.nodes[1])); }},
+      {"reserve", [](full_house& h) { done(h.cluster.reserve({.nodes = 50, .pods = 500, .groups = 50})); }},
+      {"a transaction that is discarded",
+       [](full_house& h) {
+         transaction trial{h.cluster.state()};
+         done(h.cluster.remove_pod(h.single));
+         done(h.cluster.assume(full_house::must(h.cluster.add_pod(full_house::clothed("new"))), h.nodes[1]));
+         done(h.cluster.remove_node(h.nodes[0]));
+       }},
+      {"a transaction that is kept",
+       [](full_house& h) {
+         transaction trial{h.cluster.state()};
+         done(h.cluster.remove_pod(h.single));
+         done(h.cluster.assume(full_house::must(h.cluster.add_pod(full_house::clothed("new"))), h.nodes[1]));
+         done(h.cluster.remove_node(h.nodes[0]));
+         trial.commit();
+       }},
+  };
+  return all;
+}
+
+TEST_CASE(
+    "a call of the cluster for which there is no memory changes nothing, and does the same when it is made again") {
+  for (const call& one : calls()) {
+    DYNAMIC_SECTION(one.name) { fails_everywhere(one); }
+  }
+}
+
+TEST_CASE("a refused call names nothing that was not named before") {
+  full_house house;
+  const std::string ns = "a-namespace-that-nobody-has";
+  const std::size_t names = house.cluster.state().names.size();
+  const auto classes = house.cluster.state().classes.size();
+  const auto kinds = house.cluster.state().kind_count();
+  CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).cpu(1).in(house.train)));
+  CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).priority_class("none")));
+  CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).resource("example.com/new", 1).on(node_id{77, 7})));
+  pod_spec huge = a_pod{"p"}.ns(ns).cpu(INT64_MAX / 1500).on(house.nodes[0]);
+  REQUIRE(house.cluster.add_pod(a_pod{"large"}.cpu(INT64_MAX / 1500).on(house.nodes[0])));
+  const std::size_t names_then = house.cluster.state().names.size();
+  huge.containers[0].requests["example.com/new"] = 1;
+  CHECK_FALSE(house.cluster.add_pod(huge));
+  CHECK(house.cluster.state().names.size() == names_then);
+  CHECK(names_then == names);
+  CHECK_FALSE(house.cluster.add_pods(a_pod{"p"}.ns(ns), std::vector<std::string>{"Not a name"}));
+  CHECK_FALSE(house.cluster.remove_service(ns, "web"));
+  CHECK_FALSE(house.cluster.remove_controller(controller_kind::replica_set, ns, "web"));
+  CHECK_FALSE(house.cluster.add_group({.name = "g", .ns = ns, .parent = house.tree}));
+  CHECK(house.cluster.state().names.size() == names);
+  CHECK(house.cluster.state().classes.size() == classes + 1);
+  CHECK(house.cluster.state().kind_count() == kinds);
+}
+
+}  // namespace gangsched::testing::cluster_calls_test
