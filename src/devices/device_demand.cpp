@@ -93,7 +93,6 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   for (const attribute_selector& one : from.selectors) made.selectors.push_back({names.intern(one.attribute), one.op, one.values});
   for (const std::string& one : from.expressions) made.expressions.push_back(names.intern(one));
   for (const auto& [name, amount] : from.capacities) made.capacities.emplace_back(names.intern(name), amount);
-  std::sort(made.capacities.begin(), made.capacities.end());
   made.beside_gpus = from.beside_gpus;
   made.beside_preferred = from.beside_preferred;
   if (!made.first_of.empty()) made.kind = made.first_of.front().kind;
@@ -241,7 +240,8 @@ GANGSCHED_INLINE void device_claim::digest_into(digest& out) const {
   for (const device_grant& one : grants) {
     out.add(static_cast<std::uint64_t>(one.kind) | std::uint64_t{one.request} << 8 | std::uint64_t{one.device} << 16 |
             static_cast<std::uint64_t>(static_cast<std::uint32_t>(one.milli)) << 32);
-    out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(one.mig_start)) | std::uint64_t{one.mig_profile.value} << 32);
+    out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(one.mig_start)));
+    add_name(out, one.mig_profile);
     out.add(static_cast<std::uint64_t>(one.amount));
   }
   for (const change& one : changes) out.add(one.word), out.add(one.more);

@@ -274,7 +274,6 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
       other.capacities.push_back({names.intern(name), has, static_cast<std::uint32_t>(made.counters.size())});
       if (one.shared) made.counters.push_back({names.intern(name), has.amount});
     }
-    std::sort(other.capacities.begin(), other.capacities.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     std::sort(other.attributes.begin(), other.attributes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const counter_use& use : one.consumes) {
       other.consumes.emplace_back(static_cast<std::uint32_t>(spec.counters.find(use.counter) - spec.counters.begin()), use.amount);

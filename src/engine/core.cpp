@@ -277,9 +277,18 @@ GANGSCHED_INLINE void core::start_over() {
   epoch_ = state_->classes.epoch();
 }
 
+/// What is remembered by names and numbers that may be others' now; and of labels of nodes, what nobody asks for any more.
+GANGSCHED_INLINE void core::drop_unused() {
+  if (collections_ == state_->collections && domains_.size() <= most_domains) return;
+  const bool all = std::exchange(collections_, state_->collections) != state_->collections;
+  domains_.erase(domains_.begin(), all ? domains_.end() : domains_.end() - std::ptrdiff_t{most_domains});
+  bounds_ = {};  // it knows them by their addresses
+}
+
 GANGSCHED_INLINE void core::absorb() {
   // In the middle of somebody's trial the tables show what may never have been.
   if (state_->undo.trying()) return;
+  drop_unused();
   const change_log& log = state_->log;
   if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
     waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));

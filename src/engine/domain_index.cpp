@@ -29,9 +29,10 @@ GANGSCHED_INLINE void domain_index::build() {
   const row_t rows = state_->nodes.rows.count();
   kinds_ = state_->kind_count();
   std::vector<std::pair<symbol, row_t>> found;
-  for (row_t row = 0; row < rows; ++row) {
+  const std::optional<symbol> key = state_->names.find(key_);  // a key that is not known is no node's
+  for (row_t row = 0; key && row < rows; ++row) {
     if (!state_->nodes.alive(row)) continue;
-    if (const auto value = state_->nodes.record[row]->label(key_)) found.push_back({*value, row});
+    if (const auto value = state_->nodes.record[row]->label(*key)) found.push_back({*value, row});
   }
   values_.clear();
   for (const auto& [value, row] : found) values_.push_back(value);

@@ -9,13 +9,11 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE domain_index& core::domains_of(std::string_view key) {
-  const symbol wanted = state_->names.intern(key);
-  for (const auto& one : domains_) {
-    if (one->key() == wanted) return one->sync(), *one;
-  }
-  domains_.push_back(std::make_unique<domain_index>(*state_, wanted));
-  domains_.back()->sync();
-  return *domains_.back();
+  auto found = std::find_if(domains_.begin(), domains_.end(), [&](const auto& one) { return one->key() == key; });
+  if (found == domains_.end()) found = domains_.insert(found, std::make_unique<domain_index>(*state_, std::string{key}));
+  else std::rotate(found, found + 1, domains_.end()), found = domains_.end() - 1;  // used last
+  (*found)->sync();
+  return **found;
 }
 
 GANGSCHED_INLINE void core::expand(const placement& one, std::vector<placement>& out) {

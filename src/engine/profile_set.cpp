@@ -5,7 +5,7 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, cluster_state& state) : tables_(std::move(tables)) {
-  for (const kernel_table& one : tables_) names_.push_back(state.names.intern(one.scheduler_name));
+  for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
 GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const kernel_table> tables) {

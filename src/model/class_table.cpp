@@ -51,8 +51,10 @@ GANGSCHED_INLINE bool class_table::remove_pod(class_id id) {
   return pods_[id] == 0;
 }
 
-GANGSCHED_INLINE void class_table::sweep() {
-  if (impl_->by_key.size() < impl_->sweep_at) return;
+GANGSCHED_INLINE std::size_t class_table::known() const noexcept { return impl_->by_key.size(); }
+
+GANGSCHED_INLINE void class_table::sweep(bool all) {
+  if (impl_->by_key.size() < impl_->sweep_at && !all) return;
   for (class_id id = 0; id < size(); ++id) {
     if (classes_[id] == nullptr || pods_[id] != 0) continue;
     impl_->by_key.erase(classes_[id]->key);
@@ -63,13 +65,12 @@ GANGSCHED_INLINE void class_table::sweep() {
   impl_->sweep_at = std::max<std::size_t>(1024, 2 * impl_->by_key.size());
 }
 
-GANGSCHED_INLINE void class_table::digest_into(digest& out) const {
-  // By key, because ids depend on the order of first sight, which a discarded trial may have changed.
+GANGSCHED_INLINE void class_table::digest_into(digest& out, const std::vector<std::uint64_t>& of) const {
   std::uint64_t sum = 0;
   for (class_id id = 0; id < size(); ++id) {
     if (classes_[id] == nullptr || pods_[id] == 0) continue;
     digest one;
-    one.add(classes_[id]->key);
+    one.add(of[id]);
     one.add(pods_[id]);
     sum += one.value();
   }

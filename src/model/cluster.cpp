@@ -62,7 +62,8 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
   for (const device_inventory::gpu& gpu : made.inventory->gpus) {
     for (const mig_placement& one : gpu.instances) profiles.push_back(made.inventory->mig_profiles[one.profile]);
   }
-  std::sort(profiles.begin(), profiles.end());
+  // By name: how devices are chosen depends on the order, and must not on who was seen first.
+  std::sort(profiles.begin(), profiles.end(), [&](symbol a, symbol b) { return state.names.text(a) < state.names.text(b); });
   profiles.erase(std::unique(profiles.begin(), profiles.end()), profiles.end());
   for (const symbol profile : profiles) {
     device_demand counted;
@@ -154,6 +155,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
+  state.collect_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::string object = detail::object_name("node", "", spec.name);
@@ -187,6 +189,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   cluster_state& state = *state_;
   const std::string object = detail::object_name("node", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  state.collect_if_due();
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   if (auto wrong = check(spec)) return std::move(*wrong);

@@ -47,6 +47,7 @@ bool remove_named(named_table<Record>& table, std::string_view name, symbol ns =
 GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
+  state.collect_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.name);
@@ -60,6 +61,7 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   cluster_state& state = *state_;
   const std::string object = detail::object_name("namespace", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  state.collect_if_due();
   call_mark whole{state};
   if (state.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
@@ -71,6 +73,7 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
 
 GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("service", spec.ns, spec.name));
+  state_->collect_if_due();
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
@@ -83,6 +86,7 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
 GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("service", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  state_->collect_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
   if (!known || !detail::remove_named(state_->services, name, *known)) {
@@ -95,6 +99,7 @@ GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::
 
 GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
+  state_->collect_if_due();
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
@@ -107,6 +112,7 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
 GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("controller", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  state_->collect_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
   if (!known || !detail::remove_named(state_->controllers, controller_key(kind, name), *known)) {

@@ -219,6 +219,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
+  state.collect_if_due();
   const std::optional<symbol> ns = state.names.find(spec.ns);
   name_index::key name{};
   if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
@@ -258,6 +259,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
+  state.collect_if_due();
   call_mark whole{state};
   std::vector<pod_id> made;
   if (names.empty()) return made;
@@ -312,6 +314,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pod_table& pods = state.pods;
   const detail::object_label object{"pod", spec.ns, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
+  state.collect_if_due();
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (auto wrong = check(spec)) return std::move(*wrong);

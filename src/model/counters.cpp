@@ -8,6 +8,8 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/class_table.hpp"
+#include "gangsched/model/free_places.hpp"
+#include "gangsched/model/mark_names.hpp"
 
 namespace gangsched {
 namespace detail {
@@ -31,10 +33,64 @@ struct counter_table::index {
     pod_scope scope;
     std::vector<counter_id> counters;  // ascending
   };
-  std::vector<std::unique_ptr<entry>> scopes;
+  std::vector<std::unique_ptr<entry>> scopes;  // null: the number is free
+  std::vector<scope_id> free;
   absl::flat_hash_map<std::string, scope_id> scope_by_key;
   absl::flat_hash_map<std::string, counter_id> by_key;
+  // Where a scope is looked for: a pod in it has one of these labels. Others are in `anywhere`.
+  absl::flat_hash_map<std::string, std::vector<scope_id>> by_label;
+  std::vector<scope_id> anywhere;
 };
+
+namespace detail {
+
+GANGSCHED_INLINE std::string joined_label(std::string_view key, std::string_view value) {
+  std::string joined;
+  joined.reserve(key.size() + 1 + value.size());
+  joined += key;
+  joined += '\0';  // in no label
+  return joined += value;
+}
+
+/// Labels of which a pod in the scope has exactly one; none if nothing of the kind can be said. @p nobody: no pod is in the scope.
+GANGSCHED_INLINE std::vector<std::string> scope_labels(const pod_scope& scope, bool& nobody) {
+  std::vector<std::string> found;
+  for (const pod_query& query : scope) {
+    nobody = nobody || !query.selector;
+    if (!found.empty() || !query.selector) continue;
+    if (!query.selector->match_labels.empty()) {
+      const auto& [key, value] = *query.selector->match_labels.begin();
+      found.push_back(joined_label(key, value));
+    }
+    for (const selector_requirement& one : query.selector->match_expressions) {
+      if (!found.empty() || one.op != selector_operator::in) continue;
+      for (const std::string& value : one.values) found.push_back(joined_label(one.key, value));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+[[nodiscard]] GANGSCHED_INLINE std::string scope_key(const pod_scope& scope) {
+  std::string key;
+  for (const pod_query& query : scope) put_query(key, query);
+  return key;
+}
+
+[[nodiscard]] GANGSCHED_INLINE std::string counter_key(const counter_spec& spec) {
+  std::string key;
+  canonical::put(key, spec.what);
+  canonical::put(key, spec.weight);
+  canonical::put(key, spec.topology);
+  canonical::put(key, spec.nodes);
+  canonical::put(key, spec.scope);
+  canonical::put(key, spec.spread);
+  canonical::put(key, spec.nobody);
+  return key;
+}
+
+}  // namespace detail
 
 GANGSCHED_INLINE counter_table::counter::counter(undo_log& undo, const counter_spec& given)
     : spec(given), pods(undo), nodes(undo), having(undo), facts(undo) {
@@ -45,29 +101,52 @@ GANGSCHED_INLINE counter_table::counter_table(undo_log& undo) : undo_(&undo), in
 GANGSCHED_INLINE counter_table::~counter_table() = default;
 
 GANGSCHED_INLINE scope_id counter_table::scope_number(pod_scope&& scope) {
-  std::string key;
-  for (const pod_query& query : scope) detail::put_query(key, query);
-  const auto [found, made] = index_->scope_by_key.try_emplace(key, static_cast<scope_id>(index_->scopes.size()));
-  if (made)
-    index_->scopes.push_back(std::make_unique<index::entry>(index::entry{std::move(key), std::move(scope), {}}));
-  return found->second;
+  index& all = *index_;
+  std::string key = detail::scope_key(scope);
+  if (const auto known = all.scope_by_key.find(key); known != all.scope_by_key.end()) return known->second;
+  bool nobody = false;
+  const std::vector<std::string> labels = detail::scope_labels(scope, nobody);
+  const scope_id id = detail::put_in_free_place(all.scopes, all.free, std::make_unique<index::entry>(index::entry{key, std::move(scope), {}}));
+  if (!nobody) {
+    for (const std::string& label : labels) all.by_label[label].push_back(id);
+    if (labels.empty()) all.anywhere.push_back(id);
+  }
+  all.scope_by_key.emplace(std::move(key), id);
+  return id;
 }
 
 GANGSCHED_INLINE counter_id counter_table::number(const counter_spec& spec) {
-  std::string key;
-  canonical::put(key, spec.what);
-  canonical::put(key, spec.weight);
-  canonical::put(key, spec.topology);
-  canonical::put(key, spec.nodes);
-  canonical::put(key, spec.scope);
-  canonical::put(key, spec.spread);
-  canonical::put(key, spec.nobody);
-  const auto [found, made] = index_->by_key.try_emplace(std::move(key), size());
-  if (made) {
-    index_->scopes[spec.scope]->counters.push_back(size());
-    all_.push_back(std::make_unique<counter>(*undo_, spec));
+  std::string key = detail::counter_key(spec);
+  if (const auto known = index_->by_key.find(key); known != index_->by_key.end()) return known->second;
+  const counter_id id = detail::put_in_free_place(all_, free_, std::make_unique<counter>(*undo_, spec));
+  std::vector<counter_id>& beside = index_->scopes[spec.scope]->counters;
+  beside.insert(std::lower_bound(beside.begin(), beside.end(), id), id);
+  index_->by_key.emplace(std::move(key), id);
+  ++made_;
+  return id;
+}
+
+GANGSCHED_INLINE bool counter_table::sweep(const std::vector<bool>& used, interner& names) {
+  made_ = 0;
+  index& all = *index_;
+  std::vector<bool> scope_used(all.scopes.size());
+  all.free.reserve(all.scopes.size()), free_.reserve(all_.size());  // a scope goes only together with its counters
+  for (counter_id id = 0; id < size(); ++id) {
+    if (all_[id] != nullptr && used[id]) scope_used[all_[id]->spec.scope] = true;
   }
-  return found->second;
+  const auto unused = [&](scope_id id) { return !scope_used[id]; };
+  absl::erase_if(all.by_key, [&](const auto& entry) { return !used[entry.second]; });
+  absl::erase_if(all.scope_by_key, [&](const auto& entry) { return unused(entry.second); });
+  absl::erase_if(all.by_label, [&](auto& entry) {
+    std::erase_if(entry.second, unused);
+    return entry.second.empty();
+  });
+  std::erase_if(all.anywhere, unused);
+  detail::free_unused(all.scopes, all.free, 0, scope_used, [&](index::entry& one) {
+    std::erase_if(one.counters, [&](counter_id id) { return !used[id]; });
+    for (const pod_query& query : one.scope) detail::mark(names, query.namespaces);
+  });
+  return detail::free_unused(all_, free_, 0, used, [](const counter&) {}) != 0;
 }
 
 GANGSCHED_INLINE const pod_scope& counter_table::scope(scope_id id) const noexcept { return index_->scopes[id]->scope; }
@@ -87,11 +166,20 @@ GANGSCHED_INLINE bool counter_table::remove_user(counter_id id) {
 GANGSCHED_INLINE std::vector<counter_id> counter_table::matching(symbol ns, const label_map& labels,
                                                                  const label_map& ns_labels) const {
   std::vector<counter_id> found;
-  for (const auto& scope : index_->scopes) {
-    const auto live = [&](counter_id id) { return lives(id); };
-    auto first = std::find_if(scope->counters.begin(), scope->counters.end(), live);
-    if (first == scope->counters.end() || !matches(scope->scope, ns, labels, ns_labels)) continue;
-    std::copy_if(first, scope->counters.end(), std::back_inserter(found), live);
+  const auto live = [&](counter_id id) { return lives(id); };
+  const auto look = [&](const std::vector<scope_id>& scopes) {
+    for (const scope_id id : scopes) {
+      const index::entry& scope = *index_->scopes[id];
+      const auto first = std::find_if(scope.counters.begin(), scope.counters.end(), live);
+      if (first == scope.counters.end() || !matches(scope.scope, ns, labels, ns_labels)) continue;
+      std::copy_if(first, scope.counters.end(), std::back_inserter(found), live);
+    }
+  };
+  look(index_->anywhere);
+  for (const auto& [key, value] : labels) {
+    if (index_->by_label.empty()) break;
+    const auto named = index_->by_label.find(detail::joined_label(key, value));
+    if (named != index_->by_label.end()) look(named->second);
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -99,6 +187,7 @@ GANGSCHED_INLINE std::vector<counter_id> counter_table::matching(symbol ns, cons
 
 GANGSCHED_INLINE bool counter_table::minds(symbol ns, const label_map& before, const label_map& after) const {
   return std::any_of(index_->scopes.begin(), index_->scopes.end(), [&](const auto& scope) {
+    if (scope == nullptr) return false;
     const bool live =
         std::any_of(scope->counters.begin(), scope->counters.end(), [&](counter_id id) { return lives(id); });
     return live && std::any_of(scope->scope.begin(), scope->scope.end(), [&](const pod_query& query) {
@@ -178,22 +267,24 @@ GANGSCHED_INLINE void counter_table::add_node(counter_id id, domain_id domain, b
     raise(one);
 }
 
-GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_table& topologies) const {
+GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_table& topologies, const std::vector<std::uint64_t>& of) const {
   std::uint64_t sum_of_all = 0;
   for (counter_id id = 0; id < size(); ++id) {
-    const counter& one = *all_[id];
     if (!lives(id)) continue;
-    digest mine;
-    mine.add(index_->scopes[one.spec.scope]->key);
-    mine.add(static_cast<std::uint64_t>(one.spec.what));
-    mine.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.spec.weight)));
-    mine.add(one.spec.topology == node_itself ? 0 : topologies.key(one.spec.topology).value);
+    const counter& one = *all_[id];
+    std::uint64_t sum_of_domains = 0;
     for (domain_id domain = 0; domain < one.size; ++domain) {
       if (one.pods[domain] == 0 && (!one.spec.spread || one.nodes[domain] == 0)) continue;
-      mine.add(one.spec.topology == node_itself ? domain : topologies.value(one.spec.topology, domain).value);
-      mine.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.pods[domain])));
-      if (one.spec.spread) mine.add(one.nodes[domain]);
+      digest here = out.another();
+      if (one.spec.topology == node_itself) here.add(domain);
+      else add_name(here, topologies.value(one.spec.topology, domain));
+      here.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.pods[domain])));
+      if (one.spec.spread) here.add(one.nodes[domain]);
+      sum_of_domains += here.value();
     }
+    digest mine = out.another();
+    mine.add(of[id]);
+    mine.add(sum_of_domains);
     one.facts.digest_into(mine, fact_count);
     sum_of_all += mine.value();
   }
@@ -228,13 +319,19 @@ GANGSCHED_INLINE std::int64_t tuple_table::pack(std::span<const std::int64_t> tu
   if (tuple.size() == 1) return tuple.front();
   impl_->wanted.assign(tuple.begin(), tuple.end());
   const auto [found, made] = impl_->words.try_emplace(impl_->wanted, static_cast<std::int64_t>(impl_->tuples.size()));
-  if (made) impl_->tuples.push_back(std::make_unique<const std::vector<std::int64_t>>(impl_->wanted));
+  if (made) impl_->tuples.push_back(std::make_unique<const std::vector<std::int64_t>>(impl_->wanted)), ++size_;
   return found->second;
 }
 
 GANGSCHED_INLINE std::span<const std::int64_t> tuple_table::unpack(const std::int64_t& word, std::size_t size) const {
   if (size == 1) return {&word, 1};
   return *impl_->tuples[static_cast<std::size_t>(word)];
+}
+
+GANGSCHED_INLINE void tuple_table::clear() noexcept {
+  impl_->words.clear();
+  impl_->tuples.clear();
+  size_ = 0;
 }
 
 }  // namespace gangsched

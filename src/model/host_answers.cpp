@@ -58,7 +58,7 @@ GANGSCHED_INLINE void cluster_state::ask_host(std::span<const device_request> re
   const std::size_t before = expressions.size();
   detail::each_expression(requests, [&](const std::string& expression, const std::string& device_class) {
     const std::pair<symbol, symbol> one{names.intern(expression), names.intern(device_class)};
-    if (std::find(expressions.begin(), expressions.end(), one) == expressions.end()) expressions.push_back(one);
+    if (std::find(expressions.begin(), expressions.end(), one) == expressions.end()) expressions.push_back(one), ++expressions_made_;
   });
   if (expressions.size() == before) return;
   const detail::on_exit forget{[&] {  // unless everybody was asked

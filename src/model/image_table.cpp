@@ -1,5 +1,7 @@
 #include "gangsched/model/image_table.hpp"
 
+#include "gangsched/core/interner.hpp"
+
 namespace gangsched {
 
 GANGSCHED_INLINE void image_table::add(std::span<const image_symbols> images) {
@@ -25,12 +27,16 @@ GANGSCHED_INLINE void image_table::remove(std::span<const image_symbols> images)
 
 GANGSCHED_INLINE void image_table::digest_into(digest& out) const {
   // Names without nodes count for nothing: a discarded trial may have made room for them.
+  std::uint64_t sum = 0;
   for (row_t row = 0; row < rows_; ++row) {
     if (nodes_[row] == 0) continue;
-    out.add(row);
-    out.add(nodes_[row]);
-    out.add(static_cast<std::uint64_t>(size_[row]));
+    digest one = out.another();
+    add_name(one, symbol{row});
+    one.add(nodes_[row]);
+    one.add(static_cast<std::uint64_t>(size_[row]));
+    sum += one.value();
   }
+  out.add(sum);
 }
 
 }  // namespace gangsched

@@ -93,7 +93,9 @@ GANGSCHED_INLINE std::vector<amount> to_amounts(cluster_state& state, const inte
   for (const auto& [name, value] : resources) {
     if (value != 0) made.push_back({state.kind_of(name), value});
   }
-  std::sort(made.begin(), made.end(), [](const amount& a, const amount& b) { return a.kind < b.kind; });
+  // The others stay in the order of their names, because their numbers depend on who was seen first, and when.
+  const auto place = [](const amount& one) { return std::min(one.kind, kinds::first_other); };
+  std::stable_sort(made.begin(), made.end(), [&](const amount& a, const amount& b) { return place(a) < place(b); });
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gangsched/core/hash_index.hpp"
+#include "gangsched/core/interner.hpp"
 
 namespace gangsched {
 
@@ -91,10 +92,10 @@ GANGSCHED_INLINE void name_index::drop(std::uint64_t word) noexcept {
 
 GANGSCHED_INLINE void name_index::digest_into(digest& out, row_t) const {
   std::uint64_t sum = 0;  // commutative: the set has no order
-  impl_->entries.for_each([&sum](const impl::entry* e) {
+  impl_->entries.for_each([&](const impl::entry* e) {
     if (e->erased != 0) return;
-    digest one;
-    one.add(e->ns.value);
+    digest one = out.another();
+    add_name(one, e->ns);
     one.add(e->name);
     one.add(e->row);
     sum += one.value();

@@ -8,10 +8,10 @@ namespace gangsched {
 
 GANGSCHED_INLINE node_tree::node_tree(interner& names, undo_log& undo)
     : undo_(&undo),
-      region_key_(names.intern("topology.kubernetes.io/region")),
-      zone_key_(names.intern("topology.kubernetes.io/zone")),
-      old_region_key_(names.intern("failure-domain.beta.kubernetes.io/region")),
-      old_zone_key_(names.intern("failure-domain.beta.kubernetes.io/zone")) {}
+      region_key_(names.keep("topology.kubernetes.io/region")),
+      zone_key_(names.keep("topology.kubernetes.io/zone")),
+      old_region_key_(names.keep("failure-domain.beta.kubernetes.io/region")),
+      old_zone_key_(names.keep("failure-domain.beta.kubernetes.io/zone")) {}
 
 GANGSCHED_INLINE node_tree::zone node_tree::named(std::span<const label_symbols> labels) const {
   // The beta labels win; no label is the zone "".

@@ -8,14 +8,25 @@ GANGSCHED_INLINE void priority_table::add(std::int32_t priority, std::int32_t po
   if (last_ >= rows_.size() || rows_[last_].first != priority) {
     auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
     if (found == rows_.end() || found->first != priority) {
-      const auto row = static_cast<row_t>(rows_.size());
-      found = rows_.insert(found, {priority, row});
+      const row_t row = free_.empty() ? static_cast<row_t>(rows_.size()) : free_.back();
       pods_.grow(row + 1);
+      found = rows_.insert(found, {priority, row});
+      if (!free_.empty()) free_.pop_back();
     }
     last_ = static_cast<std::size_t>(found - rows_.begin());
   }
   const row_t row = rows_[last_].second;
   pods_.set(row, pods_[row] + static_cast<std::uint32_t>(pods));
+}
+
+GANGSCHED_INLINE void priority_table::sweep() {
+  free_.reserve(rows_.size() + free_.size());
+  last_ = 0;
+  std::erase_if(rows_, [&](const auto& one) {
+    const bool unused = pods_[one.second] == 0;
+    if (unused) free_.push_back(one.second);
+    return unused;
+  });
 }
 
 GANGSCHED_INLINE std::optional<std::int32_t> priority_table::lowest() const noexcept {

@@ -14,50 +14,11 @@ GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noex
   return found->value;
 }
 
-GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, name_text);
-  canonical::put(bytes, labels);
-  canonical::put(bytes, taints);
-  canonical::put(bytes, allocatable);
-  for (const image_symbols& image : images) canonical::put(bytes, image.name), canonical::put(bytes, image.size_bytes);
-  for (const volume_limit& limit : volume_limits)
-    canonical::put(bytes, limit.driver), canonical::put(bytes, limit.most);
-  if (devices) {
-    canonical::put(bytes, *devices->inventory), canonical::put(bytes, devices->ids);
-    for (const bool one : devices->unhealthy) canonical::put(bytes, one);
-  }
-  canonical::put(bytes, unschedulable);
-  canonical::put(bytes, cookie);
-  out.add(bytes);
-}
-
-GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, name);
-  canonical::put(bytes, ns);
-  canonical::put(bytes, labels);
-  canonical::put(bytes, gates);
-  canonical::put(bytes, start_time.has_value());
-  canonical::put(bytes, start_time.value_or(instant::zero()).count());
-  canonical::put(bytes, controller.kind);
-  canonical::put(bytes, controller.name);
-  if (disks != nullptr) {
-    for (const auto& one : disks->disks) canonical::put(bytes, one.id), canonical::put(bytes, one.read_only);
-    canonical::put(bytes, disks->exclusive_claims);
-    for (const auto& one : disks->attachments) canonical::put(bytes, one.driver), canonical::put(bytes, one.id);
-  }
-  canonical::put(bytes, role);
-  canonical::put(bytes, rank);
-  canonical::put(bytes, cookie);
-  out.add(bytes);
-}
-
 GANGSCHED_INLINE std::string group_record::bytes() const {
   std::string out;
   canonical::put(out, expected);
   canonical::put(out, spec.name);
-  canonical::put(out, ns);
+  canonical::put(out, spec.ns);
   canonical::put(out, spec.policy.index());
   if (const gang* policy = std::get_if<gang>(&spec.policy)) {
     canonical::put(out, policy->min_count);
@@ -92,51 +53,6 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::put(out, spec.cookie);
   return out;
 }
-GANGSCHED_INLINE void group_record::digest_into(digest& out) const { out.add(bytes()); }
-
-GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, spec.labels);
-  out.add(bytes);
-}
-
-GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, ns);
-  canonical::put(bytes, spec.selector);
-  canonical::put(bytes, spec.disruptions_allowed);
-  canonical::put(bytes, spec.disrupted_pods);
-  out.add(bytes);
-}
-
-GANGSCHED_INLINE void service_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, spec.ns);
-  canonical::put(bytes, spec.selector);
-  out.add(bytes);
-}
-
-GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.kind);
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, spec.ns);
-  canonical::put(bytes, spec.selector);
-  out.add(bytes);
-}
-
-GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, spec.value);
-  canonical::put(bytes, spec.global_default);
-  canonical::put(bytes, spec.preemption);
-  out.add(bytes);
-}
-
 GANGSCHED_INLINE node_table::node_table(undo_log& undo)
     : rows(undo),
       record(undo),
@@ -218,7 +134,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_
       controllers(undo),
       arrivals(undo) {
   for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
-    kind_names.push_back(names.intern(name));
+    kind_names.push_back(names.keep(name));
   }
   arrivals.grow(1);
 }
@@ -233,9 +149,17 @@ GANGSCHED_INLINE std::optional<resource_kind> cluster_state::find_kind(std::stri
 
 GANGSCHED_INLINE resource_kind cluster_state::kind_of(std::string_view name) {
   if (const std::optional<resource_kind> known = find_kind(name)) return *known;
-  kind_names.push_back(names.intern(name));
-  nodes.allocatable.grow(nodes.rows.count(), kind_count());
-  nodes.used.grow(nodes.rows.count(), kind_count());
+  const symbol named = names.intern(name);
+  ++kinds_made_;
+  if (!free_kinds_.empty()) {  // its amounts are 0 everywhere
+    const resource_kind kind = free_kinds_.back();
+    free_kinds_.pop_back();
+    kind_names[kind] = named;
+    return kind;
+  }
+  nodes.allocatable.grow(nodes.rows.count(), kind_count() + 1);
+  nodes.used.grow(nodes.rows.count(), kind_count() + 1);
+  kind_names.push_back(named);
   return kind_count() - 1;
 }
 
@@ -434,56 +358,6 @@ GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
   if (node == no_row) return;
   if (first == no_row) nodes.want(node, true);
   nodes.first_nominated.set(node, pod);
-}
-
-GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
-  gangsched::digest out;
-  nodes.rows.digest_into(out);
-  const row_t node_rows = nodes.rows.count();
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.record, &nodes.allocatable, &nodes.used, &nodes.devices, &nodes.first_pod, &nodes.first_nominated,
-           &nodes.next_wanted, &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
-    one->digest_into(out, node_rows);
-  }
-  for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
-  tree.digest_into(out, 0);
-  nodes.total.digest_into(out, 1);
-  nodes.first_wanted.digest_into(out, 1);
-  images.digest_into(out);
-  pods.rows.digest_into(out);
-  const row_t pod_rows = pods.rows.count();
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls, &pods.cls_epoch, &pods.node,
-           &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
-           &pods.prev_nominated, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
-    one->digest_into(out, pod_rows);
-  }
-  groups.rows.digest_into(out);
-  const row_t group_rows = groups.rows.count();
-  for (const column_base* one :
-       std::initializer_list<const column_base*>{
-           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound, &groups.satisfied, &groups.parent,
-           &groups.first_child, &groups.last_child, &groups.next_sibling, &groups.prev_sibling, &groups.children,
-           &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
-    one->digest_into(out, group_rows);
-  }
-  const auto named = [&out](const auto& table) {
-    table.rows.digest_into(out);
-    table.record.digest_into(out, table.rows.count());
-    table.by_name.digest_into(out, 0);
-  };
-  named(namespaces);
-  named(priority_classes);
-  named(budgets);
-  named(services);
-  named(controllers);
-  resource_claims.digest_into(out);
-  topologies.digest_into(out, node_rows);
-  counters.digest_into(out, topologies);
-  arrivals.digest_into(out, 1);
-  classes.digest_into(out);
-  out.add(log.end());
-  return out.value();
 }
 
 }  // namespace gangsched

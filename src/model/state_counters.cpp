@@ -115,8 +115,9 @@ GANGSCHED_INLINE void cluster_state::mark_terminating(row_t pod) {
 
 GANGSCHED_INLINE void cluster_state::count_node(row_t node, bool came) {
   for (counter_id id = 0; id < counters.size(); ++id) {
+    if (!counters.lives(id)) continue;
     const counter_spec& spec = counters.spec(id);
-    if (!spec.spread || spec.topology == node_itself || !counters.lives(id)) continue;
+    if (!spec.spread || spec.topology == node_itself) continue;
     const domain_id domain = topologies.domain(spec.topology, node);
     if (domain != no_domain && choices.takes(spec.nodes, node)) counters.add_node(id, domain, came);
   }

@@ -15,18 +15,18 @@ GANGSCHED_INLINE device_wants resource_claim_record::wants() const {
 }
 
 GANGSCHED_INLINE void resource_claim_record::digest_into(digest& out) const {
-  std::string bytes;
-  canonical::put(bytes, spec.name);
-  canonical::put(bytes, ns);
-  canonical::put(bytes, devices);
-  canonical::put(bytes, matches);
-  canonical::put(bytes, spec.most_pods);
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.name);
+  canonical::put(text, ns);
+  canonical::put(text, devices);
+  canonical::put(text, matches);
+  canonical::put(text, spec.most_pods);
   for (const held_device& one : spec.held_devices) {
-    canonical::put(bytes, one.id), canonical::put(bytes, one.request), canonical::put(bytes, one.mig_start);
-    canonical::put(bytes, one.places), canonical::put(bytes, one.bytes), canonical::put(bytes, one.capacities.size());
-    for (const auto& [name, amount] : one.capacities) canonical::put(bytes, name), canonical::put(bytes, amount);
+    canonical::put(text, one.id), canonical::put(text, one.request), canonical::put(text, one.mig_start);
+    canonical::put(text, one.places), canonical::put(text, one.bytes), canonical::put(text, one.capacities.size());
+    for (const auto& [name, amount] : one.capacities) canonical::put(text, name), canonical::put(text, amount);
   }
-  out.add(bytes);
+  out.add(text.bytes);
 }
 
 /// The requests of its claims are numbered on from its own, whether they are wanted here or not.

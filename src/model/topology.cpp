@@ -6,11 +6,12 @@
 #include <string>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/free_places.hpp"
+#include "gangsched/model/mark_names.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/state.hpp"
 
 namespace gangsched {
-
 GANGSCHED_INLINE topology_table::topology::topology(undo_log& undo, symbol with_key, bool with_empty)
     : key(with_key),
       absent_is_empty(with_empty),
@@ -31,11 +32,17 @@ GANGSCHED_INLINE topology_table::~topology_table() = default;
 
 GANGSCHED_INLINE topology_id topology_table::number(symbol key, bool absent_is_empty) {
   for (topology_id id = 1; id < all_.size(); ++id) {
-    if (all_[id]->key == key && all_[id]->absent_is_empty == absent_is_empty) return id;
+    if (all_[id] != nullptr && all_[id]->key == key && all_[id]->absent_is_empty == absent_is_empty) return id;
   }
-  all_.push_back(std::make_unique<topology>(*undo_, key, absent_is_empty));
-  all_.back()->domain_of.grow(nodes_);
-  return static_cast<topology_id>(all_.size() - 1);
+  auto fresh = std::make_unique<topology>(*undo_, key, absent_is_empty);
+  fresh->domain_of.grow(nodes_);
+  ++made_;
+  return detail::put_in_free_place(all_, free_, std::move(fresh));
+}
+
+GANGSCHED_INLINE bool topology_table::sweep(const std::vector<bool>& used, interner& names) {
+  made_ = 0;
+  return detail::free_unused(all_, free_, 1, used, [&](const topology& one) { names.mark(one.key); }) != 0;
 }
 
 GANGSCHED_INLINE void topology_table::follow(topology_id id, const node_table& nodes) {
@@ -76,20 +83,23 @@ GANGSCHED_INLINE void topology_table::enter(topology& one, row_t node, const nod
 
 GANGSCHED_INLINE void topology_table::grow(row_t nodes) {
   nodes_ = std::max(nodes_, nodes);
-  for (topology_id id = 1; id < all_.size(); ++id) all_[id]->domain_of.grow(nodes_);
+  for (const auto& one : all_) {
+    if (one != nullptr) one->domain_of.grow(nodes_);
+  }
 }
 
 GANGSCHED_INLINE void topology_table::join(row_t node, const node_record& record) {
-  for (topology_id id = 1; id < all_.size(); ++id) {
-    if (all_[id]->facts[is_followed] != 0) enter(*all_[id], node, record);
+  for (const auto& one : all_) {
+    if (follows(one)) enter(*one, node, record);
   }
 }
 
 GANGSCHED_INLINE void topology_table::leave(row_t node) {
-  for (topology_id id = 1; id < all_.size(); ++id) {
-    topology& one = *all_[id];
+  for (const auto& each : all_) {
+    if (!follows(each)) continue;
+    topology& one = *each;
     const domain_id domain = one.domain_of[node];
-    if (one.facts[is_followed] == 0 || domain == no_domain) continue;
+    if (domain == no_domain) continue;
     one.domain_of.set(node, no_domain);
     one.nodes.set(domain, one.nodes[domain] - 1);
     if (one.nodes[domain] == 1) one.facts.set(shared_domains, one.facts[shared_domains] - 1);
@@ -101,8 +111,9 @@ GANGSCHED_INLINE void topology_table::leave(row_t node) {
 }
 
 GANGSCHED_INLINE void topology_table::settle() {
-  for (topology_id id = 1; id < all_.size(); ++id) {
-    topology& one = *all_[id];
+  for (const auto& each : all_) {
+    if (each == nullptr) continue;
+    topology& one = *each;
     const bool before = one.facts[is_local] != 0;
     const std::uint32_t from = before ? local_from / 2 : local_from;  // not back and forth with every node
     const bool now = one.facts[shared_domains] == 0 && one.facts[domains] >= from && !one.absent_is_empty;
@@ -113,26 +124,29 @@ GANGSCHED_INLINE void topology_table::settle() {
 }
 
 GANGSCHED_INLINE bool topology_table::moves(row_t node, const node_record& after) const {
-  return std::any_of(all_.begin() + 1, all_.end(), [&](const auto& one) {
-    if (one->facts[is_followed] == 0) return false;
+  return std::any_of(all_.begin(), all_.end(), [&](const auto& one) {
+    if (!follows(one)) return false;
     const std::optional<symbol> value = value_of(*one, after);
     const domain_id domain = one->domain_of[node];
     return value.has_value() != (domain != no_domain) || (value && one->value[domain] != value->value);
   });
 }
 
-GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes) const {
-  std::uint64_t sum = 0;  // in no order, because numbers depend on who was seen first
+/// Who is where, by value: domains are numbered as they were seen. Whether a key is `local` depends on its history, and changes nothing.
+GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes, const std::vector<bool>& counted_by) const {
+  std::uint64_t sum = 0;
   for (topology_id id = 1; id < all_.size(); ++id) {
+    if (!counted_by[id]) continue;
     const topology& one = *all_[id];
-    if (one.facts[is_followed] == 0) continue;
-    digest mine;
-    mine.add(one.key.value);
+    digest mine = out.another();
+    add_name(mine, one.key);
     mine.add(std::uint64_t{one.absent_is_empty});
-    one.rows.digest_into(mine);
-    one.nodes.digest_into(mine, one.rows.count());
-    one.domain_of.digest_into(mine, nodes);
-    one.facts.digest_into(mine, fact_count);
+    for (row_t node = 0; node < nodes; ++node) {
+      const domain_id domain = one.domain_of[node];
+      mine.add(domain == no_domain ? 0 : one.nodes[domain]);
+      if (domain != no_domain) add_name(mine, symbol{one.value[domain]});
+    }
+    for (const row_t which : {shared_domains, domains}) mine.add(one.facts[which]);
     sum += mine.value();
   }
   out.add(sum);
@@ -160,12 +174,19 @@ GANGSCHED_INLINE choice_id choice_table::number(node_choice&& choice) {
   canonical::put(key, choice.required);
   canonical::put(key, choice.taints);
   canonical::put(key, choice.tolerations);
-  const auto [found, made] = index_->by_key.try_emplace(std::move(key), static_cast<choice_id>(all_.size()));
-  if (made) {
-    all_.push_back(std::make_unique<entry>(*undo_, std::move(choice)));
-    all_.back()->taken.grow(nodes_);
-  }
-  return found->second;
+  if (const auto known = index_->by_key.find(key); known != index_->by_key.end()) return known->second;
+  auto fresh = std::make_unique<entry>(*undo_, std::move(choice));
+  fresh->taken.grow(nodes_);
+  const choice_id id = detail::put_in_free_place(all_, free_, std::move(fresh));
+  index_->by_key.emplace(std::move(key), id);
+  ++made_;
+  return id;
+}
+
+GANGSCHED_INLINE bool choice_table::sweep(const std::vector<bool>& used, interner& names) {
+  made_ = 0;
+  absl::erase_if(index_->by_key, [&](const auto& known) { return !used[known.second]; });
+  return detail::free_unused(all_, free_, 1, used, [&](const entry& one) { detail::mark(names, one.choice); }) != 0;
 }
 
 GANGSCHED_INLINE void choice_table::follow(choice_id id, const node_table& nodes, const interner& names) {
@@ -179,21 +200,23 @@ GANGSCHED_INLINE void choice_table::follow(choice_id id, const node_table& nodes
 
 GANGSCHED_INLINE void choice_table::grow(row_t nodes) {
   nodes_ = std::max(nodes_, nodes);
-  for (choice_id id = 1; id < all_.size(); ++id) all_[id]->taken.grow(nodes_);
+  for (const auto& one : all_) {
+    if (one != nullptr) one->taken.grow(nodes_);
+  }
 }
 
 GANGSCHED_INLINE void choice_table::join(row_t node, const node_record& record, const interner& names) {
-  for (choice_id id = 1; id < all_.size(); ++id) {
-    entry& one = *all_[id];
-    if (!one.followed[0]) continue;
+  for (const auto& each : all_) {
+    if (each == nullptr || !each->followed[0]) continue;
+    entry& one = *each;
     const bool taken = gangsched::takes(one.choice, record, names);
     if (one.taken[node] != taken) one.taken.set(node, taken);
   }
 }
 
 GANGSCHED_INLINE bool choice_table::moves(row_t node, const node_record& after, const interner& names) const {
-  return std::any_of(all_.begin() + 1, all_.end(), [&](const auto& one) {
-    return one->followed[0] && one->taken[node] != gangsched::takes(one->choice, after, names);
+  return std::any_of(all_.begin(), all_.end(), [&](const auto& one) {
+    return one != nullptr && one->followed[0] && one->taken[node] != gangsched::takes(one->choice, after, names);
   });
 }
 

@@ -93,4 +93,53 @@ TEST_CASE("an interner is not copyable, because symbols belong to one", "[core][
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<interner>);
 }
 
+TEST_CASE("a name goes when two sweeps running have found it unmarked, and its symbol is used again", "[core][interner]") {
+  interner names;
+  const symbol kept = names.keep("kept"), used = names.intern("used"), idle = names.intern("idle");
+  CHECK(names.made() == 4);
+  names.mark(used);
+  CHECK(names.marked(used));
+  CHECK_FALSE(names.marked(idle));
+  interner::swept done = names.sweep();
+  CHECK(done.live == 3);
+  CHECK(done.freed == 0);
+  CHECK(names.made() == 0);
+  CHECK_FALSE(names.marked(used));
+  CHECK(names.find("idle") == idle);
+  CHECK(names.text(idle) == "idle");
+  names.mark(used);
+  done = names.sweep();
+  CHECK(done.freed == 1);
+  CHECK_FALSE(names.find("idle").has_value());
+  CHECK(names.size() == 3);
+  CHECK(names.find("kept") == kept);
+  CHECK(names.find("") == symbol{});
+  CHECK(names.intern("new") == idle);
+  CHECK(names.text(idle) == "new");
+  CHECK(names.bound() == 4);
+}
+
+TEST_CASE("a name that is marked between two sweeps stays what it is", "[core][interner]") {
+  interner names;
+  const symbol one = names.intern("one");
+  for (int i = 0; i < 4; ++i) {
+    CHECK(names.sweep().freed == 0);  // idle
+    CHECK(names.intern("one") == one);
+    names.mark(one);
+    CHECK(names.sweep().freed == 0);
+  }
+  CHECK(names.text(one) == "one");
+}
+
+TEST_CASE("an interner of ever-new names is no longer than what is swept at a time", "[core][interner]") {
+  interner names;
+  for (int i = 0; i < 10'000; ++i) {
+    const symbol name = names.intern("name-" + std::to_string(i));
+    REQUIRE(names.text(name) == "name-" + std::to_string(i));
+    if (i % 100 == 99) names.sweep();
+  }
+  CHECK(names.bound() <= 1 + 200);
+  CHECK_FALSE(names.find("name-0").has_value());
+}
+
 }  // namespace gangsched::testing::interner_test

@@ -44,6 +44,19 @@ TEST_CASE("one transaction deep or many, the outcome is the same kind of cluster
   run({.seed = 6, .depth = 12}, 50'000);
 }
 
+TEST_CASE("what nobody names any more goes at every change, or stays: the state is the same, and so is its digest", "[model][soak]") {
+  soak_options options{.seed = 7, .nodes = 5, .pods = 20};
+  soak keeps{options};
+  options.collect = true;
+  soak collects{options};
+  for (int round = 0; round < 20; ++round) {
+    REQUIRE_NOTHROW(keeps.run(2'500));
+    REQUIRE_NOTHROW(collects.run(2'500));
+    REQUIRE(keeps.under_test().digest() == collects.under_test().digest());
+  }
+  CHECK(collects.under_test().state().collections > 1'000);
+}
+
 TEST_CASE("a long soak over many seeds", "[.soak][model]") {
   for (std::uint64_t seed = 100; seed < 150; ++seed) {
     INFO("seed " << seed);

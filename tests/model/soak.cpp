@@ -33,6 +33,7 @@ soak::soak(const soak_options& options)
   cluster_state& state = cluster_.state();
   for (int i = 0; i < 2; ++i) state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
   model_.plugin_columns = state.plugin_columns.size();
+  state.collect_always = options.collect;
 }
 
 soak::~soak() {

@@ -19,6 +19,7 @@ struct soak_options {
   std::size_t log_bound = 256;
   std::size_t depth = 4;           ///< of nested transactions
   std::size_t compare_every = 50;  ///< operations between two comparisons with the plain model
+  bool collect = false;            ///< what nobody names any more goes at every change
 };
 
 /// Random calls to a cluster, right and wrong ones, in randomly nested transactions, beside a mini_cluster that gets the
@@ -40,6 +41,7 @@ class soak {
   };
   [[nodiscard]] const counts& done() const noexcept { return counts_; }
   [[nodiscard]] const log_follower& follower() const noexcept { return follower_; }
+  [[nodiscard]] const gangsched::cluster& under_test() const noexcept { return cluster_; }
 
  private:
   struct checkpoint {

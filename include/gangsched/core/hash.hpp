@@ -12,9 +12,21 @@ namespace gangsched {
   return x ^ (x >> 31);
 }
 
+class interner;
+struct symbol;
+
 /// A running 64-bit digest, the same on every compiler and run. Not for untrusted keys of a table.
 class digest {
  public:
+  constexpr digest() noexcept = default;
+  /// One in which names and resource kinds stand by their texts: their numbers depend on who was seen first, and on what went since.
+  constexpr digest(const interner* names, const symbol* kinds) noexcept : names_(names), kinds_(kinds) {}
+  /// An empty one of the same names.
+  [[nodiscard]] constexpr digest another() const noexcept { return {names_, kinds_}; }
+  /// Null: numbers stand for themselves.
+  [[nodiscard]] constexpr const interner* names() const noexcept { return names_; }
+  /// By number; null: numbers stand for themselves.
+  [[nodiscard]] constexpr const symbol* kinds() const noexcept { return kinds_; }
   constexpr void add(std::uint64_t word) noexcept { state_ = mix64(state_ ^ mix64(word)); }
   constexpr void add(std::string_view text) noexcept {
     add(static_cast<std::uint64_t>(text.size()));
@@ -34,6 +46,8 @@ class digest {
 
  private:
   std::uint64_t state_ = 0x6a09e667f3bcc908u;
+  const interner* names_ = nullptr;
+  const symbol* kinds_ = nullptr;
 };
 
 }  // namespace gangsched

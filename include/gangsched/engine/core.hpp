@@ -185,6 +185,7 @@ class GANGSCHED_API core {
 
   // core.cpp: what the host did since the last call
   void absorb();
+  void drop_unused();
   void mark_own();
   void absorb(const change& record, std::uint64_t position);
   void prefetch(const change& record) const noexcept;
@@ -441,7 +442,9 @@ class GANGSCHED_API core {
   };
   std::vector<stale_gang> stale_;
   std::vector<member_place> placed_;
-  std::vector<std::unique_ptr<domain_index>> domains_;  ///< of the labels that groups have asked for
+  static constexpr std::uint8_t most_domains = 64;
+  std::vector<std::unique_ptr<domain_index>> domains_;  ///< of labels that groups have asked for, those used last at the end
+  std::uint64_t collections_ = 0;  ///< of the cluster's, those that are accounted for
   bound_memory bounds_;
   members_room by_pod_;
   /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.

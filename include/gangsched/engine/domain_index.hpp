@@ -1,5 +1,8 @@
 #pragma once
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gangsched/engine/stale_rows.hpp"
@@ -9,9 +12,9 @@ namespace gangsched::engine {
 /// The domains of one node label: their nodes, and what those have and use together. Kept by the change log, trials included.
 class GANGSCHED_API domain_index {
  public:
-  domain_index(const cluster_state& state, symbol key) : state_(&state), key_(key) {}
+  domain_index(const cluster_state& state, std::string key) : state_(&state), key_(std::move(key)) {}
 
-  [[nodiscard]] symbol key() const noexcept { return key_; }
+  [[nodiscard]] std::string_view key() const noexcept { return key_; }
   /// O(nodes changed since), or O(nodes · log domains) when nodes or labels changed.
   void sync();
   /// Moves when the domains themselves, or who is in them, change.
@@ -41,7 +44,7 @@ class GANGSCHED_API domain_index {
   void recount(row_t row);
 
   const cluster_state* state_;
-  symbol key_;
+  std::string key_;
   std::uint64_t version_ = 0;
   std::uint64_t clock_ = 0;
   std::vector<std::uint64_t> stamps_;    // by domain

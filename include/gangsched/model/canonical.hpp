@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,147 +11,255 @@
 /// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
 namespace gangsched::canonical {
 
+/// Bytes in which names and resource kinds stand by their texts: the same whatever their numbers are. For digests.
+struct text_bytes {
+  explicit text_bytes(const digest& of) noexcept : names(of.names()), kinds(of.kinds()) {}
+  text_bytes(const interner* with_names, const symbol* with_kinds) noexcept : names(with_names), kinds(with_kinds) {}
+  const interner* names;
+  const symbol* kinds;
+  std::string bytes = {};
+  void append(const char* from, std::size_t size) { bytes.append(from, size); }
+  text_bytes& operator+=(const std::string& text) {
+    bytes += text;
+    return *this;
+  }
+};
+
+/// What lists have in the order of symbols.
 template <class T>
+inline constexpr bool in_order_of_symbols = std::is_same_v<T, symbol> || std::is_same_v<T, label_symbols>;
+template <class Value>
+inline constexpr bool in_order_of_symbols<std::pair<symbol, Value>> = true;
+
+template <class Out, class T>
   requires(std::is_integral_v<T> || std::is_enum_v<T>)
-void put(std::string& out, T value) {
+void put(Out& out, T value) {
   const auto word = static_cast<std::uint64_t>(value);
   char bytes[sizeof(T)];
   for (unsigned byte = 0; byte < sizeof(T); ++byte) bytes[byte] = static_cast<char>((word >> (8 * byte)) & 0xff);
   out.append(bytes, sizeof(T));
 }
-inline void put(std::string& out, symbol value) { put(out, value.value); }
-inline void put(std::string& out, const std::string& text) {
+template <class Out>
+void put(Out& out, const std::string& text) {
   put(out, static_cast<std::uint32_t>(text.size()));
   out += text;
 }
-inline void put(std::string& out, const device_attribute& v);
-template <class A, class B>
-void put(std::string& out, const std::pair<A, B>& value) {
+template <class Out>
+void put(Out& out, symbol value) {
+  if constexpr (std::is_same_v<Out, text_bytes>) {
+    if (out.names != nullptr) return put(out, std::string{out.names->text(value)});
+  }
+  put(out, value.value);
+}
+template <class Out>
+void put(Out& out, const device_attribute& v);
+template <class Out, class A, class B>
+void put(Out& out, const std::pair<A, B>& value) {
   put(out, value.first);
   put(out, value.second);
 }
-template <class T>
-void put(std::string& out, const std::optional<T>& value);
-template <class T>
-void put(std::string& out, const std::vector<T>& values);
+template <class Out, class T>
+void put(Out& out, const std::optional<T>& value);
+template <class Out, class T>
+void put(Out& out, const std::vector<T>& values);
 
-inline void put(std::string& out, const label_map& labels) {
+template <class Out>
+void put(Out& out, const label_map& labels) {
   put(out, static_cast<std::uint32_t>(labels.size()));
   for (const auto& label : labels) put(out, label);
 }
-inline void put(std::string& out, const selector_requirement& v);
-inline void put(std::string& out, const label_selector& v);
-inline void put(std::string& out, const pod_affinity_term& v);
-inline void put(std::string& out, const preferred_pod_term& v);
-inline void put(std::string& out, const pod_affinity& v);
-inline void put(std::string& out, const topology_spread& v);
-inline void put(std::string& out, const amount& v) { put(out, v.kind), put(out, v.value); }
-inline void put(std::string& out, const label_symbols& v) { put(out, v.key), put(out, v.value); }
-inline void put(std::string& out, const taint_symbols& v) { put(out, v.key), put(out, v.value), put(out, v.effect); }
-inline void put(std::string& out, const toleration_symbols& v);
-inline void put(std::string& out, const node_requirement& v);
-inline void put(std::string& out, const zone_choice& v);
-inline void put(std::string& out, const node_term& v);
-inline void put(std::string& out, const weighted_node_term& v);
-inline void put(std::string& out, const device_demand& v);
-inline void put(std::string& out, const device_demand::selector& v);
-inline void put(std::string& out, const device_match& v);
-inline void put(std::string& out, const resource_claim_id& v) { put(out, v.row), put(out, v.generation); }
-inline void put(std::string& out, const mig_placement& v);
-inline void put(std::string& out, const device_inventory::gpu& v);
-inline void put(std::string& out, const device_inventory::other& v);
-inline void put(std::string& out, const device_inventory::other::capacity& v);
-inline void put(std::string& out, const capacity_policy& v);
-inline void put(std::string& out, const container_needs& v);
-inline void put(std::string& out, const numa_cpu& v) { put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache); }
-inline void put(std::string& out, const numa_hugepages& v) { put(out, v.page_bytes), put(out, v.bytes); }
-inline void put(std::string& out, const numa_cell& v);
-inline void put(std::string& out, const numa_layout& v);
-inline void put(std::string& out, const shared_counter& v) { put(out, v.name), put(out, v.value); }
-inline void put(std::string& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
+template <class Out>
+void put(Out& out, const selector_requirement& v);
+template <class Out>
+void put(Out& out, const label_selector& v);
+template <class Out>
+void put(Out& out, const pod_affinity_term& v);
+template <class Out>
+void put(Out& out, const preferred_pod_term& v);
+template <class Out>
+void put(Out& out, const pod_affinity& v);
+template <class Out>
+void put(Out& out, const topology_spread& v);
+template <class Out>
+void put(Out& out, const amount& v) {
+  bool named = false;
+  if constexpr (std::is_same_v<Out, text_bytes>) {
+    if (named = out.kinds != nullptr; named) put(out, out.kinds[v.kind]);
+  }
+  if (!named) put(out, v.kind);
+  put(out, v.value);
+}
+template <class Out>
+void put(Out& out, const label_symbols& v) { put(out, v.key), put(out, v.value); }
+template <class Out>
+void put(Out& out, const taint_symbols& v) { put(out, v.key), put(out, v.value), put(out, v.effect); }
+template <class Out>
+void put(Out& out, const toleration_symbols& v);
+template <class Out>
+void put(Out& out, const node_requirement& v);
+template <class Out>
+void put(Out& out, const zone_choice& v);
+template <class Out>
+void put(Out& out, const node_term& v);
+template <class Out>
+void put(Out& out, const weighted_node_term& v);
+template <class Out>
+void put(Out& out, const device_demand& v);
+template <class Out>
+void put(Out& out, const device_demand::selector& v);
+template <class Out>
+void put(Out& out, const device_match& v);
+template <class Out>
+void put(Out& out, const resource_claim_id& v) { put(out, v.row), put(out, v.generation); }
+template <class Out>
+void put(Out& out, const mig_placement& v);
+template <class Out>
+void put(Out& out, const device_inventory::gpu& v);
+template <class Out>
+void put(Out& out, const device_inventory::other& v);
+template <class Out>
+void put(Out& out, const device_inventory::other::capacity& v);
+template <class Out>
+void put(Out& out, const capacity_policy& v);
+template <class Out>
+void put(Out& out, const container_needs& v);
+template <class Out>
+void put(Out& out, const numa_cpu& v) { put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache); }
+template <class Out>
+void put(Out& out, const numa_hugepages& v) { put(out, v.page_bytes), put(out, v.bytes); }
+template <class Out>
+void put(Out& out, const numa_cell& v);
+template <class Out>
+void put(Out& out, const numa_layout& v);
+template <class Out>
+void put(Out& out, const shared_counter& v) { put(out, v.name), put(out, v.value); }
+template <class Out>
+void put(Out& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
 
-template <class T>
-void put(std::string& out, const std::optional<T>& value) {
+template <class Out, class T>
+void put(Out& out, const std::optional<T>& value) {
   put(out, static_cast<std::uint8_t>(value.has_value()));
   if (value) put(out, *value);
 }
+/// Each by itself, in the order of their bytes.
 template <class T>
-void put(std::string& out, const std::vector<T>& values) {
-  put(out, static_cast<std::uint32_t>(values.size()));
-  for (const T& value : values) put(out, value);
+void put_sorted(text_bytes& out, const std::vector<T>& values) {
+  std::vector<std::string> all;
+  for (const T& value : values) {
+    text_bytes one{out.names, out.kinds};
+    put(one, value);
+    all.push_back(std::move(one.bytes));
+  }
+  std::sort(all.begin(), all.end());
+  for (const std::string& one : all) out += one;
 }
-inline void put(std::string& out, const toleration_symbols& v) {
+template <class Out, class T>
+void put(Out& out, const std::vector<T>& values) {
+  put(out, static_cast<std::uint32_t>(values.size()));
+  if constexpr (std::is_same_v<Out, text_bytes> && in_order_of_symbols<T>) {
+    put_sorted(out, values);
+  } else {
+    for (const T& value : values) put(out, value);
+  }
+}
+template <class Out>
+void put(Out& out, const toleration_symbols& v) {
   put(out, v.key), put(out, v.value), put(out, v.op), put(out, v.effect);
 }
-inline void put(std::string& out, const node_requirement& v) {
+template <class Out>
+void put(Out& out, const node_requirement& v) {
   put(out, v.key), put(out, v.op), put(out, v.values), put(out, v.bound);
 }
-inline void put(std::string& out, const node_term& v) {
+template <class Out>
+void put(Out& out, const node_term& v) {
   put(out, v.expressions), put(out, v.fields), put(out, static_cast<std::uint8_t>(v.broken));
 }
-inline void put(std::string& out, const weighted_node_term& v) { put(out, v.weight), put(out, v.term); }
-inline void put(std::string& out, const selector_requirement& v) { put(out, v.key), put(out, v.op), put(out, v.values); }
-inline void put(std::string& out, const label_selector& v) { put(out, v.match_labels), put(out, v.match_expressions); }
-inline void put(std::string& out, const pod_affinity_term& v) {
+template <class Out>
+void put(Out& out, const weighted_node_term& v) { put(out, v.weight), put(out, v.term); }
+template <class Out>
+void put(Out& out, const selector_requirement& v) { put(out, v.key), put(out, v.op), put(out, v.values); }
+template <class Out>
+void put(Out& out, const label_selector& v) { put(out, v.match_labels), put(out, v.match_expressions); }
+template <class Out>
+void put(Out& out, const pod_affinity_term& v) {
   put(out, v.topology_key), put(out, v.selector), put(out, v.namespaces), put(out, v.namespace_selector);
 }
-inline void put(std::string& out, const preferred_pod_term& v) { put(out, v.weight), put(out, v.term); }
-inline void put(std::string& out, const pod_affinity& v) { put(out, v.required), put(out, v.preferred); }
-inline void put(std::string& out, const topology_spread& v) {
+template <class Out>
+void put(Out& out, const preferred_pod_term& v) { put(out, v.weight), put(out, v.term); }
+template <class Out>
+void put(Out& out, const pod_affinity& v) { put(out, v.required), put(out, v.preferred); }
+template <class Out>
+void put(Out& out, const topology_spread& v) {
   put(out, v.topology_key), put(out, v.max_skew), put(out, v.action), put(out, v.selector), put(out, v.min_domains);
   put(out, v.node_affinity_policy), put(out, v.node_taints_policy), put(out, v.match_label_keys);
 }
 
-inline void put(std::string& out, const zone_choice& v) { put(out, v.key), put(out, v.values); }
-inline void put(std::string& out, const volume_needs& v) {
+template <class Out>
+void put(Out& out, const zone_choice& v) { put(out, v.key), put(out, v.values); }
+template <class Out>
+void put(Out& out, const volume_needs& v) {
   put(out, v.unbound_claims), put(out, v.disks), put(out, v.attachments), put(out, v.nodes), put(out, v.zones);
 }
 
-inline void put(std::string& out, const device_attribute& v) {
+template <class Out>
+void put(Out& out, const device_attribute& v) {
   put(out, static_cast<std::uint8_t>(v.index()));
   std::visit([&](const auto& value) { put(out, value); }, v);
 }
-inline void put(std::string& out, const device_demand::selector& v) { put(out, v.attribute), put(out, v.op), put(out, v.values); }
-inline void put(std::string& out, const device_demand& v) {
+template <class Out>
+void put(Out& out, const device_demand::selector& v) { put(out, v.attribute), put(out, v.op), put(out, v.values); }
+template <class Out>
+void put(Out& out, const device_demand& v) {
   put(out, v.kind), put(out, v.device_class), put(out, v.count), put(out, v.milli), put(out, v.memory_percent);
   put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
   put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
   put(out, v.selectors), put(out, v.expressions), put(out, v.capacities), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
   put(out, v.container);
 }
-inline void put(std::string& out, const device_match& v) {
+template <class Out>
+void put(Out& out, const device_match& v) {
   put(out, v.attribute), put(out, v.distinct);
   for (std::size_t word = 0; word < device_set::capacity / 64; ++word) put(out, v.requests.bits(word));
   put(out, v.alternatives);
 }
-inline void put(std::string& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
-inline void put(std::string& out, const device_inventory::gpu& v) {
+template <class Out>
+void put(Out& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
+template <class Out>
+void put(Out& out, const device_inventory::gpu& v) {
   put(out, v.numa), put(out, v.pcie), put(out, v.mig), put(out, v.instances);
 }
-inline void put(std::string& out, const capacity_policy& v) {
+template <class Out>
+void put(Out& out, const capacity_policy& v) {
   put(out, v.standard), put(out, v.values), put(out, v.least), put(out, v.most), put(out, v.step);
 }
-inline void put(std::string& out, const device_inventory::other::capacity& v) {
+template <class Out>
+void put(Out& out, const device_inventory::other::capacity& v) {
   put(out, v.name), put(out, v.has.amount), put(out, v.has.policy), put(out, v.counter);
 }
-inline void put(std::string& out, const device_inventory::other& v) {
+template <class Out>
+void put(Out& out, const device_inventory::other& v) {
   put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes), put(out, v.consumes);
   put(out, v.capacities), put(out, v.shared);
 }
-inline void put(std::string& out, const container_needs& v) { put(out, v.kind), put(out, v.requests); }
-inline void put(std::string& out, const numa_cell& v) {
+template <class Out>
+void put(Out& out, const container_needs& v) { put(out, v.kind), put(out, v.requests); }
+template <class Out>
+void put(Out& out, const numa_cell& v) {
   put(out, v.id), put(out, v.cpus), put(out, v.memory_bytes), put(out, v.hugepages), put(out, v.distances);
 }
-inline void put(std::string& out, const cpu_policy& v) {
+template <class Out>
+void put(Out& out, const cpu_policy& v) {
   put(out, v.is_static), put(out, v.full_pcpus_only), put(out, v.distribute_cpus_across_numa), put(out, v.align_by_socket);
   put(out, v.distribute_cpus_across_cores), put(out, v.strict_cpu_reservation), put(out, v.prefer_align_cpus_by_uncorecache);
 }
-inline void put(std::string& out, const numa_layout& v) {
+template <class Out>
+void put(Out& out, const numa_layout& v) {
   put(out, v.spec.cells), put(out, v.spec.policy), put(out, v.spec.scope), put(out, v.spec.prefer_closest), put(out, v.spec.cpu);
   put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus), put(out, v.spec.cpu_bind), put(out, v.spec.cpu_strategy);
   put(out, v.spec.cpu_amplification_percent);
 }
-inline void put(std::string& out, const device_inventory& v) {
+template <class Out>
+void put(Out& out, const device_inventory& v) {
   put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
   put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
   put(out, static_cast<std::uint8_t>(v.numa != nullptr));
@@ -173,7 +282,8 @@ inline void put(std::string& out, const device_inventory& v) {
 }
 
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
-inline void put(std::string& out, const pod_class& v) {
+template <class Out>
+void put(Out& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
   put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory), put(out, v.devices);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);

@@ -23,6 +23,8 @@ class GANGSCHED_API class_table {
   [[nodiscard]] class_id size() const noexcept { return static_cast<class_id>(classes_.size()); }
   /// Moves whenever the meaning of a class_id may have changed: a sweep reused it.
   [[nodiscard]] std::uint32_t generation(class_id id) const noexcept { return generations_[id]; }
+  /// How many there are now.
+  [[nodiscard]] std::size_t known() const noexcept;
   /// Whether any pod is of the class: the counters that it names live then.
   [[nodiscard]] bool has_pods(class_id id) const noexcept { return pods_[id] != 0; }
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
@@ -35,9 +37,10 @@ class GANGSCHED_API class_table {
   /// What classes are made of has changed: every pod is re-keyed.
   void move_epoch() { epoch_.set(0, epoch_[0] + 1); }
 
-  /// Frees classes without pods when they are many. Only while no transaction is open. O(classes), amortised O(1) a new class.
-  void sweep();
-  void digest_into(digest& out) const;
+  /// Frees classes without pods, when they are many or @p all. Only while no transaction is open. O(classes), amortised O(1) a new class.
+  void sweep(bool all = false);
+  /// In no order. @p of: a digest of each class, by number.
+  void digest_into(digest& out, const std::vector<std::uint64_t>& of) const;
 
  private:
   struct impl;

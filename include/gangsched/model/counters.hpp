@@ -58,14 +58,22 @@ class GANGSCHED_API counter_table {
   counter_id number(const counter_spec& spec);
   [[nodiscard]] const counter_spec& spec(counter_id id) const noexcept { return all_[id]->spec; }
   [[nodiscard]] const pod_scope& scope(scope_id id) const noexcept;
+  [[nodiscard]] bool exists(counter_id id) const noexcept { return all_[id] != nullptr; }
+  /// The bound of every number.
   [[nodiscard]] counter_id size() const noexcept { return static_cast<counter_id>(all_.size()); }
-  [[nodiscard]] bool lives(counter_id id) const noexcept { return all_[id]->facts[users] != 0; }
+  [[nodiscard]] bool lives(counter_id id) const noexcept { return all_[id] != nullptr && all_[id]->facts[users] != 0; }
+  /// How many have a number; and how many got one since the last sweep.
+  [[nodiscard]] std::size_t known() const noexcept { return all_.size() - free_.size(); }
+  [[nodiscard]] std::size_t made() const noexcept { return made_; }
+  /// Forgets those that @p used, by number, does not name, with scopes that no other has; marks the names of the scopes that stay. Returns
+  /// whether any went. No transaction is open.
+  bool sweep(const std::vector<bool>& used, interner& names);
 
   /// One class with pods more, or less, names it. True if it came to life, or died, by that.
   bool add_user(counter_id id);
   bool remove_user(counter_id id);
 
-  /// The live counters whose scope has a pod with these labels in it, ascending. O(scopes).
+  /// The live counters whose scope has a pod with these labels in it, ascending. O(labels + scopes that name one of them, or none).
   [[nodiscard]] std::vector<counter_id> matching(symbol ns, const label_map& labels, const label_map& ns_labels) const;
   /// Whether some live counter's namespace selectors say something else of a namespace when its labels change.
   [[nodiscard]] bool minds(symbol ns, const label_map& before, const label_map& after) const;
@@ -91,8 +99,8 @@ class GANGSCHED_API counter_table {
   /// A node that counts came into a domain, or left it.
   void add_node(counter_id id, domain_id domain, bool came);
 
-  /// By what is counted and by value, because numbers depend on who was seen first.
-  void digest_into(digest& out, const topology_table& topologies) const;
+  /// By value, and in no order, because numbers depend on who was seen first. @p of: a digest of what each counter counts, by number.
+  void digest_into(digest& out, const topology_table& topologies, const std::vector<std::uint64_t>& of) const;
 
  private:
   enum fact : row_t { users, sum, open, lowest, fact_count };
@@ -111,7 +119,9 @@ class GANGSCHED_API counter_table {
   static void raise(counter& one);
 
   undo_log* undo_;
-  std::vector<std::unique_ptr<counter>> all_;
+  std::vector<std::unique_ptr<counter>> all_;  // null: the number is free
+  std::vector<counter_id> free_;
+  std::size_t made_ = 0;
   std::unique_ptr<index> index_;
 };
 
@@ -119,7 +129,7 @@ class GANGSCHED_API counter_table {
 [[nodiscard]] GANGSCHED_API bool matches(const pod_scope& scope, symbol ns, const label_map& labels,
                                          const label_map& ns_labels);
 
-/// Tuples of words as one word, for keyed hooks with more to say: equal words, equal tuples. It only grows; never iterated.
+/// Tuples of words as one word, for keyed hooks with more to say: equal words, equal tuples, until `clear`. Never iterated.
 class GANGSCHED_API tuple_table {
  public:
   tuple_table();
@@ -127,10 +137,14 @@ class GANGSCHED_API tuple_table {
   /// A tuple of one is its own word.
   [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> tuple);
   [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& word, std::size_t size) const;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Forgets all of them: for when nobody has a word any more.
+  void clear() noexcept;
 
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace gangsched

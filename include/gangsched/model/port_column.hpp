@@ -35,8 +35,15 @@ class GANGSCHED_API port_column final : public column_base {
   }
   void digest_into(digest& out, row_t rows) const override {
     for (row_t row = 0; row < rows; ++row) {
+      std::uint64_t sum = 0;  // (their order is that of symbols)
+      for (const host_port& port : data_[row]) {
+        digest one = out.another();
+        one.add((std::uint64_t{port.port} << 8) | static_cast<std::uint64_t>(port.protocol));
+        add_name(one, port.address);
+        sum += one.value();
+      }
       out.add(data_[row].size());
-      for (const host_port& port : data_[row]) out.add(pack(port));
+      out.add(sum);
     }
   }
 

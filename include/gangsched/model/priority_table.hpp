@@ -18,9 +18,13 @@ class GANGSCHED_API priority_table {
   void add(std::int32_t priority, std::int32_t pods);
   /// The lowest priority that some pod has. O(priorities).
   [[nodiscard]] std::optional<std::int32_t> lowest() const noexcept;
+  /// Forgets priorities that no pod has. No transaction is open. O(priorities).
+  void sweep();
+  [[nodiscard]] std::size_t known() const noexcept { return rows_.size(); }
 
  private:
-  std::vector<std::pair<std::int32_t, row_t>> rows_;  ///< by priority; it only grows
+  std::vector<std::pair<std::int32_t, row_t>> rows_;  ///< by priority
+  std::vector<row_t> free_;
   std::size_t last_ = 0;                              ///< of them, the one that was counted last: mostly it is the next one too
   column<std::uint32_t> pods_;
 };

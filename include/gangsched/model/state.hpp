@@ -297,7 +297,7 @@ struct GANGSCHED_API cluster_state {
   undo_log undo;
   change_log log;
   interner names;
-  std::vector<symbol> kind_names;  ///< by resource_kind
+  std::vector<symbol> kind_names;  ///< by resource_kind; of one that is free: `no_kind`
   node_table nodes;
   node_tree tree{names, undo};
   image_table images;
@@ -330,8 +330,23 @@ struct GANGSCHED_API cluster_state {
   /// The kind of resource @p name, made on first sight (kind_of) or only if it is known.
   resource_kind kind_of(std::string_view name);
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const;
-  [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return names.text(kind_names[kind]); }
+  /// "" of one that is free.
+  [[nodiscard]] std::string_view kind_name(resource_kind kind) const {
+    return kind_names[kind] == no_kind ? std::string_view{} : names.text(kind_names[kind]);
+  }
+  /// The bound of every kind.
   [[nodiscard]] resource_kind kind_count() const noexcept { return static_cast<resource_kind>(kind_names.size()); }
+  static constexpr symbol no_kind{0xffffffffu};
+
+  /// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a
+  /// collection, which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what
+  /// is used, so that whatever hangs on a node, pod, class or group is right as it was; who has more than that (plans, indexes) makes it
+  /// anew when `plan_epoch` or `collections` moves. Called where a change begins. O(1), or O(state) amortised over what was made.
+  void collect_if_due() {
+    if (collection_due() && !undo.recording()) collect();
+  }
+  std::uint64_t collections = 0;  ///< that freed something
+  bool collect_always = false;    ///< at every change: for tests
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod) {
@@ -440,6 +455,19 @@ struct GANGSCHED_API cluster_state {
   [[nodiscard]] std::uint64_t digest() const;
 
  private:
+  /// How many may be made before the next collection.
+  struct collection_limits {
+    std::size_t names = 1024, counters = 256, topologies = 16, choices = 64, kinds = 16, expressions = 16, priorities = 256, tuples = 65536;
+  };
+  collection_limits limits_;
+  std::vector<resource_kind> free_kinds_;
+  std::size_t kinds_made_ = 0, expressions_made_ = 0;
+  [[nodiscard]] bool collection_due() const noexcept {
+    return names.made() >= limits_.names || counters.made() >= limits_.counters || topologies.made() >= limits_.topologies ||
+           choices.made() >= limits_.choices || kinds_made_ >= limits_.kinds || expressions_made_ >= limits_.expressions ||
+           priorities.known() >= limits_.priorities || tuples.size() >= limits_.tuples || collect_always;
+  }
+  void collect();
   [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
@@ -474,11 +502,13 @@ GANGSCHED_API void match_counters(const cluster_state& state, pod_class& made, s
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_counters.cpp"
+#include "gangsched/src/model/collect.cpp"
 #include "gangsched/src/model/counters.cpp"
 #include "gangsched/src/model/host_answers.cpp"
 #include "gangsched/src/model/state.cpp"
 #include "gangsched/src/model/state_counters.cpp"
 #include "gangsched/src/model/state_devices.cpp"
+#include "gangsched/src/model/state_digest.cpp"
 #include "gangsched/src/model/state_resource_claims.cpp"
 #include "gangsched/src/model/topology.cpp"
 #endif

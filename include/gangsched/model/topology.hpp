@@ -30,6 +30,13 @@ class GANGSCHED_API topology_table {
 
   /// The number of @p key, made on first sight. @p absent_is_empty: nodes without the label are in the domain of the empty value.
   topology_id number(symbol key, bool absent_is_empty = false);
+  /// The bound of every number.
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  /// How many have a number; and how many got one since the last sweep.
+  [[nodiscard]] std::size_t known() const noexcept { return all_.size() - 1 - free_.size(); }
+  [[nodiscard]] std::size_t made() const noexcept { return made_; }
+  /// Forgets those that @p used, by number, does not name, and marks the keys of the others. Returns whether any went. No transaction is open.
+  bool sweep(const std::vector<bool>& used, interner& names);
   /// Starts following @p id if nobody does: O(nodes) once.
   void follow(topology_id id, const node_table& nodes);
 
@@ -43,6 +50,7 @@ class GANGSCHED_API topology_table {
     return symbol{all_[id]->value[domain]};
   }
   [[nodiscard]] symbol key(topology_id id) const noexcept { return all_[id]->key; }
+  [[nodiscard]] bool absent_is_empty(topology_id id) const noexcept { return all_[id]->absent_is_empty; }
   /// Whether each domain is one node and there are many of them: then what a domain counts is a fact of its node, and hooks had
   /// better read it there than tell the nodes apart. Moves `plan_epoch` when it changes.
   [[nodiscard]] bool local(topology_id id) const noexcept {
@@ -64,7 +72,8 @@ class GANGSCHED_API topology_table {
   /// Whether a node whose record becomes @p after leaves a domain.
   [[nodiscard]] bool moves(row_t node, const node_record& after) const;
 
-  void digest_into(digest& out, row_t nodes) const;
+  /// Of those that @p counted_by, by number, names: the others say nothing that means anything.
+  void digest_into(digest& out, row_t nodes, const std::vector<bool>& counted_by) const;
 
  private:
   enum fact : row_t { is_followed, shared_domains, domains, is_local, fact_count };
@@ -80,10 +89,13 @@ class GANGSCHED_API topology_table {
     column<std::uint32_t> facts;
   };
   [[nodiscard]] static std::optional<symbol> value_of(const topology& one, const node_record& record);
+  [[nodiscard]] static bool follows(const std::unique_ptr<topology>& one) noexcept { return one != nullptr && one->facts[is_followed] != 0; }
   void enter(topology& one, row_t node, const node_record& record);
 
   undo_log* undo_;
-  std::vector<std::unique_ptr<topology>> all_;
+  std::vector<std::unique_ptr<topology>> all_;  // null: node_itself, and numbers that are free
+  std::vector<topology_id> free_;
+  std::size_t made_ = 0;
   row_t nodes_ = 0;
   column<std::uint64_t> epoch_;
   std::uint64_t last_epoch_ = 0;
@@ -109,6 +121,11 @@ class GANGSCHED_API choice_table {
 
   /// The number of @p choice, made on first sight; every_node if it leaves nobody out.
   choice_id number(node_choice&& choice);
+  /// As those of topologies.
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] std::size_t known() const noexcept { return all_.size() - 1 - free_.size(); }
+  [[nodiscard]] std::size_t made() const noexcept { return made_; }
+  bool sweep(const std::vector<bool>& used, interner& names);
   void follow(choice_id id, const node_table& nodes, const interner& names);
   /// Not of every_node.
   [[nodiscard]] const node_choice& choice(choice_id id) const noexcept { return all_[id]->choice; }
@@ -129,7 +146,9 @@ class GANGSCHED_API choice_table {
   };
   struct index;
   undo_log* undo_;
-  std::vector<std::unique_ptr<entry>> all_;
+  std::vector<std::unique_ptr<entry>> all_;  // null: every_node, and numbers that are free
+  std::vector<choice_id> free_;
+  std::size_t made_ = 0;
   std::unique_ptr<index> index_;
   row_t nodes_ = 0;
 };

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// Tables of numbered objects whose numbers are used again.
+namespace gangsched::detail {
+
+/// Puts @p object where nobody is, @p free first; returns where.
+template <class T>
+std::uint32_t put_in_free_place(std::vector<std::unique_ptr<T>>& all, std::vector<std::uint32_t>& free,
+                                std::unique_ptr<T> object) {
+  if (free.empty()) {
+    all.push_back(std::move(object));
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+  const std::uint32_t place = free.back();
+  free.pop_back();
+  all[place] = std::move(object);
+  return place;
+}
+
+/// Frees the places from @p first on that @p used does not name; visit(object) sees those that stay. Returns how many went.
+template <class T, class Visit>
+std::size_t free_unused(std::vector<std::unique_ptr<T>>& all, std::vector<std::uint32_t>& free, std::size_t first,
+                        const std::vector<bool>& used, const Visit& visit) {
+  free.reserve(all.size());
+  std::size_t gone = 0;
+  for (std::size_t place = all.size(); place-- > first;) {  // low places are used again first
+    if (all[place] == nullptr) continue;
+    if (used[place]) {
+      visit(*all[place]);
+      continue;
+    }
+    all[place].reset();
+    free.push_back(static_cast<std::uint32_t>(place));
+    ++gone;
+  }
+  return gone;
+}
+
+}  // namespace gangsched::detail

@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "gangsched/model/mark_names.hpp"
+#include "gangsched/model/state.hpp"
+
+// What was interned or numbered and is named by nothing any more goes.
+namespace gangsched {
+namespace detail {
+
+/// What is named, as far as names and kinds go: their marks.
+struct names_in_use {
+  cluster_state& state;
+  std::vector<bool> kinds;
+
+  void mark(symbol name) noexcept { state.names.mark(name); }
+  void mark_kinds(const std::vector<amount>& amounts) noexcept {
+    for (const amount& one : amounts) kinds[one.kind] = true;
+  }
+  void mark(const pod_class& cls) noexcept {
+    detail::mark(state.names, cls);
+    mark_kinds(cls.requests), mark_kinds(cls.score_requests);
+    for (const container_needs& one : cls.containers) mark_kinds(one.requests);
+  }
+  void mark(const node_record& node) noexcept {
+    mark(node.name);
+    detail::mark(state.names, node.labels), detail::mark(state.names, node.taints);
+    for (const image_symbols& one : node.images) mark(one.name);
+    for (const volume_limit& one : node.volume_limits) mark(one.driver);
+    mark_kinds(node.allocatable);
+    if (!node.devices) return;  // (`inventories` has its inventory.)
+    for (const auto& [kind, demand] : node.devices->counted) kinds[kind] = true, detail::mark(state.names, demand);
+    for (const resource_kind kind : node.devices->memory_kinds) kinds[kind] = true;
+  }
+  void mark(const pod_disks& disks) noexcept {
+    for (const pod_disks::disk& one : disks.disks) mark(one.id);
+    detail::mark(state.names, disks.exclusive_claims);
+    for (const pod_disks::attachment& one : disks.attachments) mark(one.driver), mark(one.id);
+  }
+  void mark(const resource_claim_record& claim) noexcept {
+    mark(claim.ns);
+    for (const device_demand& one : claim.devices) detail::mark(state.names, one);
+    for (const device_match& one : claim.matches) detail::mark(state.names, one);
+  }
+  template <class Table>
+  void mark_namespaces(const Table& table) noexcept {
+    for (row_t row = 0; row < table.rows.count(); ++row) {
+      if (table.record[row] != nullptr) mark(table.record[row]->ns);
+    }
+  }
+  void mark_records() noexcept {
+    for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
+      if (state.nodes.alive(row)) mark(*state.nodes.record[row]);
+    }
+    for (row_t row = 0; row < state.resource_claims.rows.count(); ++row) {
+      if (state.resource_claims.record[row] != nullptr) mark(*state.resource_claims.record[row]);
+    }
+    mark_namespaces(state.groups), mark_namespaces(state.budgets), mark_namespaces(state.services),
+        mark_namespaces(state.controllers);
+  }
+  /// (A pod's class has all of its names but those of its volumes.)
+  void mark_volumes() noexcept {
+    for (row_t row = 0; row < state.pods.rows.count(); ++row) {
+      if (state.pods.alive(row) && state.pods.record[row]->disks != nullptr) mark(*state.pods.record[row]->disks);
+    }
+  }
+};
+
+[[nodiscard]] constexpr std::size_t next_limit(std::size_t least, std::size_t live) noexcept {
+  return least > live ? least : live;
+}
+
+}  // namespace detail
+
+/// @pre no transaction is open
+GANGSCHED_INLINE void cluster_state::collect() {
+  constexpr collection_limits least;
+  bool freed = false;
+  classes.sweep(true);
+  priorities.sweep();
+
+  detail::names_in_use used{*this, std::vector<bool>(kind_count())};
+  std::vector<bool> used_counters(counters.size()), used_topologies(topologies.size()), used_choices(choices.size());
+  free_kinds_.reserve(kind_count());
+  std::fill_n(used.kinds.begin(), kinds::first_other, true);
+
+  used.mark_records();
+  bool volumes = false;
+  for (class_id id = 0; id < classes.size(); ++id) {
+    if (!classes.has_pods(id)) continue;
+    const pod_class& cls = classes[id];
+    used.mark(cls);
+    volumes = volumes || cls.volumes.disks || cls.volumes.attachments;
+    for (const counter_id one : cls.counters.named) used_counters[one] = true;
+    for (const counter_id one : cls.counters.matched) used_counters[one] = true;
+  }
+  if (volumes) used.mark_volumes();
+
+  for (counter_id id = 0; id < counters.size(); ++id) {
+    if (!used_counters[id]) continue;
+    used_topologies[counters.spec(id).topology] = true;
+    used_choices[counters.spec(id).nodes] = true;
+  }
+  const struct announcement {  // also if a sweep throws half-way
+    cluster_state& state;
+    bool& freed;
+    ~announcement() {
+      if (freed) ++state.collections, state.topologies.move_plan_epoch();
+    }
+  } announced{*this, freed};
+  freed |= counters.sweep(used_counters, names);
+  freed |= topologies.sweep(used_topologies, names);
+  freed |= choices.sweep(used_choices, names);
+
+  // What the host was asked about for somebody who is gone.
+  std::erase_if(expressions, [&](const auto& one) { return !names.marked(one.first); });
+  for (const auto& [expression, device_class] : expressions) names.mark(device_class);
+  std::erase_if(inventories, [](const auto& one) { return one.second.expired(); });
+  for (const auto& [bytes, kept] : inventories) {
+    const std::shared_ptr<const device_inventory> inventory = kept.lock();
+    detail::mark(names, *inventory);
+    if (inventory->answers == nullptr) continue;
+    auto& answers = inventory->answers->by_expression;
+    std::erase_if(answers, [&](const auto& one) { return !names.marked(one.first); });
+    for (const auto& [expression, devices] : answers) {
+      for (const device_answers::of_device& one : devices) names.mark(one.error);
+    }
+  }
+
+  std::size_t live_kinds = 0;
+  for (resource_kind kind = kind_count(); kind-- > 0;) {
+    if (used.kinds[kind]) {
+      names.mark(kind_names[kind]);
+      ++live_kinds;
+    } else if (kind_names[kind] != no_kind) {
+      kind_names[kind] = no_kind;
+      free_kinds_.push_back(kind);
+      freed = true;
+    }
+  }
+  const interner::swept swept = names.sweep();
+  freed |= swept.freed != 0;
+  if (tuples.size() != 0 && (tuples.size() >= limits_.tuples || collect_always)) tuples.clear(), freed = true;
+  kinds_made_ = expressions_made_ = 0;
+  limits_ = {.names = detail::next_limit(least.names, swept.live),
+             .counters = detail::next_limit(least.counters, counters.known()),
+             .topologies = detail::next_limit(least.topologies, topologies.known()),
+             .choices = detail::next_limit(least.choices, choices.known()),
+             .kinds = detail::next_limit(least.kinds, live_kinds),
+             .expressions = detail::next_limit(least.expressions, expressions.size()),
+             .priorities = detail::next_limit(least.priorities, 2 * priorities.known())};
+}
+
+}  // namespace gangsched

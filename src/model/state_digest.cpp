@@ -1,0 +1,225 @@
+#include <algorithm>
+
+#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/state.hpp"
+
+// Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they mean.
+namespace gangsched {
+namespace detail {
+
+/// Amounts that are not 0, by node and resource.
+GANGSCHED_INLINE void digest_amounts(digest& out, const cluster_state& state, const matrix_column& amounts) {
+  for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
+    std::uint64_t sum = 0;
+    for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+      const std::int64_t value = amounts.at(row, kind);
+      if (value == 0) continue;
+      digest one = out.another();
+      one.add(state.kind_name(kind));
+      one.add(static_cast<std::uint64_t>(value));
+      sum += one.value();
+    }
+    out.add(sum);
+  }
+}
+
+/// By number, of those that there are: what is counted, where.
+[[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_counters(const digest& out,
+                                                                              const cluster_state& state) {
+  std::vector<std::uint64_t> all(state.counters.size());
+  for (counter_id id = 0; id < state.counters.size(); ++id) {
+    if (!state.counters.exists(id)) continue;
+    const counter_spec& spec = state.counters.spec(id);
+    canonical::text_bytes text{out};
+    canonical::put(text, spec.what), canonical::put(text, spec.weight), canonical::put(text, spec.spread),
+        canonical::put(text, spec.nobody);
+    canonical::put(text, spec.topology != node_itself);
+    if (spec.topology != node_itself) {
+      canonical::put(text, state.topologies.key(spec.topology)),
+          canonical::put(text, state.topologies.absent_is_empty(spec.topology));
+    }
+    for (const pod_query& query : state.counters.scope(spec.scope)) {
+      canonical::put(text, query.selector), canonical::put(text, query.namespaces),
+          canonical::put(text, query.namespace_selector);
+    }
+    if (spec.nodes != every_node) {
+      const node_choice& choice = state.choices.choice(spec.nodes);
+      canonical::put(text, choice.keys), canonical::put(text, choice.node_selector),
+          canonical::put(text, choice.required);
+      canonical::put(text, choice.taints), canonical::put(text, choice.tolerations);
+    }
+    digest one = out.another();
+    one.add(text.bytes);
+    all[id] = one.value();
+  }
+  return all;
+}
+
+/// By number, of those with pods.
+[[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_classes(
+    const digest& out, const cluster_state& state, const std::vector<std::uint64_t>& of_counters) {
+  std::vector<std::uint64_t> all(state.classes.size());
+  for (class_id id = 0; id < state.classes.size(); ++id) {
+    if (!state.classes.has_pods(id)) continue;
+    const pod_class& cls = state.classes[id];
+    canonical::text_bytes text{out};
+    canonical::put(text, cls);
+    canonical::put(text, cls.default_selector);
+    std::uint64_t matched = 0;
+    for (const counter_id one : cls.counters.matched) matched += of_counters[one];
+    canonical::put(text, matched);
+    digest one = out.another();
+    one.add(text.bytes);
+    all[id] = one.value();
+  }
+  return all;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, name_text);
+  canonical::put(text, labels);
+  canonical::put(text, taints);
+  canonical::put(text, allocatable);
+  std::vector<std::pair<symbol, std::int64_t>> sizes;
+  for (const image_symbols& image : images) sizes.emplace_back(image.name, image.size_bytes);
+  canonical::put(text, sizes);
+  for (const volume_limit& limit : volume_limits) canonical::put(text, limit.driver), canonical::put(text, limit.most);
+  if (devices) {
+    canonical::put(text, *devices->inventory), canonical::put(text, devices->ids);
+    for (const bool one : devices->unhealthy) canonical::put(text, one);
+  }
+  canonical::put(text, unschedulable);
+  canonical::put(text, cookie);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, name);
+  canonical::put(text, ns);
+  canonical::put(text, labels);
+  canonical::put(text, gates);
+  canonical::put(text, start_time.has_value());
+  canonical::put(text, start_time.value_or(instant::zero()).count());
+  canonical::put(text, controller.kind);
+  canonical::put(text, controller.name);
+  if (disks != nullptr) {
+    for (const auto& one : disks->disks) canonical::put(text, one.id), canonical::put(text, one.read_only);
+    canonical::put(text, disks->exclusive_claims);
+    for (const auto& one : disks->attachments) canonical::put(text, one.driver), canonical::put(text, one.id);
+  }
+  canonical::put(text, role);
+  canonical::put(text, rank);
+  canonical::put(text, cookie);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void group_record::digest_into(digest& out) const { out.add(std::string_view{bytes()}); }
+
+GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.name);
+  canonical::put(text, spec.labels);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.name);
+  canonical::put(text, ns);
+  canonical::put(text, spec.selector);
+  canonical::put(text, spec.disruptions_allowed);
+  canonical::put(text, spec.disrupted_pods);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void service_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.name);
+  canonical::put(text, spec.ns);
+  canonical::put(text, spec.selector);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.kind);
+  canonical::put(text, spec.name);
+  canonical::put(text, spec.ns);
+  canonical::put(text, spec.selector);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, spec.name);
+  canonical::put(text, spec.value);
+  canonical::put(text, spec.global_default);
+  canonical::put(text, spec.preemption);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
+  gangsched::digest out{&names, kind_names.data()};
+  nodes.rows.digest_into(out);
+  const row_t node_rows = nodes.rows.count();
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &nodes.record, &nodes.devices, &nodes.first_pod, &nodes.first_nominated, &nodes.next_wanted,
+           &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
+    one->digest_into(out, node_rows);
+  }
+  detail::digest_amounts(out, *this, nodes.allocatable);
+  detail::digest_amounts(out, *this, nodes.used);
+  for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
+  tree.digest_into(out, 0);
+  nodes.total.digest_into(out, 1);
+  nodes.first_wanted.digest_into(out, 1);
+  images.digest_into(out);
+  pods.rows.digest_into(out);
+  const row_t pod_rows = pods.rows.count();
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls_epoch, &pods.node,
+           &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
+           &pods.prev_nominated, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
+    one->digest_into(out, pod_rows);
+  }
+  const std::vector<std::uint64_t> of_counters = detail::digests_of_counters(out, *this);
+  const std::vector<std::uint64_t> of_classes = detail::digests_of_classes(out, *this, of_counters);
+  for (row_t pod = 0; pod < pod_rows; ++pod) {
+    if (pods.alive(pod)) out.add(of_classes[pods.cls[pod]]);
+  }
+  groups.rows.digest_into(out);
+  const row_t group_rows = groups.rows.count();
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound,
+           &groups.satisfied, &groups.parent, &groups.first_child, &groups.last_child, &groups.next_sibling,
+           &groups.prev_sibling, &groups.children, &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
+    one->digest_into(out, group_rows);
+  }
+  const auto named = [&out](const auto& table) {
+    table.rows.digest_into(out);
+    table.record.digest_into(out, table.rows.count());
+    table.by_name.digest_into(out, 0);
+  };
+  named(namespaces);
+  named(priority_classes);
+  named(budgets);
+  named(services);
+  named(controllers);
+  resource_claims.digest_into(out);
+  std::vector<bool> counted_by(topologies.size());
+  for (counter_id id = 0; id < counters.size(); ++id) {
+    if (counters.lives(id)) counted_by[counters.spec(id).topology] = true;
+  }
+  topologies.digest_into(out, node_rows, counted_by);
+  counters.digest_into(out, topologies, of_counters);
+  arrivals.digest_into(out, 1);
+  classes.digest_into(out, of_classes);
+  out.add(log.end());
+  return out.value();
+}
+
+}  // namespace gangsched

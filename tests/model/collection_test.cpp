@@ -1,0 +1,194 @@
+// What was interned or numbered because somebody named it goes when nobody does any more.
+#include <string>
+
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+
+namespace gangsched::testing::collection_test {
+
+namespace {
+
+/// A cluster in which every change collects.
+struct collecting {
+  cluster c;
+  collecting() { c.state().collect_always = true; }
+  /// Two changes that name nothing new: what nobody names is gone then.
+  void settle() {
+    for (int i = 0; i < 2; ++i) REQUIRE(c.set_namespace({.name = "default"}).has_value());
+  }
+  [[nodiscard]] bool knows(std::string_view name) const { return c.state().names.find(name).has_value(); }
+};
+
+}  // namespace
+
+TEST_CASE("names of pods, nodes and groups go with the last who has them", "[model][collection]") {
+  collecting world;
+  cluster& c = world.c;
+  const node_id node = *c.add_node(a_node("n").cpu(4).label("rack", "r1").taint("only", "ml").image("app", 5).spec);
+  pod_spec spec = a_pod("p").spec;
+  spec.ns = "team";
+  spec.node_selector = {{"disk", "ssd"}};
+  spec.tolerations = {{.key = "only", .value = "ml"}};
+  spec.volumes.exclusive_claims = {"claim"};
+  const pod_id pod = *c.add_pod(spec), other = *c.add_pod([&] {
+    spec.name = "q";
+    return spec;
+  }());
+  world.settle();
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app", "team", "disk", "ssd", "team/claim"})
+    CHECK(world.knows(name));
+  REQUIRE(c.remove_pod(pod).has_value());
+  world.settle();
+  for (const char* name : {"team", "disk", "ssd", "team/claim"}) CHECK(world.knows(name));
+  REQUIRE(c.remove_pod(other).has_value());
+  world.settle();
+  for (const char* name : {"team", "disk", "ssd", "team/claim"}) CHECK_FALSE(world.knows(name));
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app"}) CHECK(world.knows(name));
+  REQUIRE(c.remove_node(node).has_value());
+  world.settle();
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app"}) CHECK_FALSE(world.knows(name));
+  const group_id group = *c.add_group({.name = "g", .ns = "batch"});
+  world.settle();
+  CHECK(world.knows("batch"));
+  REQUIRE(c.remove_group(group).has_value());
+  world.settle();
+  CHECK_FALSE(world.knows("batch"));
+}
+
+TEST_CASE("a resource that no node and no pod has gives its place to the next", "[model][collection]") {
+  collecting world;
+  cluster& c = world.c;
+  const node_id node = *c.add_node(a_node("n").cpu(4).resource("example.com/a", quantity{3}));
+  const pod_id pod = *c.add_pod(a_pod("p").resource("example.com/a", quantity{2}).on(node));
+  const resource_kind kind = *c.state().find_kind("example.com/a");
+  CHECK(c.requested(node, "example.com/a") == 2);
+  REQUIRE(c.update_node(node, a_node("n").cpu(4)).has_value());
+  world.settle();
+  CHECK(c.state().find_kind("example.com/a") == kind);  // the pod has it
+  REQUIRE(c.remove_pod(pod).has_value());
+  world.settle();
+  CHECK_FALSE(c.state().find_kind("example.com/a").has_value());
+  CHECK(c.requested(node, "example.com/a") == 0);
+  const pod_id next = *c.add_pod(a_pod("q").resource("example.com/b", quantity{5}).on(node));
+  CHECK(c.state().find_kind("example.com/b") == kind);
+  CHECK(c.requested(node, "example.com/b") == 5);
+  CHECK(c.allocatable(node, "example.com/b") == 0);
+  CHECK(c.state().kind_name(kind) == "example.com/b");
+  REQUIRE(c.remove_pod(next).has_value());
+}
+
+TEST_CASE("counters, topologies and choices of nodes go with the classes that name them", "[model][collection]") {
+  collecting world;
+  cluster& c = world.c;
+  REQUIRE(c.add_node(a_node("n").cpu(4).zone("a")).has_value());
+  for (int round = 0; round < 20; ++round) {
+    pod_spec spec = a_pod("p").label("job", std::to_string(round)).spec;
+    topology_spread one{.topology_key = "key" + std::to_string(round)};
+    one.selector = label_selector{.match_labels = {{"job", std::to_string(round)}}};
+    spec.node_selector = {{"disk", std::to_string(round)}};
+    spec.topology_spread_constraints = {one};
+    const pod_id pod = *c.add_pod(spec);
+    CHECK(c.state().counters.known() == 1);
+    CHECK(c.state().topologies.known() == 1);
+    CHECK(c.state().choices.known() == 1);
+    REQUIRE(c.remove_pod(pod).has_value());
+    world.settle();
+    CHECK(c.state().counters.known() == 0);
+    CHECK(c.state().topologies.known() == 0);
+    CHECK(c.state().choices.known() == 0);
+    CHECK(c.state().counters.size() <= 1);
+  }
+}
+
+TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
+  collecting world;
+  cluster& c = world.c;
+  pod_spec spec = a_pod("p").spec;
+  spec.ns = "team";
+  const pod_id pod = *c.add_pod(spec);
+  world.settle();
+  const std::uint64_t digest = c.digest(), collections = c.state().collections;
+  {
+    transaction trial{c.state()};
+    REQUIRE(c.remove_pod(pod).has_value());
+    for (int i = 0; i < 3; ++i) REQUIRE(c.add_group({.name = "g" + std::to_string(i), .ns = "batch"}).has_value());
+    CHECK(world.knows("team"));
+    CHECK(c.state().collections == collections);
+  }
+  CHECK(c.digest() == digest);
+  CHECK(c.find_pod("team", "p") == pod);
+}
+
+TEST_CASE("a digest says the same of states whose names were seen in different order", "[model][collection]") {
+  const auto build = [](cluster& c, bool collect) {
+    c.state().collect_always = collect;
+    for (int i = 0; i < 30; ++i) {  // leaves nothing but what it did to the order of names
+      pod_spec gone = a_pod("gone").resource("example.com/r" + std::to_string(i), quantity{1}).spec;
+      gone.ns = "n" + std::to_string(i);
+      gone.node_selector = {{"k" + std::to_string(i), "v"}};
+      REQUIRE(c.remove_pod(*c.add_pod(gone)).has_value());
+    }
+    const node_id node = *c.add_node(a_node("n")
+                                         .cpu(4)
+                                         .zone("a")
+                                         .label("b", "c")
+                                         .resource("example.com/z", quantity{2})
+                                         .resource("example.com/a", quantity{3})
+                                         .image("app", 7)
+                                         .spec);
+    pod_spec spec = a_pod("p")
+                        .label("job", "j")
+                        .resource("example.com/z", quantity{1})
+                        .resource("example.com/a", quantity{1})
+                        .on(node)
+                        .spec;
+    spec.containers[0].ports = {{.host_port = 80, .host_ip = "10.0.0.1"}};
+    pod_affinity_term term{.topology_key = "topology.kubernetes.io/zone"};
+    term.selector = label_selector{.match_labels = {{"job", "j"}}};
+    spec.anti_affinity_to_pods.required = {term};
+    spec.node_selector = {{"b", "c"}, {"a", "d"}};
+    REQUIRE(c.add_pod(spec).has_value());
+  };
+  cluster keeps, collects;
+  build(keeps, false);
+  build(collects, true);
+  CHECK(keeps.state().names.bound() > collects.state().names.bound());
+  CHECK(keeps.digest() == collects.digest());
+  REQUIRE(collects.update_node(*collects.find_node("n"), a_node("n").cpu(4).zone("b").label("b", "c")).has_value());
+  CHECK(keeps.digest() != collects.digest());
+}
+
+TEST_CASE("a pod is asked only by the selectors that name one of its labels", "[model][collection]") {
+  cluster c;
+  const auto selecting = [](label_selector selector) {
+    pod_affinity_term term{.topology_key = "zone"};
+    term.selector = std::move(selector);
+    pod_spec spec = a_pod("p").spec;
+    spec.anti_affinity_to_pods.required = {term};
+    return spec;
+  };
+  int next = 0;
+  const auto live = [&](label_selector selector) {
+    pod_spec spec = selecting(std::move(selector));
+    spec.name = "p" + std::to_string(next++);
+    REQUIRE(c.add_pod(spec).has_value());
+  };
+  live({.match_labels = {{"a", "1"}, {"b", "2"}}});
+  live({.match_expressions = {{"a", selector_operator::in, {"1", "3"}}, {"c", selector_operator::exists}}});
+  live({.match_expressions = {{"a", selector_operator::not_in, {"9"}}}});
+  live({});
+  const auto matched = [&](const label_map& labels) {
+    return c.state().counters.matching(*c.state().names.find("default"), labels, {}).size() /
+           2;  // asked for, and carried
+  };
+  CHECK(matched({}) == 2);
+  CHECK(matched({{"a", "1"}}) == 2);
+  CHECK(matched({{"a", "1"}, {"b", "2"}}) == 3);
+  CHECK(matched({{"a", "1"}, {"b", "2"}, {"c", ""}}) == 4);
+  CHECK(matched({{"a", "3"}, {"c", ""}}) == 3);
+  CHECK(matched({{"a", "9"}}) == 1);
+}
+
+}  // namespace gangsched::testing::collection_test
