@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "gangsched/engine/core.hpp"
+#include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 
 namespace gangsched {
 namespace detail {
@@ -38,6 +40,21 @@ GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod
   if (!names_pod(state, pod)) return unknown_id("pod");
   if (state.pods.state[pod.row] != wanted) return error{errc::wrong_state, pod_text(state, pod.row), "state", why};
   return std::nullopt;
+}
+
+/// A question leaves the cluster bit for bit as it was, and the next decision too, whatever it tries.
+template <class Answer, class Question>
+result<Answer> ask(engine::core& core, Question&& question) {
+  const hook_guard guard{core.state()};
+  const transaction trial{core.state()};
+  const engine::picker::position stood = core.picks();
+  try {
+    return question();
+  } catch (const hook_error& thrown) {
+    core.forget_attempt();
+    core.picks_go_back(stood);
+    return error{errc::contract, "scheduler", "plugins", thrown.what()};
+  }
 }
 
 /// (An initialiser list would copy it.)
@@ -87,7 +104,9 @@ GANGSCHED_INLINE cycle scheduler::permit(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   const detail::hook_guard guard{core_->state()};
   core_->permit(now);
-  return {!core_->decisions().empty(), core_->decisions()};
+  cycle done{!core_->decisions().empty(), core_->decisions()};
+  if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
+  return done;
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
@@ -129,11 +148,7 @@ GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view rea
   return {};
 }
 
-GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const {
-  const bool in_hook = core_->state().in_hook;
-  const detail::hook_guard guard{core_->state()};
-  return core_->next_time(!in_hook);
-}
+GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const { return std::as_const(*core_).next_time(); }
 
 GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_position& position) {
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending")) return std::move(*refused);
@@ -228,32 +243,27 @@ GANGSCHED_INLINE std::vector<attempt> scheduler::in_flight() const {
 GANGSCHED_INLINE result<explanation> scheduler::explain(pod_id pod) {
   if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
-  const detail::hook_guard guard{core_->state()};
-  return core_->explain(pod.row);
+  return detail::ask<explanation>(*core_, [&] { return core_->explain(pod.row); });
 }
 
 GANGSCHED_INLINE result<std::vector<group_explanation>> scheduler::explain(group_id group) {
   if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (!detail::names_group(core_->state(), group)) return detail::unknown_id("group");
-  const detail::hook_guard guard{core_->state()};
-  std::vector<group_explanation> all;
-  core_->explain_group(group.row, all);
-  return all;
+  return detail::ask<std::vector<group_explanation>>(*core_, [&] {
+    std::vector<group_explanation> all;
+    core_->explain_group(group.row, all);
+    return all;
+  });
 }
 
-GANGSCHED_INLINE queue_counts scheduler::counts() const {
-  const bool in_hook = core_->state().in_hook;
-  const detail::hook_guard guard{core_->state()};
-  return core_->counts(!in_hook);
-}
+GANGSCHED_INLINE queue_counts scheduler::counts() const { return std::as_const(*core_).counts(); }
 
 GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }
 
 GANGSCHED_INLINE result<std::optional<move_plan>> scheduler::plan_moves(group_id group, const move_options& options) {
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   if (!detail::names_group(core_->state(), group)) return detail::unknown_id("group");
-  const detail::hook_guard guard{core_->state()};
-  return core_->plan_moves(group.row, options);
+  return detail::ask<std::optional<move_plan>>(*core_, [&] { return core_->plan_moves(group.row, options); });
 }
 
 GANGSCHED_INLINE result<void> scheduler::forget_cached() {
@@ -264,8 +274,9 @@ GANGSCHED_INLINE result<void> scheduler::forget_cached() {
 
 GANGSCHED_INLINE result<void> scheduler::verify() {
   if (core_->state().in_hook) return *detail::refuse_busy(core_->state());
-  const detail::hook_guard guard{core_->state()};
-  if (const auto wrong = core_->difference()) return error{errc::contract, "class index", "rows", *wrong};
+  const auto compared = detail::ask<std::optional<std::string>>(*core_, [&] { return core_->difference(); });
+  if (!compared) return compared.error();
+  if (const auto& wrong = *compared) return error{errc::contract, "class index", "rows", *wrong};
   return {};
 }
 

@@ -92,7 +92,9 @@ class GANGSCHED_API scheduler {
   result<void> allow(pod_id pod);
   result<void> reject(pod_id pod, std::string_view reason);
 
-  /// The earliest time at which something changes without anybody doing anything: a backoff or a wait ends. Nothing if never.
+  /// The earliest time at which something changes without anybody doing anything: a backoff or a wait ends. Nothing if never. As of
+  /// the last call that was told the time (`catch_up` is one): what the host did since is not known yet. O(pods that wait in the permit
+  /// room), after calls that are told no time O(entities).
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
   /// After a restart: where the pod stood. Only while it is pending.
@@ -134,7 +136,8 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] std::vector<attempt> in_flight() const;
 
   /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
-  /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). O(nodes · plugins).
+  /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). Changes nothing,
+  /// nor the next decision. Error: unknown, busy, contract (a hook threw). O(nodes · plugins).
   [[nodiscard]] result<explanation> explain(pod_id pod);
   /// The same for the waiting members of a group, or of each group of pods in a tree: placement by placement, by trying.
   /// O(placements · members · nodes).
@@ -149,7 +152,7 @@ class GANGSCHED_API scheduler {
   /// woken. Error: busy. O(classes kept).
   result<void> forget_cached();
 
-  /// How many stand where.
+  /// How many stand where, as of the last call that was told the time. O(pods that wait in the permit room).
   [[nodiscard]] queue_counts counts() const;
   /// What the engine did so far, for benchmarks and tests.
   [[nodiscard]] const engine_statistics& statistics() const noexcept;

@@ -62,6 +62,14 @@ GANGSCHED_INLINE core::strategy core::strongest_since(const flight& one, row_t p
   return best;
 }
 
+GANGSCHED_INLINE bool core::helped_since(const parked_group& one, std::uint64_t from) {
+  for (std::uint64_t at = from; at < kept_from_ + kept_.size(); ++at) {
+    const change& record = kept_[static_cast<std::size_t>(at - kept_from_)].record;
+    if (helps(one, record, event_of(record))) return true;
+  }
+  return false;
+}
+
 /// A rejected pod, to where a change can find it; one that happened while it was being tried finds it at once.
 GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint64_t marks) {
   if (by_hints()) rejections_[pod] = why;
@@ -88,9 +96,18 @@ GANGSCHED_INLINE void core::flush(instant now) {
   queue_.flush_unschedulable(now);
 }
 
-GANGSCHED_INLINE void core::catch_up(instant now) {
+/// Whoever was tried in vain may be tried again if time has moved, or if the log says what the engine did not write.
+GANGSCHED_INLINE void core::begin_call(instant now) {
+  if (now != now_ || state_->log.committed_end() != own_to_) queue_.begin_round();
   now_ = now;
+}
+
+/// What a host does that has the queue to itself, or by hand, is news.
+GANGSCHED_INLINE void core::catch_up(instant now) {
+  begin_call(now);
+  queue_.begin_round();
   absorb();
+  queue_.tidy();
 }
 
 GANGSCHED_INLINE void core::flush_backoff(instant now) {
@@ -111,7 +128,7 @@ GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
   failures_.clear();
   catch_up(now);
   flush(now);
-  const std::optional<queue::popped> next = queue_.pop();
+  const std::optional<queue::popped> next = queue_.pop(now);
   if (!next) return std::nullopt;
   take_off(*next);
   const flight& made = flights_.back();
@@ -160,7 +177,6 @@ GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why
   land(tried);
 }
 
-/// Kubernetes has no hints for groups: they wait for their time.
 GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by& why, instant now) {
   catch_up(now);
   const auto tried = flight_of(group);
@@ -168,8 +184,15 @@ GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by&
   const bool error = why.unschedulable_plugins.empty() && why.pending_plugins.empty();
   if (flies(tried) && error)
     come_back_broken(tried->who);
-  else if (flies(tried))
+  else if (flies(tried)) {
+    const bool changed = tried->recall || tried->joined;
+    const std::uint64_t from = tried->from;
     park_group(group.row, ~std::uint64_t{0});
+    if (!by_hints() && (changed || helped_since(parked_groups_.back(), from))) {
+      parked_groups_.pop_back();
+      queue_.wake({group.row, true}, now_);
+    }
+  }
   land(tried);
 }
 
@@ -208,6 +231,26 @@ GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) 
       case place::active: break;
     }
   }
+}
+
+GANGSCHED_INLINE std::optional<instant> core::next_time() const {
+  std::optional<instant> next = queue_.next_time();
+  for (const waiting& one : room_) {
+    if (one.plugins == 0 || !stands(one)) continue;
+    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
+      if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
+    }
+  }
+  if (const std::optional<instant> due = next_stale()) next = std::min(next.value_or(*due), *due);
+  if (next == instant::max()) return std::nullopt;  // never
+  return next;
+}
+
+GANGSCHED_INLINE queue_counts core::counts() const {
+  queue_counts all = queue_.counts();
+  for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
+  all.in_flight = flights_.size();
+  return all;
 }
 
 GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {

@@ -494,27 +494,6 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
   }
 }
 
-GANGSCHED_INLINE std::optional<instant> core::next_time(bool catch_up) {
-  if (catch_up) absorb();
-  std::optional<instant> next = queue_.next_time();
-  for (const waiting& one : room_) {
-    if (one.plugins == 0 || !stands(one)) continue;
-    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
-      if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
-    }
-  }
-  if (const std::optional<instant> due = next_stale()) next = std::min(next.value_or(*due), *due);
-  return next;
-}
-
-GANGSCHED_INLINE queue_counts core::counts(bool catch_up) {
-  if (catch_up) absorb();
-  queue_counts all = queue_.counts();
-  for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
-  all.in_flight = flights_.size();
-  return all;
-}
-
 GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
   absorb();
   const entity e = entity_of(pod);
@@ -523,7 +502,8 @@ GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant s
   item.since = since;
   if (item.where == place::gated || item.where == place::none || item.where == place::in_flight) return;
   queue_.take_out(e);
-  if (failures == 0 || options_.max_backoff.count() <= 0) {
+  queue_.begin_round();
+  if (failures == 0 || options_.max_backoff <= instant{0}) {
     queue_.activate(e);
     return;
   }
@@ -566,7 +546,7 @@ GANGSCHED_INLINE void core::forget_cached() {
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {
-  now_ = now;
+  begin_call(now);
   forget_said();
   sink_ = &decisions_;
   broken_ = nullptr;
@@ -575,15 +555,17 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   mark_own();
   absorb();
   flush(now);
-  while (const std::optional<queue::popped> next = queue_.pop()) {
+  while (const std::optional<queue::popped> next = queue_.pop(now)) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
-    const bool worked = run(next->who);
+    const bool worked = try_entity(next->who);
     if (queue_.item(next->who).where == place::in_flight) queue_.take_out(next->who);
     mark_own();
     if (!worked) continue;
     ++statistics_.cycles;
+    queue_.tidy();
     return true;
   }
+  queue_.tidy();
   return !decisions_.empty();
 }
 

@@ -65,7 +65,6 @@ GANGSCHED_INLINE std::string core::shortage(row_t pod, const std::vector<row_t>&
 }
 
 GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explanation>& out) {
-  absorb();
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
     explain_group(child, out);
   }

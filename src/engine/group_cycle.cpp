@@ -203,11 +203,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     outcome = place_group(whole);
   }
   if (!outcome.verdict.ok()) {
-    if (outcome.verdict.code == code::error) {
-      broken_ = outcome.verdict.reason != nullptr ? outcome.verdict.reason : "a hook failed with an error";
-      const group_record& record = *state_->groups.record[group];
-      broken_object_ = gangsched::detail::object_name("group", record.spec.ns, record.spec.name);
-    }
+    if (outcome.verdict.code == code::error) note_broken({group, true}, outcome.verdict.reason);
     return reject_group(group, whole, outcome);
   }
   hush(from);
@@ -243,14 +239,15 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
 }
 
 GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const group_outcome& why) {
-  const bool error = why.verdict.code == code::error;
-  if (!error && make_group_room(group)) return;
+  status verdict = why.verdict;
+  if (verdict.code != code::error && make_group_room(group, verdict)) return;
+  const bool error = verdict.code == code::error;
   std::vector<row_t> members;
   collect_members(whole, members);
   for (const row_t pod : members) {
     decision& said = decide(decision_kind::reject, pod);
-    said.code = why.verdict.code;
-    said.reason = why.verdict.reason;
+    said.code = verdict.code;
+    said.reason = verdict.reason;
   }
   if (error) retry_group(group, true, true);
   else park_group(group, why.rejectors, why.verdict.reason);

@@ -175,8 +175,8 @@ GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
 }
 
 /// group_preempt hooks in order: success, unresolvable and errors stop, unschedulable goes on. The result only nominates. False if
-/// the group was not helped.
-GANGSCHED_INLINE bool core::make_group_room(row_t group) {
+/// the group was not helped; @p broken: why, if that is an error.
+GANGSCHED_INLINE bool core::make_group_room(row_t group, status& broken) {
   if (preempts_by_pod(group)) return evict_for_members(group);
   const kernel_table& table = table_of_group(group);
   if (table.at(point::group_preempt).empty()) return false;
@@ -188,6 +188,10 @@ GANGSCHED_INLINE bool core::make_group_room(row_t group) {
     plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
     keep = keep && plan.keep_nomination;
     if (plan.verdict.code != code::unschedulable) break;
+  }
+  if (plan.verdict.code == code::error) {
+    note_broken({group, true}, plan.verdict.reason);
+    broken = plan.verdict;
   }
   if (plan.verdict.ok() && alpha()) plan.nominations = fitting_members(group);
   if (!plan.verdict.ok() || (plan.victims.empty() && plan.nominations.empty())) {

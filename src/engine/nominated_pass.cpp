@@ -51,7 +51,8 @@ GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const 
     withheld_.push_back(row);
     result.kept = true;
     if (by != 0) result.rejectors |= rejector(by);
-    if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
+    if (by == 0 && !said.rejected()) result.said = said;
+    else if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
   }
   std::sort(withheld_.begin(), withheld_.end());
 }

@@ -69,6 +69,7 @@ GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
 GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod) {
   skipped_.clear();
   rejected_by_ = nullptr;
+  misled_ = {};
   for (const planned& hook : plan.cycle_hooks) {
     hook.plugin->reset_data(hook.data);
     node_names unused;
@@ -391,6 +392,7 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
 GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) {
   const class_plan& plan = plan_of(state_->class_of(pod));
   if (!plan.rejected.ok()) return plan.rejected;
+  if (!misled_.ok()) return misled_;
   if (plan.narrowed &&
       !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return status::unresolvable("node(s) didn't satisfy plugin(s)");
@@ -419,8 +421,8 @@ GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool ad
   for (const planned& hook : plan.incremental) {
     if (skipped(hook)) continue;
     const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
-    static_cast<void>(run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
-                          node_info{*state_, node}));
+    const status said = run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other}, node_info{*state_, node});
+    if (said.code == code::error && misled_.ok()) misled_ = said;
   }
 }
 

@@ -1,9 +1,55 @@
 #include <algorithm>
 
 #include "gangsched/engine/core.hpp"
+#include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::engine {
+
+/// The error that the cycle ends with.
+GANGSCHED_INLINE void core::note_broken(entity whose, const char* why) {
+  broken_ = why != nullptr ? why : "a hook failed with an error";
+  if (!whose.group) {
+    broken_object_ = gangsched::detail::pod_text(*state_, whose.row);
+    return;
+  }
+  const group_spec& spec = state_->groups.record[whose.row]->spec;
+  broken_object_ = gangsched::detail::object_name("group", spec.ns, spec.name);
+}
+
+GANGSCHED_INLINE void core::forget_attempt() {
+  discard_members();
+  by_pod_ = {};
+  forget_cached();
+}
+
+/// An attempt that a hook's exception ends left nothing behind but what it decided before: hooks that may throw it are asked inside trials,
+/// or before anything is written. What was being computed for caches is forgotten with them.
+GANGSCHED_INLINE bool core::try_entity(entity e) {
+  try {
+    return run(e);
+  } catch (const hook_error& thrown) {
+    thrown_ = thrown.what();
+  }
+  forget_attempt();
+  const status said = status::error(thrown_.c_str());
+  if (!e.group) {
+    picked failed;
+    failed.said = said;
+    reject_pod(e.row, failed);
+    pass_on(e.row);
+    return true;
+  }
+  note_broken(e, said.reason);
+  each_member(e.row, [&](row_t pod) {
+    if (!wants_node(pod)) return;
+    decision& rejected = decide(decision_kind::reject, pod);
+    rejected.code = said.code;
+    rejected.reason = said.reason;
+  });
+  retry_group(e.row, true, true);
+  return true;
+}
 
 GANGSCHED_INLINE bool core::run(entity e) {
   if (e.group) {
@@ -133,10 +179,7 @@ GANGSCHED_INLINE void core::release(row_t pod) {
 
 GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   const bool error = why.said.code == code::error;
-  if (error) {
-    broken_ = why.said.reason != nullptr ? why.said.reason : "a hook failed with an error";
-    broken_object_ = gangsched::detail::pod_text(*state_, pod);
-  }
+  if (error) note_broken({pod, false}, why.said.reason);
   decision& said = decide(decision_kind::reject, pod);
   said.code = why.said.ok() ? code::unschedulable : why.said.code;
   said.reason = why.said.reason;

@@ -5,8 +5,19 @@
 
 namespace gangsched::engine {
 
+namespace detail {
+
+GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options options) noexcept {
+  for (instant* const time : {&options.initial_backoff, &options.max_backoff, &options.backoff_window, &options.unschedulable_timeout}) {
+    *time = std::max(*time, instant{0});
+  }
+  return options;
+}
+
+}  // namespace detail
+
 GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options)
-    : state_(&state), sort_(&sort), options_(options) {}
+    : state_(&state), sort_(&sort), options_(detail::without_negative_times(options)) {}
 
 GANGSCHED_INLINE queue_item& queue::item(entity e) {
   std::vector<queue_item>& items = e.group ? groups_ : pods_;
@@ -83,7 +94,7 @@ GANGSCHED_INLINE instant queue::window_of(instant when) const noexcept {
   const std::int64_t window = options_.backoff_window.count();
   if (window <= 0) return when;
   const std::int64_t beyond = when.count() % window;
-  return instant{when.count() - (beyond < 0 ? beyond + window : beyond)};
+  return later_by(when, instant{beyond < 0 ? -beyond - window : -beyond});
 }
 
 GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const noexcept {
@@ -93,20 +104,21 @@ GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const 
 
 GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept {
   // kube-framework 10.2 and, for groups, kube-workloads 5: min(initial · 2^(n−1), max · √members).
-  if (count == 0 || options_.max_backoff.count() <= 0) return no_backoff;
+  if (count == 0 || options_.max_backoff.count() == 0) return no_backoff;
   double most = static_cast<double>(options_.max_backoff.count());
   if (members > 1) most *= std::sqrt(static_cast<double>(members));
   const double doubled = static_cast<double>(options_.initial_backoff.count()) * std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
-  return window_of(since + instant{static_cast<std::int64_t>(std::min(doubled, most))});
+  constexpr double longest = 9.0e18;  // what an instant holds
+  return window_of(later_by(since, instant{static_cast<std::int64_t>(std::min({doubled, most, longest}))}));
 }
 
-GANGSCHED_INLINE void queue::park(entity e, instant now) {
+GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
   queue_item& it = item(e);
   it.strict = false;
   ++it.failures;
   it.errors = 0;
   it.since = now;
-  it.ready = backoff_end(now, it.failures, 1);
+  it.ready = backoff_end(now, it.failures, members);
   move(e, it, place::unschedulable);
   parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
 }
@@ -117,12 +129,8 @@ GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t memb
   if (error) ++it.errors;
   else ++it.failures, it.errors = 0;
   it.since = now;
-  it.ready = backoff_end(now, error ? it.errors : it.failures, members);
-  if (!backs_off(it, now)) {  // no backoff configured: not again at the same time, or the host's loop would never end
-    move(e, it, place::unschedulable);
-    parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
-    return;
-  }
+  // Not again at the same time, or the host's loop would never end.
+  it.ready = std::max(backoff_end(now, error ? it.errors : it.failures, members), window_of(later_by(now, instant{1})));
   move(e, it, place::timed);
   arm(timed_, e, it);
 }
@@ -178,8 +186,7 @@ GANGSCHED_INLINE bool queue::later(const timer& a, const timer& b) const noexcep
 }
 
 GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, entity e, const queue_item& it) {
-  const instant window = std::max(options_.backoff_window, instant{0});
-  heap.push_back({it.ready + window, describe(e, it), e, it.ticket});
+  heap.push_back({later_by(it.ready, options_.backoff_window), describe(e, it), e, it.ticket});
   std::push_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
 }
 
@@ -191,7 +198,7 @@ GANGSCHED_INLINE void queue::clean(std::vector<timer>& heap, place where) {
 }
 
 GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, instant now) {
-  for (clean(heap, where); !heap.empty() && heap.front().when <= now; clean(heap, where)) {
+  for (clean(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max(); clean(heap, where)) {
     const entity e = heap.front().who;
     activate(e);
   }
@@ -234,7 +241,7 @@ GANGSCHED_INLINE std::optional<entity> queue::pop_compared() {
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<queue::popped> queue::pop() {
+GANGSCHED_INLINE std::optional<entity> queue::first_to_try(bool& early) {
   std::optional<entity> next;
   if (sort_->sort_by_key == nullptr) {
     next = pop_compared();
@@ -246,16 +253,31 @@ GANGSCHED_INLINE std::optional<queue::popped> queue::pop() {
       else ++it;
     }
   }
-  const bool early = !next;
+  early = !next;
   if (early) {
     clean(backoff_, place::backoff);
-    if (backoff_.empty()) return std::nullopt;
-    next = backoff_.front().who;
+    if (!backoff_.empty()) next = backoff_.front().who;
   }
-  queue_item& it = item(*next);
-  ++it.attempts;
-  move(*next, it, place::in_flight);
-  return popped{*next, early};
+  return next;
+}
+
+GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
+  bool early = false;
+  while (const std::optional<entity> next = first_to_try(early)) {
+    queue_item& it = item(*next);
+    if (it.round != round_) it.round = round_, it.tries = 0;
+    if (it.tries < most_tries) {
+      ++it.tries;
+      ++it.attempts;
+      move(*next, it, place::in_flight);
+      return popped{*next, early};
+    }
+    it.strict = false;
+    it.ready = std::max(it.ready, window_of(later_by(now, instant{1})));
+    move(*next, it, place::timed);
+    arm(timed_, *next, it);
+  }
+  return std::nullopt;
 }
 
 GANGSCHED_INLINE void queue::flush_backoff(instant now) {
@@ -267,7 +289,7 @@ GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
   while (!parked_.empty()) {
     const entry first = parked_.entries[parked_.front];
     const bool waits = current(first.who, first.ticket, place::unschedulable);
-    if (waits && now.count() - first.order <= options_.unschedulable_timeout.count()) break;
+    if (waits && now <= later_by(instant{first.order}, options_.unschedulable_timeout)) break;
     parked_.pop();
     if (waits) wait_out(first.who, item(first.who), now);
   }
@@ -275,12 +297,12 @@ GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
 
 GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
   const auto late = [&](const queue_item& it) {
-    return (it.where == place::unschedulable || it.where == place::gated) && now - it.since > options_.unschedulable_timeout;
+    return (it.where == place::unschedulable || it.where == place::gated) && now > later_by(it.since, options_.unschedulable_timeout);
   };
   return std::any_of(pods_.begin(), pods_.end(), late) || std::any_of(groups_.begin(), groups_.end(), late);
 }
 
-GANGSCHED_INLINE std::optional<instant> queue::next_time() {
+GANGSCHED_INLINE void queue::tidy() {
   clean(backoff_, place::backoff);
   clean(timed_, place::timed);
   while (!parked_.empty()) {
@@ -288,14 +310,28 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() {
     if (current(first.who, first.ticket, place::unschedulable)) break;
     parked_.pop();
   }
+}
+
+GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
   std::optional<instant> next;
   const auto offer = [&](instant when) { next = next ? std::min(*next, when) : when; };
-  if (!backoff_.empty()) offer(backoff_.front().when);
-  if (!timed_.empty()) offer(timed_.front().when);
-  if (!parked_.empty()) {
+  const auto first_of = [&](const std::vector<timer>& heap, place where) {
+    for (const timer& one : heap) {
+      if (!current(one.who, one.ticket, where)) continue;
+      offer(one.when);
+      if (&one == heap.data()) return;  // nobody is before it
+    }
+  };
+  first_of(backoff_, place::backoff);
+  first_of(timed_, place::timed);
+  for (std::size_t i = parked_.front; i < parked_.entries.size(); ++i) {
+    const entry& one = parked_.entries[i];
+    if (!current(one.who, one.ticket, place::unschedulable)) continue;
     // Strictly more than the timeout, as in kube-scheduler.
-    offer(instant{parked_.entries[parked_.front].order} + options_.unschedulable_timeout + instant{1});
+    offer(later_by(later_by(instant{one.order}, options_.unschedulable_timeout), instant{1}));
+    break;
   }
+  if (next == instant::max()) return std::nullopt;  // never
   return next;
 }
 

@@ -61,7 +61,7 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
     if (said.verdict.code == code::wait) {
       entry.plugins |= std::uint64_t{1} << i;
       entry.deadline.resize(i + 1);
-      entry.deadline[i] = now_ + std::min(said.timeout, longest);
+      entry.deadline[i] = later_by(now_, std::min(said.timeout, longest));
     } else if (!said.verdict.ok()) {
       const std::uint64_t from = state_->log.end();
       release(pod);
@@ -70,7 +70,7 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
       const entity e = entity_of(pod);
-      if (said.verdict.code == code::error) requeue(pod, true);
+      if (said.verdict.code == code::error) note_broken({pod, false}, said.verdict.reason), requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
       else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(profile, plugin)}, ~std::uint64_t{0});
       else come_back(pod, {.unschedulable = bit_of(profile, plugin)}, ~std::uint64_t{0});
@@ -110,6 +110,7 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
   if (said.ok()) return;
   sink_->resize(at);
   const std::uint64_t from = state_->log.end();
+  if (said.code == code::error) note_broken({pod, false}, said.reason);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
   if (waited) return;
   hush(from);
@@ -145,7 +146,7 @@ GANGSCHED_INLINE void core::expire_waits() {
       continue;
     }
     for (std::size_t i = 0; i < one.deadline.size(); ++i) {
-      if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_) {
+      if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_ && one.deadline[i] != instant::max()) {
         send_back(pod, "timed out waiting in the permit room", false);
         break_up(state_->pods.group[pod]);
         break;
@@ -173,6 +174,7 @@ GANGSCHED_INLINE void core::ask_permit_again() {
       if (said.ok()) {
         room_[at].plugins &= ~(std::uint64_t{1} << i);
       } else if (said.code != code::wait) {
+        if (said.code == code::error) note_broken({pod, false}, said.reason);
         send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
         break;
       }
@@ -181,8 +183,9 @@ GANGSCHED_INLINE void core::ask_permit_again() {
 }
 
 GANGSCHED_INLINE void core::permit(instant now) {
-  now_ = now;
+  begin_call(now);
   forget_said();
+  broken_ = nullptr;
   absorb();
   expire_waits();
   flush(now);
@@ -201,13 +204,16 @@ GANGSCHED_INLINE void core::permit(instant now) {
   room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
   mark_own();
   absorb();
+  queue_.tidy();
 }
 
 GANGSCHED_INLINE void core::allow(row_t pod) {
+  queue_.begin_round();
   if (waiting* one = find_waiting(pod)) one->plugins = 0;
 }
 
 GANGSCHED_INLINE void core::reject(row_t pod) {
+  queue_.begin_round();
   if (waiting* one = find_waiting(pod)) one->rejected = "rejected by the host";
 }
 
@@ -219,6 +225,7 @@ GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
 
 GANGSCHED_INLINE void core::confirm(row_t pod) {
   if (!notes_.empty()) note(pod, {});
+  queue_.begin_round();
   absorb();
   state_->bind(pod);
   mark_own();
@@ -235,6 +242,7 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
 }
 
 GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
+  queue_.begin_round();
   absorb();
   failures_.emplace_back();
   sink_ = &failures_.back();

@@ -42,6 +42,11 @@ GANGSCHED_INLINE bool core::is_stale(row_t group) const {
   return runs && !has_enough(group);
 }
 
+/// A host that did not listen is told again, but not without end at one instant.
+GANGSCHED_INLINE instant core::due_of(const stale_gang& one, instant after) noexcept {
+  return later_by(one.since, one.told ? std::max(after, instant{std::chrono::seconds{1}}) : after);
+}
+
 GANGSCHED_INLINE void core::evict_stale() {
   const auto known = [&](row_t group) {
     return std::find_if(stale_.begin(), stale_.end(), [&](const stale_gang& one) { return one.group.row == group; });
@@ -53,9 +58,9 @@ GANGSCHED_INLINE void core::evict_stale() {
     if (!state_->groups.alive(group) || !is_stale(group)) {
       if (found != stale_.end()) stale_.erase(found);
     } else if (const group_id id{group, state_->groups.rows.generation(group)}; found == stale_.end()) {
-      stale_.push_back({id, now_});
+      stale_.push_back({id, now_, false});
     } else if (found->group != id) {
-      *found = {id, now_};
+      *found = {id, now_, false};
     }
   }
   shaken_.clear();
@@ -64,7 +69,7 @@ GANGSCHED_INLINE void core::evict_stale() {
     if (!state_->groups.alive(group) || state_->groups.rows.generation(group) != one.group.generation) return true;
     const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
     if (policy == nullptr || !policy->stale_after) return true;
-    if (now_ - one.since < *policy->stale_after) return false;
+    if (const instant due = due_of(one, *policy->stale_after); now_ < due || due == instant::max()) return false;
     if (!is_stale(group)) return true;
     constexpr const char* why = "its gang has had fewer members than its minimum for too long";
     std::vector<row_t> members;
@@ -74,7 +79,8 @@ GANGSCHED_INLINE void core::evict_stale() {
       if (state_->pods.state[pod] == pod_state::bound) decide(decision_kind::evict, pod).reason = why;
       else if (state_->pods.state[pod] == pod_state::assumed) send_back(pod, why, false);
     }
-    one.since = now_;  // a host that did not listen is told again
+    one.since = now_;
+    one.told = true;
     return false;
   });
 }
@@ -86,7 +92,7 @@ GANGSCHED_INLINE std::optional<instant> core::next_stale() const {
     if (!state_->groups.alive(one.group.row)) continue;
     const gang* policy = std::get_if<gang>(&state_->groups.record[one.group.row]->spec.policy);
     if (policy == nullptr || !policy->stale_after) continue;
-    const instant due = one.since + *policy->stale_after;
+    const instant due = due_of(one, *policy->stale_after);
     next = std::min(next.value_or(due), due);
   }
   return next;

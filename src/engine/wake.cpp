@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "gangsched/engine/core.hpp"
+#include "gangsched/framework/hook_error.hpp"
 
 // Who can be helped by a change. Local rejections are asked again on the one node that changed: exact, so nobody is woken in vain
 // by a change elsewhere. Keyed and opaque rejections are about more than one node: any change of what they read can help.
@@ -48,13 +49,18 @@ GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
   if (e.group) {
     retry_group(e.row, error, true);
   } else {
-    queue_.item(e).priority = state_->classes[state_->class_of(pod)].priority;  // may have changed while it had a node
+    queue_item& item = queue_.item(e);
+    item.priority = state_->classes[state_->class_of(pod)].priority;  // may have changed while it had a node
+    // It had one already when the scheduler was made, and what is written down is of nobody, or of another pod that had the row.
+    if (item.arrival != state_->pods.arrival[pod]) item.failures = item.errors = item.attempts = 0;
+    item.arrival = state_->pods.arrival[pod];
     queue_.retry_later(e, now_, 1, error, true);
   }
   if (e.group ? group_rejected(e.row) : pod_rejected(pod)) queue_.gate(e);  // so may what its gate looks at
 }
 
-GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
+/// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
+GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict, bool for_change) {
   const entity e{group, true};
   std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group == group; });  // its own release is no news to it
   queue_item& item = queue_.item(e);
@@ -69,7 +75,8 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict) {
   // Members that fail together are one failure.
   const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == now_;
   if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
-  queue_.retry_later(e, now_, pending, error, strict);
+  if (for_change) queue_.park(e, now_, pending);
+  else queue_.retry_later(e, now_, pending, error, strict);
 }
 
 GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
@@ -83,9 +90,9 @@ GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
   });
 }
 
-/// After its time, or earlier when a change can help one of its members.
+/// Until a change can help one of its members; under Kubernetes' rule, which has no hints for groups, for its backoff.
 GANGSCHED_INLINE void core::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
-  retry_group(group, false, false);
+  retry_group(group, false, false, !by_hints());
   parked_group entry{group, {}, rejectors, state_->log.end(), reason};
   collect_classes(entry);
   parked_groups_.push_back(std::move(entry));
@@ -153,7 +160,7 @@ GANGSCHED_INLINE void core::rekey_parked() {
   for (parked_group& one : parked_groups_) collect_classes(one);
 }
 
-GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) {
+GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) try {
   const class_plan& plan = picker_.plan_of(cls);
   if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
   // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
@@ -175,6 +182,8 @@ GANGSCHED_INLINE bool core::helps(class_id cls, std::uint64_t rejectors, const c
   }
   if (beyond) return any(touched);
   return local && what.node && any(record.facets & plan.filter_facets) && picker_.passes_locally(cls, what.node->id().row);
+} catch (const hook_error&) {
+  return true;  // the attempt will say what it is
 }
 
 GANGSCHED_INLINE event core::event_of(const change& record) const {
@@ -222,6 +231,20 @@ GANGSCHED_INLINE bool core::minds_labels(row_t root) const {
   });
 }
 
+/// Where others are decides where it may be.
+GANGSCHED_INLINE bool core::minds_neighbours(row_t root) const {
+  return !state_->groups.each_below(root, [&](row_t group) { return state_->groups.record[group]->spec.affinity.empty(); });
+}
+
+GANGSCHED_INLINE bool core::helps(const parked_group& one, const change& record, const event& what) {
+  if (one.rejectors == 0 ? !one.classes.empty() : minds_neighbours(one.group)) return true;
+  // No filter of a member reads the labels that its group's domains are made of.
+  if (what.node && any(record.facets & reads::labels) && minds_labels(one.group)) return true;
+  return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
+    return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
+  });
+}
+
 GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) {
   const auto covers = [&](const auto& range) { return position >= range.first && position < range.second; };
   // (Who was placed elsewhere gave up what was kept for it all the same.)
@@ -262,15 +285,11 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
     do before = statistics_.wake_ups, wake_next({cls, position});
     while (options_.wake == wake_rule::all && statistics_.wake_ups != before);
   }
-  // No filter of a member reads the labels that its group's domains are made of.
-  const bool relabelled = what.node && any(record.facets & reads::labels);
   std::vector<row_t> groups;
   std::erase_if(parked_groups_, [&](const parked_group& one) {
     if (!waits_parked(one)) return true;
     if (one.since > position) return false;
-    const bool can = (relabelled && minds_labels(one.group)) || std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
-      return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
-    });
+    const bool can = helps(one, record, what);
     if (can) groups.push_back(one.group);
     return can;
   });

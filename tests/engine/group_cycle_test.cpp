@@ -145,7 +145,7 @@ TEST_CASE("members above the minimum that do not fit are rejected singly and joi
   CHECK(w.run() == words{"bind gang4 n", "bind gang0 n", "bind gang1 n", "reject gang2", "reject gang3", "reject gang2", "reject gang3"});
   for (const char* name : {"gang4", "gang0", "gang1"}) w.confirm(w.pod(name));
   CHECK(w.run().empty());
-  CHECK(w.run_at(1s) == words{"reject gang2", "reject gang3"});
+  CHECK(w.run_at(1s).empty());
   w.add(a_node{"m"}.cpu(1));
   CHECK(w.run() == words{"bind gang2 m", "reject gang3", "reject gang3"});
   w.remove(w.pod("gang0"));
@@ -290,7 +290,9 @@ TEST_CASE("a group pre-filter is asked once a cycle and rejects the group as a w
   }
   CHECK(*keeper.asked == words{"gang", "refused"});
   CHECK(w.run().empty());
-  CHECK(w.run_at(1s).size() == 2);
+  CHECK(w.run_at(1s).empty());
+  w.add(a_node{"m"}.cpu(0));  // no filter rejected it: any change may help
+  CHECK(w.run().size() == 2);
 }
 
 TEST_CASE("an error of a group hook is reported, and the group backs off", "[engine][group]") {

@@ -141,7 +141,7 @@ TEST_CASE("trials and assumptions wake nobody, binds and releases do", "[engine]
     transaction trial{w.cluster.state()};
     w.add(a_pod{"running"}.label("role", "database").on(n));
     w.add(a_node{"another"}.cpu(2));
-    CHECK(w.counts() == places{0, 0, 1, 0, 0});
+    CHECK(w.scheduler.counts().unschedulable == 1);
     trial.roll_back();
     CHECK(w.run().empty());
     CHECK(w.wake_ups() == 0);

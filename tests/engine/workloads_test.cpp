@@ -409,8 +409,8 @@ TEST_CASE("B23: a member that cannot be bound comes back alone, and is placed ag
   CHECK(w.run_at(10s) == words{"bind g1 n"});
 }
 
-TEST_CASE("B24: a gang that failed is tried again though nothing changed", "[workloads]") {
-  world w;
+TEST_CASE("B24: a gang that failed is tried again though nothing changed, under kube-scheduler's rule", "[workloads]") {
+  world w{profiles::kube_default(), {.wake = wake_rule::hints}};
   w.add(a_node{"n"}.cpu(1));
   add_gang(w, "g", 2, 2);
   CHECK(w.run().size() == 2);
@@ -419,7 +419,7 @@ TEST_CASE("B24: a gang that failed is tried again though nothing changed", "[wor
 }
 
 TEST_CASE("B25: a group of four backs off 1, 2, 4, … seconds, up to 10 times the root of four", "[workloads]") {
-  world w;
+  world w{profiles::kube_default(), {.wake = wake_rule::hints}};
   w.add(a_node{"n"}.cpu(1));
   add_gang(w, "g", 4, 4);
   for (const int seconds : {1, 2, 4, 8, 16, 20, 20}) {

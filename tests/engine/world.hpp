@@ -100,7 +100,8 @@ struct world {
   void remove(pod_id pod) { must(cluster.remove_pod(pod)); }
   [[nodiscard]] std::uint64_t wake_ups() const { return scheduler.statistics().wake_ups; }
   /// active, backoff, unschedulable, gated, waiting
-  [[nodiscard]] std::vector<std::size_t> counts() const {
+  [[nodiscard]] std::vector<std::size_t> counts() {
+    must(scheduler.catch_up(now));
     const queue_counts all = scheduler.counts();
     return {all.active, all.backoff, all.unschedulable, all.gated, all.waiting};
   }

@@ -338,6 +338,20 @@ TEST_CASE("B37: a pod that preempts counts the whole group it would disturb when
   CHECK(w.evicted() == (old_release ? words{"v-0"} : words{"v-0", "v-1"}));
 }
 
+TEST_CASE("until 1.36 a pod is protected from a pod's preemption by its own priority, from 1.37 on by its group's") {
+  const bool old_release = GENERATE(false, true);
+  const bool important_group = GENERATE(false, true);
+  fixture w{profiles::kube_default(), world::lowest_first(),
+            cluster_options{.semantics = kube_semantics{old_release ? kube_release::v1_36 : kube_release::v1_37}}};
+  w.nodes({"n"});
+  const group_id group = w.add(group_spec{.name = "v", .priority = important_group ? 30 : 0});
+  running victim{"victim", 2, important_group ? 0 : 30};
+  victim.in(group);
+  w.run_on("n", victim);
+  w.add(a_pod{"p"}.cpu(2).priority(20));
+  CHECK(w.evicted() == (important_group == old_release ? words{"victim"} : words{}));
+}
+
 TEST_CASE("what a node would cost a pod is not remembered while a group there reaches to other nodes") {
   fixture w;
   w.nodes({"n", "m", "o", "q"});

@@ -214,7 +214,7 @@ std::optional<std::string> referee::check_turn(const entity& who, instant now) {
 void referee::come_back(const entity& who, instant now, bool error) {
   item& its = queue_[who];
   // Members that fail together are one failure.
-  const bool counted = who.group && its.in && its.standing == standing::timed && its.since == now;
+  const bool counted = who.group && its.in && its.standing != standing::fresh && its.since == now;
   unsigned& count = error ? its.errors : its.failures;
   if (!counted || count == 0) ++count;
   if (!error) its.errors = 0;
@@ -226,7 +226,7 @@ void referee::come_back(const entity& who, instant now, bool error) {
                         std::pow(2.0, static_cast<int>(error ? its.errors : its.failures) - 1);
   its.since = now;
   its.ready = now + instant{static_cast<std::int64_t>(std::min(wanted, longest))};
-  its.standing = who.group || error ? standing::timed : standing::parked;
+  its.standing = error ? standing::timed : standing::parked;
   its.error = error;
   its.touched = false;
   its.placed_before = placements_;

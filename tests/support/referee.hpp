@@ -76,7 +76,7 @@ class referee {
   enum class standing : std::uint8_t {
     fresh,   ///< not rejected since it entered
     parked,  ///< rejected: waits for a change
-    timed,   ///< waits for its backoff: a failed group, after an error, after its room was taken back
+    timed,   ///< waits for its backoff: after an error, after its room was taken back
   };
   struct item {
     bool in = false;  ///< stands in the queue; what it remembers outlasts a placement that may still fail

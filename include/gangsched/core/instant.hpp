@@ -6,4 +6,10 @@ namespace gangsched {
 /// Time since an epoch of the host's choice; the library reads no clock.
 using instant = std::chrono::nanoseconds;
 
+/// @p when and @p by, at most the last instant, at least the first: ends of waits near the ends of time stay ends of waits.
+[[nodiscard]] constexpr instant later_by(instant when, instant by) noexcept {
+  if (by.count() >= 0) return when > instant::max() - by ? instant::max() : when + by;
+  return when < instant::min() - by ? instant::min() : when + by;
+}
+
 }  // namespace gangsched

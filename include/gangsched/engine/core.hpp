@@ -30,9 +30,6 @@ class GANGSCHED_API core {
   void permit(instant now);
   void confirm(row_t pod);
   std::span<const decision> fail(row_t pod);
-  // (A hook that asks gets what was known when the call began.)
-  [[nodiscard]] std::optional<instant> next_time(bool catch_up = true);
-  [[nodiscard]] queue_counts counts(bool catch_up = true);
   explanation explain(row_t pod);
   void explain_group(row_t group, std::vector<group_explanation>& out);
   // attempts.cpp: what the host does with the queue itself.
@@ -47,12 +44,18 @@ class GANGSCHED_API core {
   void flush_backoff(instant now);
   void flush_unschedulable(instant now);
   // As far as the log has been read:
+  [[nodiscard]] std::optional<instant> next_time() const;
+  [[nodiscard]] queue_counts counts() const;
   [[nodiscard]] queue_standing standing(row_t pod) const;
   [[nodiscard]] std::vector<attempt> in_flight() const;
   [[nodiscard]] bool is_tried(pod_id pod) { return flight_of(pod) != flights_.end(); }
   [[nodiscard]] bool is_tried(group_id group) { return flight_of(group) != flights_.end(); }
   void restore(row_t pod, std::uint32_t failures, instant since);
   void forget_cached();
+  /// What an attempt that an exception ended has left in the engine; the cluster has been rolled back.
+  void forget_attempt();
+  [[nodiscard]] picker::position picks() const noexcept { return picker_.where(); }
+  void picks_go_back(picker::position where) noexcept { picker_.go_back(where); }
   [[nodiscard]] std::optional<move_plan> plan_moves(row_t group, const move_options& options);
   [[nodiscard]] std::optional<std::string> difference();
 
@@ -100,7 +103,7 @@ class GANGSCHED_API core {
   struct parked_group {
     row_t group;
     std::vector<std::pair<class_id, std::uint32_t>> classes;  ///< with their generations
-    std::uint64_t rejectors;
+    std::uint64_t rejectors;  ///< 0: no filter; then any change may help
     std::uint64_t since;  ///< the log's end when it failed
     const char* reason = nullptr;  ///< the group's own, if it has one
   };
@@ -184,6 +187,7 @@ class GANGSCHED_API core {
   class complete_search;
 
   // core.cpp: what the host did since the last call
+  void begin_call(instant now);
   void absorb();
   void drop_unused();
   void mark_own();
@@ -230,6 +234,7 @@ class GANGSCHED_API core {
   void wake_by(const change& record, std::uint64_t position);
   [[nodiscard]] event event_of(const change& record) const;
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
+  [[nodiscard]] bool helps(const parked_group& one, const change& record, const event& what);
   void park(row_t pod, std::uint64_t rejectors);
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
@@ -242,8 +247,9 @@ class GANGSCHED_API core {
   [[nodiscard]] std::optional<instant> next_stale() const;
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool minds_labels(row_t root) const;
+  [[nodiscard]] bool minds_neighbours(row_t root) const;
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
-  void retry_group(row_t group, bool error, bool strict);
+  void retry_group(row_t group, bool error, bool strict, bool for_change = false);
   void requeue(row_t pod, bool error);
   void collect_classes(parked_group& of);
   void wake_next(const wake_call& why);
@@ -273,13 +279,16 @@ class GANGSCHED_API core {
   void come_back(row_t pod, const rejection& why, std::uint64_t marks);
   void come_back_broken(entity e);
   [[nodiscard]] strategy strongest_since(const flight& one, row_t pod, std::uint64_t marks);
+  [[nodiscard]] bool helped_since(const parked_group& one, std::uint64_t from);
   void keep(const change& record);
   void keep(witnessed&& heard);
   void flush(instant now);
 
   // pod_cycle.cpp
+  bool try_entity(entity e);
   bool run(entity e);
   void run_pod(row_t pod);
+  void note_broken(entity whose, const char* why);
   void place(row_t pod, const picked& where);
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod, std::uint64_t rejectors);
@@ -310,7 +319,7 @@ class GANGSCHED_API core {
   void reject_group(row_t group, const part& whole, const group_outcome& why);
 
   // group_room.cpp
-  bool make_group_room(row_t group);
+  bool make_group_room(row_t group, status& broken);
   status try_group(row_t group, std::vector<assignment>& placed, const placement* within);
   [[nodiscard]] assignment as_assignment(const member_place& one) const;
   [[nodiscard]] group_need need_of(row_t group);
@@ -403,11 +412,12 @@ class GANGSCHED_API core {
   picker picker_;
   trial_memory memory_;
   queue queue_;
-  instant now_{};
+  instant now_ = instant::min();  ///< as the host said last
   log_cursor cursor_;
   std::uint32_t epoch_ = 0;  ///< of the selectors, as the parked lists know it
   const char* broken_ = nullptr;
   std::string broken_object_;
+  std::string thrown_;  ///< what the last hook said that threw
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
@@ -438,8 +448,10 @@ class GANGSCHED_API core {
   std::vector<row_t> shaken_;  ///< groups with stale_after that something happened to, some several times
   struct stale_gang {
     group_id group;
-    instant since;
+    instant since;      ///< it is so, or since its eviction was said
+    bool told = false;
   };
+  [[nodiscard]] static instant due_of(const stale_gang& one, instant after) noexcept;
   std::vector<stale_gang> stale_;
   std::vector<member_place> placed_;
   static constexpr std::uint8_t most_domains = 64;

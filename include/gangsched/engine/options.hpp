@@ -27,11 +27,14 @@ enum class hold_rule : std::uint8_t {
   timers_only,  ///< both hold until their timeout, as in kube-scheduler
 };
 
+/// Times below nothing count as nothing.
 struct scheduler_options {
   std::uint64_t seed = 0;  ///< of uniform ties
   tie_rule ties = tie_rule::uniform;
   instant initial_backoff = std::chrono::seconds{1};  ///< doubles with every failure …
-  instant max_backoff = std::chrono::seconds{10};     ///< … up to this; 0 turns backoff off
+  /// … up to this; of a group, as in kube-scheduler, to this times the square root of how many of its members wait. 0 turns backoff
+  /// off: who was rejected is tried at the next change that can help, and whose attempt ended in an error as soon as time moves.
+  instant max_backoff = std::chrono::seconds{10};
   /// Ends of backoffs are rounded down to a multiple of this, and hold until that window is over; pods whose backoffs end in the
   /// same window are tried early in the order of the queue. kube-scheduler's window is a second; 0 for exact ends.
   instant backoff_window{0};

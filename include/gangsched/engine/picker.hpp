@@ -145,6 +145,7 @@ class GANGSCHED_API picker {
   [[nodiscard]] mixed mixed_rows();
   std::vector<std::uint64_t> mixed_;  // by row, for ties
   std::string broken_;       // the text of the last contract error
+  status misled_;            // an incremental hook failed since the cycle began: what filters say then means nothing
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 

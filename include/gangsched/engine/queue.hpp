@@ -39,7 +39,12 @@ struct queue_item {
   instant since{};             ///< when it entered, or failed last
   instant ready = no_backoff;  ///< when its backoff ends
   std::uint64_t arrival = 0;
+  std::uint64_t round = 0;     ///< of its last attempt
+  std::uint32_t tries = 0;     ///< attempts in that round
 };
+
+/// Attempts of one entity in a round. More than engine decisions undo one another for in earnest; so the host's loop ends.
+inline constexpr std::uint32_t most_tries = 16;
 
 /// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
 /// With a key from the queue sort O(1) per entity that enters in order, O(log n) for one that returns; with a comparator O(log n).
@@ -56,9 +61,9 @@ class GANGSCHED_API queue {
   void gate(entity e);
   /// The gate says yes: to active, or to backoff if it was tried before and has to wait.
   void ungate(entity e, instant now);
-  /// After a failed attempt: waits for a change, or (timed) for its backoff; strictly: no change shortens it. `members` stretches
-  /// the backoff of a group: max·√members.
-  void park(entity e, instant now);
+  /// After a failed attempt: waits for a change, or (timed) for its backoff, which ends later than @p now; strictly: no change shortens
+  /// it. `members` stretches the backoff of a group: max·√members.
+  void park(entity e, instant now, std::size_t members = 1);
   void retry_later(entity e, instant now, std::size_t members, bool error, bool strict);
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
@@ -68,20 +73,25 @@ class GANGSCHED_API queue {
   /// Somebody tries it again who had it before.
   void fly(entity e);
 
-  /// The first active entity, else the first whose backoff is cut short (`early`); nothing if neither. It is in flight then.
+  /// The first active entity, else the first whose backoff is cut short (`early`); nothing if neither. It is in flight then. Who had its
+  /// tries in this round is not popped, but waits for its backoff and for another instant.
   struct popped {
     entity who;
     bool early;
   };
-  std::optional<popped> pop();
+  std::optional<popped> pop(instant now);
+  /// The host did something, or time moved: everybody may be tried again.
+  void begin_round() noexcept { ++round_; }
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now);
   /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them.
   void flush_unschedulable(instant now);
   /// Whether anybody has waited so long, or for a gate. O(entities).
   [[nodiscard]] bool overdue(instant now) const noexcept;
-  /// The earliest time at which a flush would do something.
-  [[nodiscard]] std::optional<instant> next_time();
+  /// The earliest time at which a flush would do something. O(1) after `tidy`, else O(entities that wait).
+  [[nodiscard]] std::optional<instant> next_time() const;
+  /// Drops what is void at the front of the lists that next_time looks at.
+  void tidy();
   [[nodiscard]] queue_counts counts() const noexcept;
   /// What the queue sort sees of an entity.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const;
@@ -127,6 +137,7 @@ class GANGSCHED_API queue {
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);
+  std::optional<entity> first_to_try(bool& early);
   std::optional<entity> pop_band(band& from);
   std::optional<entity> pop_compared();
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
@@ -142,6 +153,7 @@ class GANGSCHED_API queue {
   std::vector<timer> backoff_, timed_;              // heaps
   fifo parked_;                                     // by `order` = since
   std::size_t counts_[7] = {};
+  std::uint64_t round_ = 1;
 };
 
 }  // namespace gangsched::engine

@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/framework/contract.hpp"
+#include "gangsched/framework/hook_error.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 
 /// From a plugin type to its row of kernels. Loops over rows are here, so the plugin's code is inlined into them.
@@ -19,7 +20,7 @@ decltype(auto) supply(const hook_context& c, [[maybe_unused]] row_t row) {
 /// Calls a hook whose parameters all come from the context.
 template <class P, class Hook, class... A>
 decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row, std::tuple<A...>*) {
-  return (self.*hook)(supply<P, A>(c, row)...);
+  return heard<P>([&]() -> decltype(auto) { return (self.*hook)(supply<P, A>(c, row)...); });
 }
 template <class P, class Hook>
 decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row) {
@@ -30,7 +31,9 @@ decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row) 
 template <class P, class Hook, class Last, std::size_t... I>
 decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last, std::index_sequence<I...>) {
   using args = typename signature<Hook>::args;
-  return (self.*hook)(supply<P, std::tuple_element_t<I, args>>(c, no_row)..., std::forward<Last>(last));
+  return heard<P>([&]() -> decltype(auto) {
+    return (self.*hook)(supply<P, std::tuple_element_t<I, args>>(c, no_row)..., std::forward<Last>(last));
+  });
 }
 template <class P, class Hook, class Last>
 decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last) {
@@ -44,8 +47,10 @@ struct lowering {
   static P& of(void* self) { return *static_cast<P*>(self); }
 
   static std::shared_ptr<void> make_data() {
-    if constexpr (has_class_data<P>) return std::make_shared<typename P::data>();
-    else if constexpr (has_cycle_data<P>) return std::make_shared<typename P::cycle_data>();
+    if constexpr (has_class_data<P>)
+      return heard<P>([] { return std::make_shared<typename P::data>(); });
+    else if constexpr (has_cycle_data<P>)
+      return heard<P>([] { return std::make_shared<typename P::cycle_data>(); });
     else return nullptr;
   }
 
@@ -79,7 +84,7 @@ struct lowering {
   }
   template <class... A>
   static void reasons(const P& self, const hook_context& c, row_t row, std::vector<status>& out, std::tuple<A...>*) {
-    self.filter_reasons(supply<P, A>(c, row)..., out);
+    heard<P>([&] { self.filter_reasons(supply<P, A>(c, row)..., out); });
   }
   static std::int64_t filter_key(const void* self, const hook_context& c, row_t row) {
     return call(of(self), &P::filter_key, c, row);
@@ -175,7 +180,9 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
     if constexpr (detail::has_class_data<P> || detail::has_cycle_data<P>) e.make_data = k::make_data;
     e.cycle_data = detail::has_cycle_data<P>;
     if constexpr (detail::has_cycle_data<P>) {
-      e.reset_data = [](void* data) { *static_cast<typename P::cycle_data*>(data) = typename P::cycle_data{}; };
+      e.reset_data = [](void* data) {
+        detail::heard<P>([&] { *static_cast<typename P::cycle_data*>(data) = typename P::cycle_data{}; });
+      };
     }
     if constexpr (points.has(point::queue_sort)) {
       if constexpr (requires(const P& p, const queued& q) { { p.key(q) } noexcept -> std::same_as<sort_key>; }) {
@@ -185,12 +192,18 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       }
     }
     if constexpr (points.has(point::pre_enqueue)) {
-      e.pre_enqueue = [](const void* p, const pod_info& pod) { return k::of(p).pre_enqueue(pod); };
+      e.pre_enqueue = [](const void* p, const pod_info& pod) {
+        return detail::heard<P>([&] { return k::of(p).pre_enqueue(pod); });
+      };
     }
     if constexpr (points.has(point::requeue)) {
-      e.requeue_pod = [](const void* p, const event& v, const pod_info& pod) { return k::of(p).requeue(v, pod); };
+      e.requeue_pod = [](const void* p, const event& v, const pod_info& pod) {
+        return detail::heard<P>([&] { return k::of(p).requeue(v, pod); });
+      };
       if constexpr (requires(const P& p, const event& v, const pod_view& pod) { p.requeue(v, pod); }) {
-        e.requeue = [](const void* p, const event& v, const pod_view& pod) { return k::of(p).requeue(v, pod); };
+        e.requeue = [](const void* p, const event& v, const pod_view& pod) {
+          return detail::heard<P>([&] { return k::of(p).requeue(v, pod); });
+        };
       }
       if constexpr (requires { { P::wakes_on } -> std::convertible_to<events>; }) e.wakes_on = P::wakes_on;
     }
@@ -199,16 +212,18 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       if constexpr (detail::calls_add_pod<P>) {
         using D = typename P::cycle_data;
         e.add_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
-          return k::of(p).add_pod(pod, *static_cast<D*>(d), other, node);
+          return detail::heard<P>([&] { return k::of(p).add_pod(pod, *static_cast<D*>(d), other, node); });
         };
         e.remove_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
-          return k::of(p).remove_pod(pod, *static_cast<D*>(d), other, node);
+          return detail::heard<P>([&] { return k::of(p).remove_pod(pod, *static_cast<D*>(d), other, node); });
         };
       }
     }
     if constexpr (points.has(point::filter)) k::lower_filter(e.filter);
     if constexpr (points.has(point::post_filter)) {
-      e.post_filter = [](const void* p, trial& t, const pod_info& pod) { return k::of(p).post_filter(t, pod); };
+      e.post_filter = [](const void* p, trial& t, const pod_info& pod) {
+        return detail::heard<P>([&] { return k::of(p).post_filter(t, pod); });
+      };
     }
     if constexpr (points.has(point::pre_score)) e.pre_score = k::pre_score;
     if constexpr (points.has(point::score)) k::lower_score(e.score);
@@ -216,47 +231,61 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
       e.choose_devices = [](const void* p, const hook_context& c, row_t row) { return detail::call(k::of(p), &P::choose_devices, c, row); };
     }
     if constexpr (points.has(point::reserve)) {
-      e.reserve = [](void* p, const new_reservation& r) { return k::of(p).reserve(r); };
+      e.reserve = [](void* p, const new_reservation& r) {
+        return detail::heard<P>([&] { return k::of(p).reserve(r); });
+      };
       e.unreserve = [](void* p, const reservation& r) noexcept { k::of(p).unreserve(r); };
     }
     if constexpr (points.has(point::permit)) {
-      e.permit = [](void* p, const reservation& r, permit_room& room) { return k::of(p).permit(r, room); };
+      e.permit = [](void* p, const reservation& r, permit_room& room) {
+        return detail::heard<P>([&] { return k::of(p).permit(r, room); });
+      };
     }
     if constexpr (points.has(point::pre_bind)) {
-      e.pre_bind = [](void* p, const reservation& r, decision& d) { return k::of(p).pre_bind(r, d); };
+      e.pre_bind = [](void* p, const reservation& r, decision& d) {
+        return detail::heard<P>([&] { return k::of(p).pre_bind(r, d); });
+      };
     }
     if constexpr (points.has(point::bind)) {
-      e.bind = [](void* p, const reservation& r, decision& d) { return k::of(p).bind(r, d); };
+      e.bind = [](void* p, const reservation& r, decision& d) {
+        return detail::heard<P>([&] { return k::of(p).bind(r, d); });
+      };
     }
     if constexpr (points.has(point::post_bind)) {
       e.post_bind = [](void* p, const reservation& r) noexcept { k::of(p).post_bind(r); };
     }
     if constexpr (points.has(point::group_pre_filter)) {
-      e.group_pre_filter = [](const void* p, const group_view& g) { return k::of(p).group_pre_filter(g); };
+      e.group_pre_filter = [](const void* p, const group_view& g) {
+        return detail::heard<P>([&] { return k::of(p).group_pre_filter(g); });
+      };
     }
     if constexpr (points.has(point::generate_placements)) {
-      e.generate_placements = [](const void* p, const group_view& g, const cluster_view& c, const placement_sink& sink) {
-        return k::of(p).generate_placements(g, c, sink);
+      e.generate_placements = [](const void* p, const group_view& g, const cluster_view& c,
+                                 const placement_sink& sink) {
+        return detail::heard<P>([&] { return k::of(p).generate_placements(g, c, sink); });
       };
     }
     if constexpr (points.has(point::placement_feasible)) {
       e.placement_feasible = [](const void* p, const group_view& g, const group_progress& progress) {
-        return k::of(p).placement_feasible(g, progress);
+        return detail::heard<P>([&] { return k::of(p).placement_feasible(g, progress); });
       };
     }
     if constexpr (points.has(point::score_placement)) {
-      e.score_placement = [](const void* p, const group_view& g, const placement_view& where, std::span<const assignment> a) {
-        return k::of(p).score_placement(g, where, a);
+      e.score_placement = [](const void* p, const group_view& g, const placement_view& where,
+                             std::span<const assignment> a) {
+        return detail::heard<P>([&] { return k::of(p).score_placement(g, where, a); });
       };
       if constexpr (requires { requires bool{P::relative_to_best}; }) e.relative_placement_score = true;
       if constexpr (detail::calls_placement_bound<P>) {
         e.placement_bound = [](const void* p, const placement_view& where, const placement_demand& d) {
-          return k::of(p).placement_bound(where, d);
+          return detail::heard<P>([&] { return k::of(p).placement_bound(where, d); });
         };
       }
     }
     if constexpr (points.has(point::group_preempt)) {
-      e.group_preempt = [](const void* p, trial& t, const group_view& g) { return k::of(p).group_preempt(t, g); };
+      e.group_preempt = [](const void* p, trial& t, const group_view& g) {
+        return detail::heard<P>([&] { return k::of(p).group_preempt(t, g); });
+      };
     }
   }
   return e;

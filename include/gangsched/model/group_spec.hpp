@@ -48,7 +48,7 @@ struct gang {
   match_policy match = match_policy::waiting_and_running;
   bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
   /// Members are evicted when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:
-  /// 60 s). Absent: they stay. A group that is done stays too.
+  /// 60 s), and again after so long, at least a second, while they run on. Absent: they stay. A group that is done stays too.
   std::optional<instant> stale_after = {};
 };
 

@@ -1,0 +1,77 @@
+#pragma once
+#include <array>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "gangsched/framework/hooks.hpp"
+#include "gangsched/framework/placements.hpp"
+
+namespace gangsched {
+
+/// A hook threw an exception: the attempt ends, and is a contract error of the cycle (`cycle::error`). No call of the library throws it;
+/// hooks that try things (post_filter, group_preempt) may see it pass through from another plugin's hook, and let it pass.
+class hook_error : public std::exception {
+ public:
+  hook_error(std::string_view plugin, std::string_view what)
+      : text_(std::make_shared<const std::string>("plugin " + std::string{plugin} +
+                                                  " threw an exception: " + std::string{what})) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_->c_str(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // copies do not throw
+};
+
+namespace detail {
+
+/// "NAME threw an exception", in static storage.
+template <class P>
+struct threw_text {
+  static constexpr std::string_view name = P::name, rest = " threw an exception";
+  static constexpr std::array<char, name.size() + rest.size() + 1> text = [] {
+    std::array<char, name.size() + rest.size() + 1> made{};
+    std::size_t at = 0;
+    for (const char c : name) made[at++] = c;
+    for (const char c : rest) made[at++] = c;
+    return made;
+  }();
+};
+
+/// What a hook that throws has said: an error, where it can say one; a change that it cannot judge may help.
+template <class P, class Said>
+Said say_for(const char* what) {
+  if constexpr (std::is_same_v<Said, status>)
+    return status::error(threw_text<P>::text.data());
+  else if constexpr (std::is_same_v<Said, permit_verdict>)
+    return permit_verdict{status::error(threw_text<P>::text.data())};
+  else if constexpr (std::is_same_v<Said, victim_plan>)
+    return victim_plan{.verdict = status::error(threw_text<P>::text.data())};
+  else if constexpr (std::is_same_v<Said, hint>)
+    return hint::queue;
+  else
+    throw hook_error{std::string_view{P::name}, what};
+}
+
+/// Calls a hook of P. Want of memory is nobody's word and passes.
+template <class P, class Hook>
+auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
+  using said = std::invoke_result_t<Hook&>;
+  try {
+    return hook();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const hook_error&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    return say_for<P, said>(thrown.what());
+  } catch (...) {
+    return say_for<P, said>("not a std::exception");
+  }
+}
+
+}  // namespace detail
+}  // namespace gangsched

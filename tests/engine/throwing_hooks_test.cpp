@@ -1,0 +1,222 @@
+// Hooks that throw: the exception becomes a contract error of the cycle that names the plugin, and everything is accounted for.
+#include "world.hpp"
+
+#include <stdexcept>
+
+namespace gangsched::testing::throwing_hooks_test {
+
+namespace {
+
+using places = std::vector<std::size_t>;
+
+/// Throws in the hook that the host says, while it says so.
+struct switchboard {
+  std::string where;
+  std::string what = "the plug is out";
+  void operator()(std::string_view hook) const {
+    if (where == hook && what.empty()) throw 42;
+    if (where == hook) throw std::runtime_error(what);
+  }
+};
+using board = std::shared_ptr<switchboard>;
+
+struct thrower {
+  static constexpr std::string_view name = "Thrower";
+  using points =
+      implements<point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::post_filter,
+                 point::pre_score, point::score, point::reserve, point::permit, point::pre_bind, point::bind,
+                 point::group_pre_filter, point::placement_feasible, point::score_placement, point::group_preempt>;
+  board at;
+  node_column held;
+
+  void attach(column_maker& columns) { held = columns.make_node_column(); }
+  [[nodiscard]] status pre_enqueue(const pod_info&) const { return (*at)("pre_enqueue"), status::success(); }
+  [[nodiscard]] hint requeue(const event&, const pod_view&) const { return (*at)("requeue"), hint::skip; }
+  [[nodiscard]] status pre_filter(const pod_view&) const { return (*at)("pre_filter"), status::success(); }
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::usage>) const {
+    return (*at)("filter"), status::success();
+  }
+  [[nodiscard]] victim_plan post_filter(trial&, const pod_info&) const { return (*at)("post_filter"), victim_plan{}; }
+  [[nodiscard]] status pre_score(const pod_view&) const { return (*at)("pre_score"), status::success(); }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage>) const { return (*at)("score"), 1; }
+  void normalize_score(const pod_view&, std::span<scored_group>) const { (*at)("normalize_score"); }
+  status reserve(const new_reservation& r) { return r.add(held, 1), (*at)("reserve"), status::success(); }
+  void unreserve(const reservation&) noexcept {}
+  permit_verdict permit(const reservation&, permit_room&) { return (*at)("permit"), permit_verdict{}; }
+  status pre_bind(const reservation&, decision&) { return (*at)("pre_bind"), status::success(); }
+  status bind(const reservation&, decision&) { return (*at)("bind"), status::skip(); }
+  [[nodiscard]] status group_pre_filter(const group_view&) const {
+    return (*at)("group_pre_filter"), status::success();
+  }
+  [[nodiscard]] status placement_feasible(const group_view&, const group_progress&) const {
+    return (*at)("placement_feasible"), status::success();
+  }
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&,
+                                             std::span<const assignment>) const {
+    return (*at)("score_placement"), 0;
+  }
+  [[nodiscard]] victim_plan group_preempt(trial&, const group_view&) const {
+    return (*at)("group_preempt"), victim_plan{};
+  }
+};
+
+/// Keyed by node, which is judged anew at each pick.
+struct keyed_thrower {
+  static constexpr std::string_view name = "Keyed";
+  using points = implements<point::filter>;
+  board at;
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::usage>) const {
+    return (*at)("filter_key"), 0;
+  }
+  void finish_filter(const pod_view&, const cluster_view&, std::span<filtered_group>) const { (*at)("finish_filter"); }
+};
+
+struct fixture : world {
+  board at;
+  explicit fixture(const board& with)
+      : world(profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, topology_placement{}, thrower{with, {}},
+                      keyed_thrower{with}}),
+        at(with) {
+    for (const char* name : {"n", "m"}) add(a_node{name}.cpu(2).label("rack", name));
+  }
+  fixture() : fixture(std::make_shared<switchboard>()) {}
+
+  /// One cycle, which has to end in an error of the plugin.
+  words broken(std::string_view plugin) {
+    const gangsched::cycle done = scheduler.schedule_cycle(now);
+    CHECK(static_cast<bool>(done));
+    REQUIRE(done.error() != nullptr);
+    CHECK(done.error()->code == errc::contract);
+    INFO(done.error()->message());
+    CHECK(done.error()->reason.find(plugin) != std::string::npos);
+    return said(done.decisions());
+  }
+  /// Nobody holds anything.
+  void check_books() {
+    for (const node_id node : cluster.nodes()) {
+      CHECK(cluster.requested(node, "cpu") == 0);
+      CHECK((*cluster.state().plugin_columns[0])[node.row] == 0);
+    }
+    CHECK(cluster.assumed().empty());
+    CHECK_FALSE(cluster.state().in_hook);
+    CHECK_FALSE(cluster.state().undo.recording());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a hook that throws ends its pod's cycle in a contract error, and the pod is tried again with error backoff",
+          "[engine][hooks]") {
+  for (const char* where : {"pre_filter", "filter", "pre_score", "score", "normalize_score", "filter_key",
+                            "finish_filter", "reserve", "permit", "pre_bind", "bind"}) {
+    for (const char* what : {"the plug is out", ""}) {
+      INFO(where);
+      fixture w;
+      w.at->where = where, w.at->what = what;
+      w.add(a_pod{"p"}.cpu(1));
+      CHECK(w.broken(std::string_view{where}.starts_with("fi") && std::string_view{where} != "filter"
+                         ? "Keyed"
+                         : "Thrower") == words{std::string_view{where}.ends_with("bind") ? "reject p n" : "reject p"});
+      w.check_books();
+      CHECK(w.counts() == places{0, 1, 0, 0, 0});
+      const queue_standing stands = world::must(w.scheduler.standing(w.pod("p")));
+      CHECK(stands.errors == 1);
+      CHECK(w.scheduler.next_deadline() == instant{1s});
+      CHECK(w.run().empty());
+      w.at->where.clear();
+      w.must(w.scheduler.forget_cached());  // a class-level verdict is kept, and hooks are pure
+      CHECK(w.run_at(1s).size() == 1);
+      CHECK(w.cluster.assumed().size() == 1);
+      CHECK(w.scheduler.verify());
+    }
+  }
+}
+
+TEST_CASE("a hook that throws ends its gang's cycle, and nothing of the gang is left", "[engine][hooks]") {
+  for (const char* where : {"pre_filter", "filter", "score", "normalize_score", "finish_filter", "reserve",
+                            "group_pre_filter", "placement_feasible", "score_placement"}) {
+    INFO(where);
+    fixture w;
+    w.at->where = where;
+    const group_id gang = w.add(a_gang{"gang", 2}.topology("rack"));
+    w.add(a_pod{"a"}.cpu(1).in(gang));
+    w.add(a_pod{"b"}.cpu(1).in(gang));
+    CHECK(w.broken(std::string_view{where} == "finish_filter" ? "Keyed" : "Thrower") == words{"reject a", "reject b"});
+    w.check_books();
+    CHECK(w.counts() == places{0, 1, 0, 0, 0});
+    w.at->where.clear();
+    w.must(w.scheduler.forget_cached());
+    CHECK(w.run_at(1s).size() == 2);
+    CHECK(w.cluster.assumed().size() == 2);
+    CHECK(w.scheduler.verify());
+  }
+}
+
+TEST_CASE("a hook that throws while it looks for room evicts nobody", "[engine][hooks]") {
+  SECTION("for a pod") {
+    fixture w;
+    w.at->where = "post_filter";
+    w.add(a_pod{"p"}.cpu(8));
+    CHECK(w.broken("Thrower") == words{"reject p"});
+    CHECK(w.counts() == places{0, 1, 0, 0, 0});
+    w.check_books();
+  }
+  SECTION("for a gang") {
+    fixture w;
+    w.at->where = "group_preempt";
+    w.add(a_pod{"p"}.cpu(8).in(w.add(a_gang{"gang", 1})));
+    CHECK(w.broken("Thrower") == words{"reject p"});
+    CHECK(w.counts() == places{0, 1, 0, 0, 0});
+    w.check_books();
+  }
+}
+
+TEST_CASE("a pre_enqueue hook that throws keeps its pod gated, a requeue hook that throws wakes it",
+          "[engine][hooks]") {
+  SECTION("pre_enqueue") {
+    fixture w;
+    w.at->where = "pre_enqueue";
+    w.add(a_pod{"p"}.cpu(1));
+    CHECK(w.run().empty());
+    CHECK(w.counts() == places{0, 0, 0, 1, 0});
+    w.at->where.clear();
+    w.must(w.cluster.update_pod(w.pod("p"), a_pod{"p"}.cpu(1).label("now", "yes")));
+    CHECK(w.run().size() == 1);
+  }
+  for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::hints}) {
+    const board at = std::make_shared<switchboard>();
+    world w{profile{priority_sort{}, node_resources_fit{}, thrower{at, {}}}, {.wake = rule}};
+    w.add(a_pod{"p"}.cpu(1));
+    w.add(a_node{"n"}.cpu(0));
+    CHECK(w.run() == words{"reject p"});
+    at->where = "requeue";
+    w.must(w.cluster.update_node(w.node("n"), a_node{"n"}.cpu(1)));
+    CHECK(w.run() == words{"bind p n"});
+  }
+}
+
+TEST_CASE("a question that comes upon a hook that throws is an error, and the next decision is what it would have been",
+          "[engine][hooks]") {
+  fixture w, silent;
+  for (fixture* one : {&w, &silent}) {
+    one->add(a_pod{"p"}.cpu(8));
+    const group_id gang = one->add(a_gang{"gang", 3});
+    for (const char* name : {"q", "r", "s"}) one->add(a_pod{name}.cpu(2).in(gang));
+    CHECK(one->run().size() == 4);
+  }
+  w.at->where = "finish_filter";
+  const std::uint64_t digest = w.cluster.digest();
+  const auto why = w.scheduler.explain(w.pod("p"));
+  REQUIRE_FALSE(why);
+  CHECK(why.error().code == errc::contract);
+  CHECK(why.error().reason.find("Keyed") != std::string::npos);
+  CHECK_FALSE(w.scheduler.explain(w.cluster.find_group("default", "gang").value()));
+  CHECK_FALSE(w.scheduler.plan_moves(w.cluster.find_group("default", "gang").value()));
+  CHECK(w.cluster.digest() == digest);
+  CHECK_FALSE(w.cluster.state().in_hook);
+  w.at->where.clear();
+  for (fixture* one : {&w, &silent}) one->add(a_pod{"t"}.cpu(1));
+  CHECK(w.run() == silent.run());
+}
+
+}  // namespace gangsched::testing::throwing_hooks_test
