@@ -152,8 +152,8 @@ struct watched {
   std::vector<std::unique_ptr<class_index>> rooms;
 
   watched(std::uint64_t seed, const cluster_options& bounds)
-      : now(seed, bounds), racks(now.cluster.state(), now.cluster.state().names.intern("rack")),
-        zones(now.cluster.state(), now.cluster.state().names.intern("zone")) {
+      : now(seed, bounds), racks(now.cluster.state(), "rack"),
+        zones(now.cluster.state(), "zone") {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       pods.push_back(world::must(now.cluster.add_pod(kinds[i].pod("class" + std::to_string(i)))));
       rooms.push_back(nullptr);
@@ -229,7 +229,7 @@ TEST_CASE("a change that moves nobody leaves the domains' version, and one that 
   const node_id a = w.add(a_node{"a"}.cpu(4).label("rack", "r1"));
   w.add(a_node{"b"}.cpu(4).label("rack", "r2"));
   cluster_state& state = w.cluster.state();
-  domain_index racks{state, state.names.intern("rack")};
+  domain_index racks{state, "rack"};
   racks.sync();
   const std::uint64_t version = racks.version();
   w.add(a_pod{"p"}.cpu(1).on(a));
