@@ -27,10 +27,11 @@ GANGSCHED_INLINE std::vector<expected_pods> most_frequent(std::vector<expected_p
   return kept;
 }
 
-GANGSCHED_INLINE gpu_ask gpu_ask_of(std::span<const device_want> wants) noexcept {
+GANGSCHED_INLINE gpu_ask gpu_ask_of(std::span<const device_want> wants, const device_state& there) noexcept {
   for (const device_want& one : wants) {
     if (one.what->kind == device_demand::form::whole) return {one.count, whole_gpu};
-    if (one.what->kind == device_demand::form::share) return {one.count, one.what->milli};
+    if (one.what->kind != device_demand::form::share) continue;
+    return {one.count, one.what->milli, there ? gpus_for(there, *one.what) & one.gpus : 0};
   }
   return {};
 }

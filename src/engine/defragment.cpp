@@ -78,11 +78,11 @@ GANGSCHED_INLINE std::optional<move_plan> core::try_moves(row_t group, const mov
       if (!made) break;
       state_->drop_claim(one.pod);
       const picked found = picker_.pick(one.pod);
-      if (found.node == no_row || !state_->fits_in_words(found.node, state_->classes[state_->pods.cls[one.pod]])) {
+      if (status said; found.node == no_row || !state_->fits_in_words(found.node, state_->classes[state_->pods.cls[one.pod]]) ||
+                       !assume(one.pod, found.node, said)) {
         made.reset();
         break;
       }
-      assume(one.pod, found.node);
       pod_move& move = made->moves.emplace_back();
       move.pod = {one.pod, state_->pods.rows.generation(one.pod)};
       move.from = {one.home, state_->nodes.rows.generation(one.home)};

@@ -91,10 +91,9 @@ GANGSCHED_INLINE bool core::still_fit(std::span<const assignment> placed) {
     fits = fits && picker_.filter_with_nominated(pod, node).ok() && picker_.filter(pod, node).ok() &&
            state_->fits_in_words(node, state_->classes[state_->pods.cls[pod]]);
     if (!fits) break;
-    assume(pod, node);
     member_place there{pod, node, 0, {}};
     status said;
-    fits = reserve(pod, node, there.uses, said);
+    fits = assume(pod, node, said) && reserve(pod, node, there.uses, said);
     if (!fits) break;
     placed_.push_back(std::move(there));
   }

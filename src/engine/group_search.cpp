@@ -195,9 +195,8 @@ GANGSCHED_INLINE core::group_outcome core::fill(const part& what, const std::vec
 GANGSCHED_INLINE bool core::place_member(row_t pod, const picked& found, status& said) {
   if (!state_->fits_in_words(found.node, state_->classes[state_->pods.cls[pod]])) return false;
   transaction one{*state_};
-  assume(pod, found.node);
   member_place placed{pod, found.node, found.score, {}};
-  if (!reserve(pod, found.node, placed.uses, said)) return false;
+  if (!assume(pod, found.node, said) || !reserve(pod, found.node, placed.uses, said)) return false;
   one.commit();
   placed_.push_back(std::move(placed));
   return true;
@@ -363,8 +362,7 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
   }
   for (const move& one : moves) {
     member_place& now = placed_[one.which];
-    assume(now.pod, now.node);
-    if (status said; !reserve(now.pod, now.node, now.uses, said)) {
+    if (status said; !assume(now.pod, now.node, said) || !reserve(now.pod, now.node, now.uses, said)) {
       return said.code == code::error ? said : status::unschedulable("a reserve hook refused the node of a rank");
     }
   }

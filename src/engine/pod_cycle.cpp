@@ -97,12 +97,14 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   }
   std::vector<column_use> uses;
   if (table_of(pod).at(point::reserve).empty()) {
-    assume(pod, where.node);
+    if (!assume(pod, where.node, refused.said)) {
+      reject_pod(pod, refused);
+      return pass_on(pod);
+    }
   } else {
     const std::uint64_t from = state_->log.end();
     transaction attempt{*state_};
-    assume(pod, where.node);
-    if (!reserve(pod, where.node, uses, refused.said)) {
+    if (!assume(pod, where.node, refused.said) || !reserve(pod, where.node, uses, refused.said)) {
       attempt.roll_back();
       reject_pod(pod, refused);
       return pass_on(pod);
@@ -116,18 +118,52 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   pass_on(pod);
 }
 
-/// With the devices that the profile chooses; the model's own choice is for profiles without a word on it.
-GANGSCHED_INLINE void core::assume(row_t pod, row_t node) {
+/// What is wrong with a GPU that a hook named for the pod's share, or null.
+GANGSCHED_INLINE const char* core::wrong_choice(row_t pod, row_t node, const device_rules& rules) const {
+  if (rules.gpu == -1) return nullptr;
+  const device_state there = state_->devices_of(node);
+  if (rules.gpu < 0 || static_cast<std::uint32_t>(rules.gpu) >= there.gpu_count()) return "chose a GPU that the node does not have";
+  for (const device_want& want : state_->wants_of(state_->classes[state_->pods.cls[pod]], node)) {
+    if (want.what->kind != device_demand::form::share || want.count != 1 || !want.what->first_of.empty()) continue;
+    if ((gpus_for(there, *want.what) & want.gpus) >> rules.gpu & 1u) return nullptr;
+    return "chose a GPU that has no room for the pod";
+  }
+  return nullptr;
+}
+
+/// With the devices that the profile chooses; the model's own choice is for profiles without a word on it. The first plugin decides whose
+/// rules lead to devices. That of the filter is among them: it promised that its own do. False, and an error, if a hook names what cannot be
+/// had, or nobody's rules lead to anything.
+GANGSCHED_INLINE bool core::assume(row_t pod, row_t node, status& said) {
   const bool asks = any(cluster_state::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
   if (asks && state_->nodes.inventory[node] != nullptr) {
     const class_plan& plan = picker_.plan_of(state_->class_of(pod));
-    if (!plan.device_choosers.empty()) {
-      const planned& hook = plan.device_choosers.front();
+    const plugin_entry* broken = nullptr;
+    const char* wrong = nullptr;
+    for (const planned& hook : plan.device_choosers) {
       const device_rules rules = hook.plugin->choose_devices(hook.plugin->self.get(), plan.context(*state_, hook, pod), node);
-      static_cast<void>(state_->claim_devices(pod, node, rules));
+      wrong = wrong_choice(pod, node, rules);
+      if (wrong != nullptr) {
+        broken = hook.plugin;
+        break;
+      }
+      transaction choice{*state_};
+      if (state_->claim_devices(pod, node, rules)) {
+        choice.commit();
+        broken = nullptr;
+        break;
+      }
+      if (broken == nullptr) broken = hook.plugin;
+    }
+    if (broken != nullptr) {
+      const std::string what = gangsched::detail::pod_text(*state_, pod) + ": choose_devices " +
+                               (wrong != nullptr ? wrong : "leads to no devices that are free");
+      said = picker_.broken(*broken, what.c_str(), node);
+      return false;
     }
   }
   state_->assume(pod, node);
+  return true;
 }
 
 /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached.

@@ -36,6 +36,7 @@ GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room
     worth = worth * fine / gpu_outlook::unit;
     if (found.gpu < 0 || worth > found.worth) found = {worth, gpu};
   });
+  if (!ask.share()) found.gpu = -1;
   return found;
 }
 

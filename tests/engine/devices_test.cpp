@@ -24,8 +24,28 @@ words with_devices(world& w) {
 struct second_gpu {
   static constexpr std::string_view name = "SecondGpu";
   using points = implements<point::choose_devices>;
-  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const { return {.gpu = 1}; }
+  std::int8_t gpu = 1;
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const { return {.gpu = gpu}; }
 };
+
+struct widest {
+  static constexpr std::string_view name = "Widest";
+  using points = implements<point::choose_devices>;
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const { return {.share = share_rule::widest}; }
+};
+kernel_table with_widest(bool filter) {
+  if (filter) return profile{priority_sort{}, widest{}, device_fit{}};
+  return profile{priority_sort{}, widest{}};
+}
+
+/// The next cycle, which a choice ends: the error and what was said to the host.
+std::string broken(world& w) {
+  const cycle done = w.scheduler.schedule_cycle(w.now);
+  if (done.error() == nullptr) return {};
+  CHECK(done.error()->code == errc::contract);
+  for (const decision& one : done) CHECK(one.kind == decision_kind::reject);
+  return done.error()->object + ": " + done.error()->reason;
+}
 
 }  // namespace
 
@@ -133,8 +153,50 @@ TEST_CASE("a plugin chooses the GPU of a share", "[engine][devices]") {
   world w{profile{priority_sort{}, second_gpu{}, node_resources_fit{}, device_fit{}}};
   w.add(a_node{"n"}.cpu(64).cards(2));
   w.add(a_pod{"a"}.milli(600));
+  w.add(a_pod{"b"}.milli(400));
+  w.add(a_pod{"whole"}.cards(1));  // not for the plugin to say
+  CHECK(with_devices(w) == words{"bind a n 1:600", "bind b n 1:400", "bind whole n 0"});
+}
+
+TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names plugin, node and pod", "[engine][devices]") {
+  world w{profile{priority_sort{}, second_gpu{}, node_resources_fit{}, device_fit{}}};
+  const node_id n = w.add(a_node{"n"}.cpu(64).cards(2));
+  w.add(a_pod{"a"}.milli(600));
+  CHECK(with_devices(w) == words{"bind a n 1:600"});
   w.add(a_pod{"b"}.milli(600));
-  CHECK(with_devices(w) == words{"bind a n 1:600", "bind b n 0:600"});
+  CHECK(broken(w) == "pod default/b: plugin SecondGpu, node n: pod default/b: choose_devices chose a GPU that has no room for the pod");
+  CHECK(w.cluster.state_of(w.pod("b")) == pod_state::pending);
+  CHECK(w.cluster.devices_of(n).gpu(0).idle());
+  w.remove(w.pod("b"));
+
+  const group_id gang = w.add(a_gang{"gang", 2});
+  w.add(a_pod{"m0"}.milli(300).in(gang));
+  w.add(a_pod{"m1"}.milli(300).in(gang));
+  CHECK(broken(w) == "group default/gang: plugin SecondGpu, node n: pod default/m1: choose_devices chose a GPU that has no room for the pod");
+  CHECK(w.cluster.devices_of(n).gpu(1).milli() == 600);
+
+  world none{profile{priority_sort{}, second_gpu{.gpu = 5}, node_resources_fit{}, device_fit{}}};
+  none.add(a_node{"n"}.cpu(64).cards(2));
+  none.add(a_pod{"a"}.milli(600));
+  CHECK(broken(none) == "pod default/a: plugin SecondGpu, node n: pod default/a: choose_devices chose a GPU that the node does not have");
+}
+
+TEST_CASE("rules that lead nowhere leave the choice to the next plugin, and are an error if there is none", "[engine][devices]") {
+  // Two shares, of which the larger one has to go to the second GPU: by the widest rule the smaller one takes its place.
+  const auto fill = [](world& w) {
+    w.add(a_node{"n"}.cpu(64).cards(2));
+    w.add(a_pod{"there"}.milli(400).on(w.node("n")));
+    w.add(a_pod{"p"}.milli(500).milli(900));
+  };
+  world filtered{profile{priority_sort{}, device_fit{share_rule::tightest}}};
+  fill(filtered);
+  CHECK(with_devices(filtered) == words{"bind p n 0:500 1:900"});
+  world next{with_widest(true)};
+  fill(next);
+  CHECK(with_devices(next) == words{"bind p n 0:500 1:900"});
+  world alone{with_widest(false)};
+  fill(alone);
+  CHECK(broken(alone) == "pod default/p: plugin Widest, node n: pod default/p: choose_devices leads to no devices that are free");
 }
 
 }  // namespace gangsched::testing::devices_test

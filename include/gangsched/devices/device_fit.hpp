@@ -57,7 +57,7 @@ enum class mig_rule : std::uint8_t {
 struct device_rules {
   share_rule share = share_rule::tightest;
   mig_rule mig = mig_rule::fragmentation;
-  std::int8_t gpu = -1;  ///< a plugin's choice for a share: this GPU, if it has room
+  std::int8_t gpu = -1;  ///< a plugin's choice for a share: this GPU, which has room for it; −1: the rule decides
 };
 
 /// What one GPU of @p state has room for: a bit for each GPU that can take @p demand. O(GPUs).

@@ -30,17 +30,18 @@ struct expected_pods {
 struct gpu_ask {
   std::int32_t gpus = 0;
   std::int32_t milli = 0;  ///< of each
+  std::uint32_t fits = ~std::uint32_t{0};  ///< of a share: the GPUs that have room for all of it, memory included
   [[nodiscard]] bool share() const noexcept { return gpus == 1 && milli < whole_gpu; }
   [[nodiscard]] std::int32_t total() const noexcept { return gpus * milli; }
 };
 /// Of the first want that is about GPUs as a whole, or about shares; none if there is no such.
-[[nodiscard]] GANGSCHED_API gpu_ask gpu_ask_of(std::span<const device_want> wants) noexcept;
+[[nodiscard]] GANGSCHED_API gpu_ask gpu_ask_of(std::span<const device_want> wants, const device_state& there) noexcept;
 /// What a pod of class @p cls asks of a node's, seen through its view.
 template <class Class, class Node>
 [[nodiscard]] gpu_ask gpu_ask_of(const Class& cls, const Node& node) {
-  if (const auto only = node.only_want(cls)) return gpu_ask_of({&*only, 1});
+  if (const auto only = node.only_want(cls)) return gpu_ask_of({&*only, 1}, node.devices());
   const device_wants wants = node.wants_of(cls);
-  return gpu_ask_of({wants.data(), wants.size()});
+  return gpu_ask_of({wants.data(), wants.size()}, node.devices());
 }
 
 /// What is left of a node's GPUs and CPUs.
@@ -62,8 +63,8 @@ template <class Visit>
 void each_option(const gpu_rest& rest, const gpu_ask& ask, const Visit& visit) {
   if (!ask.share()) return visit(std::int8_t{0});
   for (std::uint32_t gpu = 0; gpu < rest.gpus; ++gpu) {
-    bool seen = rest.left[gpu] < ask.milli;
-    for (std::uint32_t other = 0; other < gpu && !seen; ++other) seen = rest.left[other] == rest.left[gpu];
+    bool seen = (ask.fits >> gpu & 1u) == 0;
+    for (std::uint32_t other = 0; other < gpu && !seen; ++other) seen = (ask.fits >> other & 1u) != 0 && rest.left[other] == rest.left[gpu];
     if (!seen) visit(static_cast<std::int8_t>(gpu));
   }
 }

@@ -299,7 +299,8 @@ class GANGSCHED_API core {
   bool take_back_holdings(row_t own, entity e);
   [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
-  void assume(row_t pod, row_t node);
+  bool assume(row_t pod, row_t node, status& said);
+  [[nodiscard]] const char* wrong_choice(row_t pod, row_t node, const device_rules& rules) const;
   bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
   void unreserve(row_t pod, row_t node);
   void count_uses(std::span<const column_use> uses, std::int64_t sign);

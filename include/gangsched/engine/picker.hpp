@@ -67,6 +67,8 @@ class GANGSCHED_API picker {
   }
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
+  /// The error of a plugin that broke its contract, in words that are kept until the next one.
+  status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
   /// Whose pre-filter rejected the pod when a cycle began last, or null.
   [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
@@ -123,7 +125,6 @@ class GANGSCHED_API picker {
   [[nodiscard]] bool skipped(const planned& hook) const noexcept;
   void check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result);
   void number_keys();
-  status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
   status broken(const class_plan& plan, const row_scores& rows);
 
   cluster_state* state_;

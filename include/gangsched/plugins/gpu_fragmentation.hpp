@@ -41,6 +41,7 @@ class gpu_fragmentation {
       const std::int64_t gain = before - outlook_.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
       if (found.gpu < 0 || gain > found.gain) found = {gain, gpu};
     });
+    if (!ask.share()) found.gpu = -1;
     return found;
   }
 
