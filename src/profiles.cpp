@@ -21,7 +21,7 @@ GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
                  volume_restrictions{}, node_volume_limits{},
                  volume_binding{},     volume_zone_plugin{},
                  pod_topology_spread{}, inter_pod_affinity{},
-                 device_fit{},         gang_scheduling{},    default_preemption{},   node_resources_balanced_allocation{},
+                 device_fit{},         mig_packing{},        gang_scheduling{},    default_preemption{},   node_resources_balanced_allocation{},
                  image_locality{},     topology_placement{},   pod_group_pods_count{},
                  group_preemption{}}
       .table();
@@ -38,7 +38,8 @@ GANGSCHED_INLINE plugin_registry builtin_plugins() {
                              scarce_resource_avoidance, topology_placement, pod_group_pods_count, group_preemption,
                              network_cost, device_fit, gpu_dot_product,
                              gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
-                             node_resource_topology_match, node_numa_resource>();
+                             node_resource_topology_match, node_numa_resource, mig_packing,
+                             gpu_pricing, gpu_fragmentation, gpu_random>();
 }
 
 GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }

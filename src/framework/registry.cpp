@@ -8,13 +8,16 @@ GANGSCHED_INLINE result<void> plugin_registry::add(std::string name, factory how
   for (const auto& [known, unused] : factories_) {
     if (known == name) return error{errc::duplicate, "plugin " + name, "name", "is registered already"};
   }
-  factories_.emplace_back(std::move(name), how);
+  factories_.emplace_back(std::move(name), std::move(how));
   return {};
 }
 
 GANGSCHED_INLINE result<plugin_entry> plugin_registry::make(std::string_view name, const argument& args) const {
   for (const auto& [known, make_it] : factories_) {
-    if (known == name) return make_it(args);
+    if (known != name) continue;
+    result<plugin_entry> made = make_it(args);
+    if (made) made->name = name;
+    return made;
   }
   return error{errc::unknown, "plugin " + std::string{name}, "name", "nobody registered it"};
 }

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "gangsched/model/requests.hpp"
+
 namespace gangsched::kube::detail {
 namespace {
 
@@ -116,13 +118,15 @@ bool read_device_request(reader& read, const place& of, const pod_spec& pod, dev
 }
 
 std::int32_t counted_gpus(const pod_spec& pod) {
+  pod_spec bare;  // without the devices that are being read
+  bare.containers = pod.containers;
+  bare.init_containers = pod.init_containers;
+  const result<pod_requests> all = requests_of(bare);
+  if (!all) return 0;
   std::int64_t sum = 0;
-  for (const container& one : pod.containers) {
-    std::int64_t count = 0;
-    for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu"}) {
-      const auto found = one.requests.find(name);
-      if (found != one.requests.end() && found->second.value(count) && count > 0 && count <= 1024) sum += count;
-    }
+  for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu"}) {
+    const auto found = all->requests.find(name);
+    if (found != all->requests.end() && found->second <= 1024) sum += found->second;
   }
   return sum <= 1024 ? static_cast<std::int32_t>(sum) : 0;
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/model/name_rules.hpp"
 
 namespace gangsched {
@@ -102,6 +103,36 @@ GANGSCHED_INLINE std::string_view sums_to_integers(const request_sums& sums, int
   return {};
 }
 
+/// Whole GPUs that a request asks for.
+GANGSCHED_INLINE std::int64_t whole_gpus(const device_request& one) noexcept {
+  const bool whole = one.device_class == "gpu" && one.milli == whole_gpu && one.memory_mib == 0 && one.memory_percent == 0 &&
+                     one.mig_profile.empty() && !one.all && !one.admin;
+  return whole ? one.count : 0;
+}
+
+/// Where containers request whole GPUs by number, and the pod says beside that which ones, both say the same number: it would be granted one
+/// and counted with the other.
+GANGSCHED_INLINE std::optional<error> miscounted_gpus(const pod_spec& spec, const integer_resources& requests) {
+  std::int64_t counted = 0, granted = 0;
+  for (const auto& [name, amount] : requests) counted += name == "nvidia.com/gpu" || name == "amd.com/gpu" ? amount : 0;
+  if (counted == 0) return std::nullopt;
+  std::size_t last = 0;
+  bool other = false;  // an alternative that is as many as no other
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    const device_request& one = spec.devices[i];
+    const std::int64_t here = one.first_of.empty() ? whole_gpus(one) : whole_gpus(one.first_of.front());
+    for (const device_request& choice : one.first_of) other = other || whole_gpus(choice) != here;
+    if (here == 0 && !other) continue;
+    granted += here;
+    last = i;
+  }
+  if (granted == 0 && !other) return std::nullopt;
+  if (granted == counted && !other) return std::nullopt;
+  const bool list = !spec.devices[last].first_of.empty();
+  return error{errc::malformed, fmt::format("pod {}/{}", spec.ns, spec.name), fmt::format("devices[{}].{}", last, list ? "first_of" : "count"),
+               fmt::format("the containers request {} GPUs by number, the devices are {}{}", counted, other ? "not always " : "", other ? counted : granted)};
+}
+
 // 0 if there is none of it.
 GANGSCHED_INLINE std::int64_t amount_of(const integer_resources& amounts, std::string_view name) {
   const auto found =
@@ -144,6 +175,7 @@ GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec, const ku
   detail::add_list_to_sums(sums, spec.overhead);
   if (const std::string_view name = detail::sums_to_integers(sums, made.requests); !name.empty())
     return detail::request_overflow(spec, name);
+  if (auto wrong = detail::miscounted_gpus(spec, made.requests)) return std::move(*wrong);
 
   detail::request_sums scoring = detail::container_sums(spec, {.cpu = true, .memory = true});
   if (!semantics.has(quirk::scores_without_pod_level_requests)) detail::apply_pod_level(scoring, spec);

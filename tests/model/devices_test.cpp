@@ -277,4 +277,30 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
 
 }  // namespace
 
+TEST_CASE("whole GPUs are asked for as often as containers request them by number, or the pod is refused", "[model][devices]") {
+  cluster c;
+  const auto said = [](const auto& made) { return made ? std::string{} : made.error().message(); };
+  const std::string wrong = "pod default/p: devices[0].count: the containers request 2 GPUs by number, the devices are 4";
+  CHECK(said(c.add_pod(a_pod{"p"}.gpus(2).cards(4))) == wrong);
+  CHECK(said(c.add_pod(a_pod{"amd"}.resource("amd.com/gpu", 1).cards(2))) != "");
+  const pod_id p = c.add_pod(a_pod{"p"}.gpus(2).cards(2)).value();
+  CHECK(said(c.update_pod(p, a_pod{"p"}.gpus(2).cards(4))) == wrong);
+  CHECK(c.state().classes[c.state().pods.cls[p.row]].devices.front().count == 2);
+
+  // In several requests, and with init containers, whose GPUs are the same ones.
+  CHECK(said(c.add_pod(a_pod{"two"}.gpus(3).cards(1).cards(2))) == "");
+  a_pod with_init = a_pod{"init"}.gpus(1).cards(1);
+  with_init.spec.init_containers.emplace_back().requests["nvidia.com/gpu"] = 1;
+  CHECK(said(c.add_pod(with_init)) == "");
+  // Of alternatives every one.
+  CHECK(said(c.add_pod(a_pod{"any"}.gpus(2).device({.first_of = {{.count = 2, .models = {"A"}}, {.count = 2}}}))) == "");
+  CHECK(said(c.add_pod(a_pod{"some"}.gpus(2).device({.first_of = {{.count = 2, .models = {"A"}}, {.count = 4}}}))) ==
+        "pod default/some: devices[0].first_of: the containers request 2 GPUs by number, the devices are not always 2");
+  // Shares, instances and other devices are counted by nobody.
+  CHECK(said(c.add_pod(a_pod{"share"}.gpus(1).milli(500))) == "");
+  CHECK(said(c.add_pod(a_pod{"mig"}.gpus(1).device({.mig_profile = "1g.5gb"}))) == "");
+  CHECK(said(c.add_pod(a_pod{"nic"}.gpus(1).device({.device_class = "rdma", .count = 2}))) == "");
+  CHECK(said(c.add_pod(a_pod{"none"}.cards(4))) == "");
+}
+
 }  // namespace gangsched::testing::devices_test

@@ -82,6 +82,8 @@ struct device_match {
 
 /// A MIG profile as its table calls it: "1g.5gb+me" of "nvidia.com/mig-1g.5gb.me"; other text as it is. And as a resource.
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
+/// What the names of resources begin with that count MIG instances.
+inline constexpr std::string_view mig_resource_prefix = "nvidia.com/mig-";
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 
 /// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of its

@@ -149,7 +149,8 @@ struct attribute_selector {
 struct device_request {
   std::string name = {};            ///< the host's word for it, never read: decisions go by the request's number
   std::string device_class = "gpu"; ///< "gpu", or the class of other devices
-  std::int32_t count = 1;           ///< how many different devices (of MIG: instances)
+  /// How many different devices (of MIG: instances). Of whole GPUs in all as many as containers request by number, if they do.
+  std::int32_t count = 1;
 
   // GPUs
   std::int32_t milli = 1000;        ///< thousandths of each; 1000: it is the pod's own

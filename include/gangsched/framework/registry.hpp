@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,10 @@ concept takes_argument = requires(const argument& args) {
 /// Plugins by name, for profiles that are put together at run time. The host adds its own beside the library's.
 class GANGSCHED_API plugin_registry {
  public:
-  /// A function, or a lambda without captures.
-  using factory = result<plugin_entry> (*)(const argument&);
+  /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. What it captures is shared by all that it makes.
+  using factory = std::function<result<plugin_entry>(const argument&)>;
 
+  /// The plugin is called @p name in profiles, whatever its type is called: a host registers an `extender` with each of its callbacks.
   /// Error: duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.

@@ -28,7 +28,8 @@ struct pod_requests {
 [[nodiscard]] GANGSCHED_API result<integer_resources> to_integers(const resource_list& list, std::string_view object,
                                                                   std::string_view field);
 
-/// Error: overflow, naming the resource. Negative amounts were ruled out by `check`. O(containers · resources).
+/// Error: overflow, naming the resource; malformed if requests for whole GPUs are not as many as the containers request by number
+/// (nvidia.com/gpu, amd.com/gpu). Negative amounts were ruled out by `check`. O(containers · resources).
 [[nodiscard]] GANGSCHED_API result<pod_requests> requests_of(const pod_spec& spec, const kube_semantics& semantics = {});
 
 }  // namespace gangsched

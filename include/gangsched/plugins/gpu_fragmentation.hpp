@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "gangsched/devices/gpu_outlook.hpp"
+#include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -18,6 +18,18 @@ class gpu_fragmentation {
 
   /// @p target: what pods are expected; `most_frequent(list, 95)` of a list of pods is FGD's.
   explicit gpu_fragmentation(std::span<const expected_pods> target) : outlook_(target) {}
+  /// Argument "expected", which must be there: the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; the most
+  /// frequent lines, 95 % of them, are the target.
+  [[nodiscard]] static result<gpu_fragmentation> from(const argument& args) {
+    std::vector<expected_pods> all;
+    argument_reader read{name};
+    bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      return key == "expected" ? read_expected_pods(read, value, path, all) : read.unknown(path);
+    });
+    fine = fine && (!all.empty() || read.fail(errc::malformed, "args.expected", "is missing, or empty"));
+    if (!fine) return std::move(read).failure();
+    return gpu_fragmentation{most_frequent(std::move(all), 95)};
+  }
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return rated(best(pod, node).gain); }
   [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const { return {.gpu = best(pod, node).gpu}; }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gangsched/devices/gpu_bids.hpp"
+#include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -31,6 +32,29 @@ class gpu_pricing {
   static constexpr std::int32_t stranding = 77;  ///< in 256ths
 
   explicit gpu_pricing(std::shared_ptr<const gpu_price_book> book) : book_(std::move(book)) {}
+  /// Arguments, which must be there: "expected", the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; "supply", how
+  /// many GPUs there are of each model, [{model, gpus}]. A book that learns is the host's: it makes the plugin itself.
+  [[nodiscard]] static result<gpu_pricing> from(const argument& args) {
+    std::vector<expected_pods> all;
+    std::vector<gpu_supply> supply;
+    argument_reader read{name};
+    bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      if (key == "expected") return read_expected_pods(read, value, path, all);
+      if (key != "supply") return read.unknown(path);
+      return read.items(value, path, [&](const argument& item, const std::string& at) {
+        gpu_supply& one = supply.emplace_back();
+        return read.fields(item, at, [&](std::string_view field, const argument& v, const std::string& where) {
+          if (field == "model") return read.text(v, where, one.model);
+          if (field == "gpus") return read.number(v, where, 1, std::int64_t{1} << 32, one.gpus);
+          return read.unknown(where);
+        });
+      });
+    });
+    fine = fine && (!all.empty() || read.fail(errc::malformed, "args.expected", "is missing, or empty"));
+    fine = fine && (!supply.empty() || read.fail(errc::malformed, "args.supply", "is missing, or empty"));
+    if (!fine) return std::move(read).failure();
+    return gpu_pricing{std::make_shared<const gpu_price_book>(gpu_price_book::of(all, std::move(supply)))};
+  }
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return best(pod, node).worth; }
   void normalize_score(const pod_view& pod, std::span<scored_group> groups) const {

@@ -1,7 +1,9 @@
 #pragma once
 #include <bit>
+#include <limits>
 
 #include "gangsched/core/hash.hpp"
+#include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
@@ -15,6 +17,17 @@ class gpu_random {
   using room = node_view<reads::name | reads::devices>;
 
   explicit gpu_random(std::uint64_t seed = 0) : seed_(seed) {}
+  /// Argument "seed": a whole number from 0 on.
+  [[nodiscard]] static result<gpu_random> from(const argument& args) {
+    std::int64_t seed = 0;
+    argument_reader read{name};
+    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      if (key != "seed") return read.unknown(path);
+      return read.number(value, path, 0, std::numeric_limits<std::int64_t>::max(), seed);
+    });
+    if (!fine) return std::move(read).failure();
+    return gpu_random{static_cast<std::uint64_t>(seed)};
+  }
   [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const {
     const device_state state = node.devices();
     for (const device_want& one : node.wants_of(pod.spec())) {

@@ -2,21 +2,50 @@
 #include <algorithm>
 
 #include "gangsched/devices/device_fit.hpp"
+#include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched {
 
 /// Where a MIG instance leaves the most for those to come: the least growth of what requests of all sizes could not use of the free slices
 /// (devices/mig.hpp; devices-topology 1.7), then the GPU that most pods share, which will be empty last. As baselines: the fullest GPU
-/// alone, or the first node. Of the worst candidate 0, of the best 100. Pods without a MIG profile are none of its business.
-/// O(GPUs · starts).
+/// alone, or the first node. Of the worst candidate 0, of the best 100. Pods without a MIG profile are none of its business: for them it
+/// is as if it were not there. For those that have one it outweighs what the other scores of the default profile say. O(GPUs · starts).
 class mig_packing {
  public:
   static constexpr std::string_view name = "MigPacking";
-  using points = implements<point::score, point::choose_devices>;
+  static constexpr std::int64_t default_weight = 5;
+  using points = implements<point::pre_score, point::score, point::choose_devices>;
   using room = node_view<reads::devices>;
 
   explicit mig_packing(mig_rule rule = mig_rule::fragmentation) : rule_(rule) {}
+  /// Argument "rule": Fragmentation (the default), BestFit or FirstFit.
+  [[nodiscard]] static result<mig_packing> from(const argument& args) {
+    mig_rule rule = mig_rule::fragmentation;
+    argument_reader read{name};
+    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      if (key != "rule") return read.unknown(path);
+      std::string text;
+      if (!read.text(value, path, text)) return false;
+      if (text != "Fragmentation" && text != "BestFit" && text != "FirstFit") {
+        return read.fail(errc::unknown, path, "\"" + text + "\" is not Fragmentation, BestFit or FirstFit");
+      }
+      rule = text == "BestFit" ? mig_rule::best_fit : text == "FirstFit" ? mig_rule::first_fit : mig_rule::fragmentation;
+      return true;
+    });
+    if (!fine) return std::move(read).failure();
+    return mig_packing{rule};
+  }
+
+  [[nodiscard]] status pre_score(const pod_view& pod) const {
+    for (const device_demand& one : pod.spec().devices) {
+      if (one.kind == device_demand::form::mig) return status::success();
+    }
+    for (const amount& one : pod.requests()) {
+      if (one.kind >= kinds::first_other && pod.text(pod.kind_symbol(one.kind)).starts_with(mig_resource_prefix)) return status::success();
+    }
+    return status::skip();
+  }
 
   /// Of the first instance that the pod asks for.
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
@@ -47,6 +76,6 @@ class mig_packing {
   mig_rule rule_;
 };
 
-static_assert(score_plugin<mig_packing> && choose_devices_plugin<mig_packing>);
+static_assert(pre_score_plugin<mig_packing> && score_plugin<mig_packing> && choose_devices_plugin<mig_packing>);
 
 }  // namespace gangsched
