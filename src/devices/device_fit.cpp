@@ -478,9 +478,9 @@ GANGSCHED_INLINE status devices_fit(const device_state& state, const device_want
 
 GANGSCHED_INLINE status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
                                        device_claim& out) {
+  out.clear();
   if (!state) return status::unresolvable("node(s) didn't have devices");
-  device_claim made;
-  const auto search = [&](const device_wants& all) { return detail::device_search{*state.inventory, state.used, rules, made}.run(all); };
+  const auto search = [&](const device_wants& all) { return detail::device_search{*state.inventory, state.used, rules, out}.run(all); };
   status said;
   if (wants.containers.empty()) {
     said = search(wants);
@@ -491,10 +491,12 @@ GANGSCHED_INLINE status choose_devices(const device_state& state, const device_w
     const status refused = fit_cells(state, wants, narrowed, own);
     said = search(refused.ok() ? narrowed : wants);
     // What there is not enough of anywhere in the node is said first.
-    if (said.ok() && !refused.ok()) return refused;
-    for (const device_grant& one : own) add_grant(*state.inventory, one, made);
+    if (said.ok() && !refused.ok()) said = refused;
+    if (said.ok()) {
+      for (const device_grant& one : own) add_grant(*state.inventory, one, out);
+    }
   }
-  if (said.ok()) out = std::move(made);
+  if (!said.ok()) out.clear();
   return said;
 }
 

@@ -1,6 +1,7 @@
 #include "gangsched/engine/class_index.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace gangsched::engine {
@@ -29,13 +30,16 @@ GANGSCHED_INLINE void class_index::build() {
   std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
   links_.grow(row_count_);
   stale_.start(*state_);
+  for (buckets& one : groups_) one.clear();
+  std::move(groups_.begin(), groups_.end(), std::back_inserter(spare_groups_));
   groups_.clear();
   rows_.groups.reset(plan.key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
   bucketed_ = plan.local_range < score_set::limit;
 
-  std::vector<row_t> all(row_count_);
+  std::vector<row_t>& all = passing_;
+  all.resize(row_count_);
   std::iota(all.begin(), all.end(), row_t{0});
   rows_.run_filters(*state_, plan, all);
   for (const row_t row : all) ++counts_[rows_.verdict[row]];
@@ -152,7 +156,14 @@ GANGSCHED_INLINE void class_index::link(row_t row) {
   if (!bucketed_) return;
   if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->local_range)) rows_.score[row] = 0;
   const std::uint32_t group = rows_.group[row];
-  while (groups_.size() <= group) groups_.emplace_back(static_cast<std::size_t>(plan_->local_range) + 1);
+  while (groups_.size() <= group) {
+    if (spare_groups_.empty()) {
+      groups_.emplace_back(static_cast<std::size_t>(plan_->local_range) + 1);
+    } else {
+      groups_.push_back(std::move(spare_groups_.back()));
+      spare_groups_.pop_back();
+    }
+  }
   groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
 }
 

@@ -523,7 +523,10 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
     made.node_cookie = state_->nodes.record[node]->cookie;
   }
   if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr && kind != decision_kind::reject) {
-    made.devices = granted_.emplace_back(claim->grants.begin(), claim->grants.end());
+    if (grants_said_ == granted_.size()) granted_.emplace_back();
+    std::vector<device_grant>& copy = granted_[grants_said_++];  // (when the list moves, what its vectors hold does not)
+    copy.assign(claim->grants.begin(), claim->grants.end());
+    made.devices = copy;
   }
   if (const row_t group = state_->pods.group[pod]; group != no_row) {
     made.group = {group, state_->groups.rows.generation(group)};
@@ -535,7 +538,7 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
 GANGSCHED_INLINE void core::forget_said() {
   decisions_.clear();
   failures_.clear();
-  granted_.clear();
+  grants_said_ = 0;
 }
 
 GANGSCHED_INLINE void core::forget_cached() {

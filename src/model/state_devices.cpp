@@ -167,10 +167,11 @@ GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const 
   if (!cls.claims.empty()) return claim_shared(pod, node, rules);
   const device_wants wants = wants_of(cls, node);
   if (wants.nothing()) return true;
-  auto made = std::make_unique<device_claim>();
-  if (!choose_devices(devices_of(node), wants, rules, *made).ok()) return false;
-  pods.claim.set(pod, std::move(made));
-  return true;
+  auto made = pods.claim.make();
+  const bool found = choose_devices(devices_of(node), wants, rules, *made).ok();
+  if (found) pods.claim.set(pod, std::move(made));
+  else pods.claim.give_back(std::move(made));
+  return found;
 }
 
 GANGSCHED_INLINE void cluster_state::count_changes(const device_claim& claim, row_t node, std::int64_t sign) {

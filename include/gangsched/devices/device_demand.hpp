@@ -122,6 +122,12 @@ struct device_claim {
   boost::container::small_vector<change, 4> changes;
   std::int32_t link_points = 0;  ///< how well the GPUs of it are connected (links.hpp)
 
+  /// Empty as when it was made; keeps its memory.
+  void clear() noexcept {
+    grants.clear();
+    changes.clear();
+    link_points = 0;
+  }
   GANGSCHED_API void digest_into(digest& out) const;
 };
 

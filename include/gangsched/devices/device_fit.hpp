@@ -72,7 +72,7 @@ struct device_rules {
 [[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
                                                   std::int32_t mig_start);
 
-/// Chooses devices for all of @p wants, or says why there are none; @p out is what it was then. Deterministic. O(GPUs) for a whole GPU or
+/// Chooses devices for all of @p wants, or says why there are none; @p out is empty then. Deterministic. O(GPUs) for a whole GPU or
 /// a share; several requests are met one after another, other devices by backtracking of at most 4,096 steps.
 [[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
                                                   device_claim& out);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -23,6 +24,11 @@ class score_set {
     if ((words_[score >> 6] &= ~bit(score)) != 0) return;
     if ((upper_[score >> 12] &= ~bit(score >> 6)) != 0) return;
     top_ &= ~bit(score >> 12);
+  }
+  void clear() noexcept {
+    std::fill(words_.begin(), words_.end(), 0);
+    std::fill(upper_.begin(), upper_.end(), 0);
+    top_ = 0;
   }
   /// The set must not be empty.
   [[nodiscard]] std::size_t max() const noexcept {
@@ -56,6 +62,13 @@ class buckets {
   explicit buckets(std::size_t scores) : heads_(scores, no_row), sizes_(scores, 0), set_(scores) {}
 
   [[nodiscard]] std::uint32_t population() const noexcept { return population_; }
+  /// Takes all rows out; keeps the memory.
+  void clear() noexcept {
+    std::fill(heads_.begin(), heads_.end(), no_row);
+    std::fill(sizes_.begin(), sizes_.end(), 0);
+    set_.clear();
+    population_ = 0;
+  }
   /// The best score; there must be a row.
   [[nodiscard]] std::size_t best() const noexcept { return set_.max(); }
   [[nodiscard]] std::uint32_t size(std::size_t score) const noexcept { return sizes_[score]; }

@@ -79,6 +79,8 @@ class GANGSCHED_API class_index {
   std::uint32_t live_groups_ = 0;  // when it was built
   bucket_links links_;
   std::vector<buckets> groups_;
+  std::vector<buckets> spare_groups_;  // empty ones, for their memory
+  std::vector<row_t> passing_;         // of a build
   std::vector<std::uint32_t> counts_;
   bool bucketed_ = true;
   stale_rows stale_;

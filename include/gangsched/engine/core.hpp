@@ -468,7 +468,8 @@ class GANGSCHED_API core {
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
   std::vector<decision>* sink_ = &decisions_;
-  std::deque<std::vector<device_grant>> granted_;  ///< what decisions point at
+  std::vector<std::vector<device_grant>> granted_;  ///< what decisions point at: the first `grants_said_`; the others are kept for their memory
+  std::size_t grants_said_ = 0;
 };
 
 }  // namespace gangsched::engine

@@ -167,11 +167,14 @@ class word_object_column final : public column_base {
   using T = std::remove_cv_t<std::remove_pointer_t<typename detail::member_of<decltype(Member)>::type>>;
 
  public:
-  word_object_column(undo_log& undo, std::vector<row_type>& rows) noexcept : undo_(&undo), rows_(&rows) {}
+  word_object_column(undo_log& undo, std::vector<row_type>& rows) : undo_(&undo), rows_(&rows) {
+    if constexpr (used_again) spares_.reserve(most_spares);
+  }
   word_object_column(const word_object_column&) = delete;
   word_object_column& operator=(const word_object_column&) = delete;
   ~word_object_column() override {
     for (const row_type& row : *rows_) delete (row.*Member);
+    for (const T* object : spares_) delete object;
   }
 
   [[nodiscard]] const T* operator[](row_t row) const noexcept { return (*rows_)[row].*Member; }
@@ -180,16 +183,25 @@ class word_object_column final : public column_base {
     if (undo_->recording()) {
       undo_->save_owned(*this, row, 0, std::bit_cast<std::uint64_t>(there));
     } else {
-      delete there;
+      retire(there);
     }
     there = object.release();
   }
+  /// An empty object for `set`: one that is done with, if there is one.
+  [[nodiscard]] std::unique_ptr<T> make() {
+    if (spares_.empty()) return std::make_unique<T>();
+    std::unique_ptr<T> made{spares_.back()};
+    spares_.pop_back();
+    return made;
+  }
+  /// One that was made and not set.
+  void give_back(std::unique_ptr<T> object) noexcept { retire(object.release()); }
 
   void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
-    delete ((*rows_)[row].*Member);
+    retire((*rows_)[row].*Member);
     (*rows_)[row].*Member = std::bit_cast<const T*>(old);
   }
-  void discard(std::uint32_t, std::uint64_t old) noexcept override { delete std::bit_cast<const T*>(old); }
+  void discard(std::uint32_t, std::uint64_t old) noexcept override { retire(std::bit_cast<const T*>(old)); }
   void digest_into(digest& out, row_t rows) const override {
     for (row_t row = 0; row < rows; ++row) {
       out.add(std::uint64_t{(*this)[row] != nullptr});
@@ -198,8 +210,21 @@ class word_object_column final : public column_base {
   }
 
  private:
+  static constexpr bool used_again = requires(T& object) { object.clear(); };
+  static constexpr std::size_t most_spares = 256;
+  void retire(const T* object) noexcept {
+    if constexpr (used_again) {
+      if (object != nullptr && spares_.size() < most_spares) {
+        const_cast<T*>(object)->clear();  // it was made by make(), and nobody else has it
+        return spares_.push_back(const_cast<T*>(object));
+      }
+    }
+    delete object;
+  }
+
   undo_log* undo_;
   std::vector<row_type>* rows_;
+  std::vector<T*> spares_;  ///< of a T that can be cleared; there is room for all of them
 };
 
 /// One immutable heap object a row, replaced as a whole. T has `void digest_into(digest&) const`.

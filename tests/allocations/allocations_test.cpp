@@ -1,0 +1,179 @@
+// What the calls of the host's loop allocate once everything has been seen: a program of its own, because it counts for all of it.
+#include <array>
+#include <cstdlib>
+#include <new>
+
+#include "devices/numa_nodes.hpp"
+#include "gangsched/profiles.hpp"
+#include "gangsched/scheduler.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+
+namespace {
+std::size_t allocations = 0;
+
+void* counted(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  void* const made = alignment == 0 ? std::malloc(size == 0 ? 1 : size) : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (made == nullptr) throw std::bad_alloc{};
+  return made;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size, 0); }
+void* operator new[](std::size_t size) { return counted(size, 0); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void operator delete(void* at) noexcept { std::free(at); }
+void operator delete[](void* at) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
+void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::align_val_t) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+
+namespace gangsched::testing::allocations_test {
+
+namespace {
+
+/// How often each call allocated in all rounds together.
+struct counts {
+  std::size_t cycle = 0, confirm = 0, permit = 0, remove = 0, most_by_add = 0;
+  std::size_t placed = 0, rejected = 0;
+};
+
+/// A host whose pods come and go in order; the kinds in turn.
+class host {
+ public:
+  explicit host(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods)
+      : cluster_(&cluster), scheduler_(cluster, profiles::kube_default(), {.ties = tie_rule::lowest_row}), kinds_(std::move(kinds)) {
+    there_.resize(pods);
+  }
+  counts rounds(std::size_t number) {
+    counts made;
+    for (std::size_t i = 0; i < number; ++i) round(made);
+    return made;
+  }
+
+ private:
+  template <class Call>
+  static void count(std::size_t& sum, const Call& call) {
+    const std::size_t before = allocations;
+    call();
+    sum += allocations - before;
+  }
+  void round(counts& made) {
+    const std::size_t place = next_ % there_.size();
+    if (there_[place]) count(made.remove, [&] { static_cast<void>(cluster_->remove_pod(there_[place])); });
+    pod_spec& spec = kinds_[next_ % kinds_.size()];
+    spec.name = "pod-" + std::to_string(next_++);
+    std::size_t by_add = 0;
+    count(by_add, [&] { there_[place] = cluster_->add_pod(spec).value(); });
+    made.most_by_add = std::max(made.most_by_add, by_add);
+    now_ += std::chrono::milliseconds{1};
+    for (bool more = true; more;) {
+      std::array<pod_id, 16> bound{};
+      std::size_t binds = 0;
+      count(made.cycle, [&] {
+        const cycle done = scheduler_.schedule_cycle(now_);
+        more = static_cast<bool>(done);
+        for (const decision& one : done) {
+          if (one.kind == decision_kind::bind) bound[binds++] = one.pod;
+          else ++made.rejected;
+        }
+      });
+      made.placed += binds;
+      for (std::size_t i = 0; i < binds; ++i) {
+        count(made.confirm, [&] { static_cast<void>(scheduler_.confirm(bound[i])); });
+      }
+    }
+    count(made.permit, [&] { static_cast<void>(scheduler_.permit(now_)); });
+  }
+
+  gangsched::cluster* cluster_;
+  gangsched::scheduler scheduler_;
+  std::vector<pod_spec> kinds_;
+  std::vector<pod_id> there_;
+  std::size_t next_ = 0;
+  instant now_{0};
+};
+
+/// Everybody who comes is placed, and the calls of the loop allocate nothing; cycles only if the node's kubelet @p aligns.
+void check_steady(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods, bool aligns = false) {
+  host all{cluster, std::move(kinds), pods};
+  static_cast<void>(all.rounds(8000));  // as long as tables grow
+  const counts made = all.rounds(2000);
+  CHECK(made.placed == 2000);
+  CHECK(made.rejected == 0);
+  if (!aligns) CHECK(made.cycle == 0);
+  CHECK(made.confirm == 0);
+  CHECK(made.permit == 0);
+  CHECK(made.remove <= 2);  // the table of names is cleaned up now and then
+  INFO("add_pod: " << made.most_by_add);
+  CHECK(made.most_by_add <= 12);
+}
+
+void add_nodes(gangsched::cluster& cluster, const a_node& like, int number) {
+  for (int i = 0; i < number; ++i) {
+    node_spec one = like;
+    one.name = "n" + std::to_string(i);
+    REQUIRE(cluster.add_node(one));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a steady-state cycle allocates nothing: pods without devices", "[allocations]") {
+  gangsched::cluster cluster;
+  add_nodes(cluster, a_node{"n"}.cpu(16).memory("64Gi").zone("a"), 20);
+  check_steady(cluster, {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")}, 60);
+}
+
+TEST_CASE("a steady-state cycle allocates nothing: whole GPUs, shares and GPUs by number", "[allocations]") {
+  gangsched::cluster cluster;
+  a_node node = a_node{"n"}.cpu(64).gpus(8);
+  node.spec.devices = make_node_devices(gpu_machine::dgx1_v100, "V100", 32768);
+  add_nodes(cluster, node, 10);
+  check_steady(cluster, {a_pod{"p"}.cards(1), a_pod{"p"}.milli(300), a_pod{"p"}.cards(4), a_pod{"p"}.milli(500), a_pod{"p"}.gpus(2),
+                         a_pod{"p"}.device({.count = 2, .within = device_scope::nvlink})}, 20);
+}
+
+TEST_CASE("a steady-state cycle allocates nothing: MIG instances", "[allocations]") {
+  gangsched::cluster cluster;
+  a_node node = a_node{"n"}.cpu(64).cards(4, "NVIDIA-A100-SXM4-40GB");
+  for (gpu_spec& one : node.spec.devices.gpus) one.mig = mig_mode::dynamic;
+  add_nodes(cluster, node, 10);
+  check_steady(cluster, {a_pod{"p"}.device({.mig_profile = "1g.5gb"}), a_pod{"p"}.device({.mig_profile = "3g.20gb"}),
+                         a_pod{"p"}.device({.count = 2, .mig_profile = "2g.10gb"})}, 20);
+}
+
+TEST_CASE("a steady-state cycle allocates nothing: devices of claims", "[allocations]") {
+  gangsched::cluster cluster;
+  a_node node = a_node{"n"}.cpu(64).cards(4);
+  for (int i = 0; i < 8; ++i) {
+    node.spec.devices.gpus[static_cast<std::size_t>(i / 2)].pcie = i / 2;
+    node.spec.devices.others.push_back({.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 4, .pcie = i / 2});
+  }
+  add_nodes(cluster, node, 10);
+  check_steady(cluster, {a_pod{"p"}.device({.device_class = "rdma"}), a_pod{"p"}.device({.device_class = "rdma", .count = 2}),
+                         a_pod{"p"}.cards(1).device({.device_class = "rdma", .beside_gpus = device_scope::pcie})}, 20);
+}
+
+TEST_CASE("what is not the choice itself allocates nothing where a kubelet aligns", "[allocations]") {
+  gangsched::cluster cluster;
+  a_node node = a_node{"n"}.cpu(16).memory("200").gpus(4).cards(4);
+  node_numa numa;
+  numa.cells = numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+  for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
+  numa.policy = numa_policy::single_numa_node;
+  numa.cpu.is_static = numa.static_memory = true;
+  for (std::size_t i = 0; i < 4; ++i) node.spec.devices.gpus[i].numa = i < 2 ? 0 : 1;
+  node.spec.devices.numa = numa;
+  add_nodes(cluster, node, 10);
+  a_pod own = a_pod{"p"}.cpu(2).memory("10"), with_gpu = a_pod{"p"}.cpu(2).memory("10").gpus(1);
+  own.spec.guaranteed = with_gpu.spec.guaranteed = true;
+  check_steady(cluster, {own, with_gpu}, 20, true);
+}
+
+}  // namespace gangsched::testing::allocations_test
