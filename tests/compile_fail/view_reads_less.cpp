@@ -1,4 +1,4 @@
-// expect: taints|constraints not satisfied
+// expect: a hook asks the node for something that its node_view does not read: add that facet to the node_view it takes
 #include "gangsched/framework/views.hpp"
 
 // A hook that says it reads labels cannot read taints.

@@ -28,99 +28,118 @@ class node_view {
     requires(covers(More, Reads) && More != Reads)
   constexpr node_view(const node_view<More>& other) noexcept : state_(other.state_), row_(other.row_) {}
 
-  [[nodiscard]] std::string_view name() const requires(covers(Reads, reads::name)) { return record().name_text; }
-  [[nodiscard]] symbol name_symbol() const requires(covers(Reads, reads::name)) { return record().name; }
-  [[nodiscard]] node_id id() const requires(covers(Reads, reads::name)) {
+  [[nodiscard]] std::string_view name() const { needs<reads::name>(); return record().name_text; }
+  [[nodiscard]] symbol name_symbol() const { needs<reads::name>(); return record().name; }
+  [[nodiscard]] node_id id() const {
+    needs<reads::name>();
     return {row_, state_->nodes.rows.generation(row_)};
   }
-  [[nodiscard]] std::uint64_t cookie() const requires(covers(Reads, reads::name)) { return record().cookie; }
+  [[nodiscard]] std::uint64_t cookie() const { needs<reads::name>(); return record().cookie; }
 
   /// The value of a label, if the node has it. By symbol O(log labels); by text one look-up more.
-  [[nodiscard]] std::optional<symbol> label(symbol key) const requires(covers(Reads, reads::labels)) {
+  [[nodiscard]] std::optional<symbol> label(symbol key) const {
+    needs<reads::labels>();
     return record().label(key);
   }
-  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const requires(covers(Reads, reads::labels)) {
+  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
+    needs<reads::labels>();
     const std::optional<symbol> known = state_->names.find(key);
     const std::optional<symbol> value = known ? record().label(*known) : std::nullopt;
     return value ? std::optional{state_->names.text(*value)} : std::nullopt;
   }
-  [[nodiscard]] std::span<const label_symbols> labels() const requires(covers(Reads, reads::labels)) {
+  [[nodiscard]] std::span<const label_symbols> labels() const {
+    needs<reads::labels>();
     return record().labels;
   }
-  [[nodiscard]] std::span<const taint_symbols> taints() const requires(covers(Reads, reads::taints)) {
+  [[nodiscard]] std::span<const taint_symbols> taints() const {
+    needs<reads::taints>();
     return record().taints;
   }
-  [[nodiscard]] bool unschedulable() const requires(covers(Reads, reads::schedulable)) { return record().unschedulable; }
+  [[nodiscard]] bool unschedulable() const { needs<reads::schedulable>(); return record().unschedulable; }
   /// By name symbol.
-  [[nodiscard]] std::span<const image_symbols> images() const requires(covers(Reads, reads::images)) {
+  [[nodiscard]] std::span<const image_symbols> images() const {
+    needs<reads::images>();
     return record().images;
   }
 
   /// cpu in milli, everything else in whole units; 0 for what the node does not have.
-  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const requires(covers(Reads, reads::allocatable)) {
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {
+    needs<reads::allocatable>();
     return state_->nodes.allocatable.at(row_, kind);
   }
   /// How many volumes of each driver can be attached; drivers without a limit are absent.
-  [[nodiscard]] std::span<const volume_limit> volume_limits() const requires(covers(Reads, reads::allocatable)) {
+  [[nodiscard]] std::span<const volume_limit> volume_limits() const {
+    needs<reads::allocatable>();
     return record().volume_limits;
   }
-  [[nodiscard]] std::int64_t used(resource_kind kind) const requires(covers(Reads, reads::usage)) {
+  [[nodiscard]] std::int64_t used(resource_kind kind) const {
+    needs<reads::usage>();
     return state_->nodes.used.at(row_, kind);
   }
   /// Allocatable minus used; negative on an overcommitted node.
-  [[nodiscard]] std::int64_t free(resource_kind kind) const requires(covers(Reads, reads::allocatable | reads::usage)) {
+  [[nodiscard]] std::int64_t free(resource_kind kind) const {
+    needs<reads::allocatable | reads::usage>();
     return allocatable(kind) - used(kind);
   }
-  [[nodiscard]] std::int64_t allocatable(std::string_view name) const requires(covers(Reads, reads::allocatable)) {
+  [[nodiscard]] std::int64_t allocatable(std::string_view name) const {
+    needs<reads::allocatable>();
     const auto kind = state_->find_kind(name);
     return kind ? allocatable(*kind) : 0;
   }
-  [[nodiscard]] std::int64_t used(std::string_view name) const requires(covers(Reads, reads::usage)) {
+  [[nodiscard]] std::int64_t used(std::string_view name) const {
+    needs<reads::usage>();
     const auto kind = state_->find_kind(name);
     return kind ? used(*kind) : 0;
   }
-  [[nodiscard]] std::int64_t free(std::string_view name) const requires(covers(Reads, reads::allocatable | reads::usage)) {
+  [[nodiscard]] std::int64_t free(std::string_view name) const {
+    needs<reads::allocatable | reads::usage>();
     const auto kind = state_->find_kind(name);
     return kind ? free(*kind) : 0;
   }
   /// The resource types the node has, by kind: every kind below `kind_count()` with allocatable above 0.
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kind_count(); }
 
-  [[nodiscard]] std::span<const host_port> ports() const requires(covers(Reads, reads::ports)) {
+  [[nodiscard]] std::span<const host_port> ports() const {
+    needs<reads::ports>();
     return state_->nodes.ports[row_];
   }
-  [[nodiscard]] std::int64_t own(node_column column) const requires(covers(Reads, reads::own)) {
+  [[nodiscard]] std::int64_t own(node_column column) const {
+    needs<reads::own>();
     return (*state_->plugin_columns[column.index])[row_];
   }
   /// The node's domain of a topology key, or no_domain.
-  [[nodiscard]] domain_id domain(topology_id key) const requires(covers(Reads, reads::labels)) {
+  [[nodiscard]] domain_id domain(topology_id key) const {
+    needs<reads::labels>();
     return state_->topologies.domain(key, row_);
   }
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
-  [[nodiscard]] device_state devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->devices_of(row_); }
+  [[nodiscard]] device_state devices() const noexcept { needs<reads::devices>(); return state_->devices_of(row_); }
   /// Whether the host told of any. O(1).
-  [[nodiscard]] bool has_devices() const noexcept requires(covers(Reads, reads::devices)) { return state_->nodes.inventory[row_] != nullptr; }
+  [[nodiscard]] bool has_devices() const noexcept { needs<reads::devices>(); return state_->nodes.inventory[row_] != nullptr; }
   /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
-  [[nodiscard]] device_wants wants_of(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
+  [[nodiscard]] device_wants wants_of(const pod_class& cls) const {
+    needs<reads::devices>();
     return state_->wants_of(cls, row_);
   }
   /// That, if it is one thing only, and the node has devices and no kubelet that aligns anything. O(requests).
-  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const requires(covers(Reads, reads::devices)) {
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const {
+    needs<reads::devices>();
     return state_->only_want(cls, row_);
   }
   /// Whether claims that pods of @p cls share let one more of them onto the node; a hook that asks is opaque to pods with such claims.
-  [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept requires(covers(Reads, reads::devices)) {
+  [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
+    needs<reads::devices>();
     return state_->claims_allow(cls, row_);
   }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
-  [[nodiscard]] std::int32_t count(counter_id counter) const
-    requires(covers(Reads, reads::labels | reads::taints | reads::name | reads::pods)) {
+  [[nodiscard]] std::int32_t count(counter_id counter) const {
+    needs<reads::labels | reads::taints | reads::name | reads::pods>();
     return state_->counters.count(counter, domain(state_->counters.spec(counter).topology));
   }
   /// Calls visit(pod_info) for every pod on the node, newest first.
   template <class Visit>
-  void each_pod(Visit&& visit) const requires(covers(Reads, reads::pods));
+  void each_pod(Visit&& visit) const;
 
   /// The text of a symbol.
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
@@ -128,6 +147,12 @@ class node_view {
  private:
   template <reads>
   friend class node_view;
+  /// What a plugin's author reads first, where a hook asks for more than its view has.
+  template <reads Facets>
+  static constexpr void needs() noexcept {
+    static_assert(covers(Reads, Facets),
+                  "a hook asks the node for something that its node_view does not read: add that facet to the node_view it takes");
+  }
   [[nodiscard]] const node_record& record() const noexcept { return *state_->nodes.record[row_]; }
   const cluster_state* state_;
   row_t row_;
@@ -305,7 +330,8 @@ inline std::optional<group_view> pod_info::group() const {
 
 template <reads Reads>
 template <class Visit>
-void node_view<Reads>::each_pod(Visit&& visit) const requires(covers(Reads, reads::pods)) {
+void node_view<Reads>::each_pod(Visit&& visit) const {
+  needs<reads::pods>();
   for (row_t pod = state_->nodes.first_pod[row_]; pod != no_row; pod = state_->pods.next_on_node[pod]) {
     visit(pod_info{*state_, pod});
   }

@@ -18,7 +18,7 @@ class gpu_dot_product {
     const gpu_rest rest{node.devices(), node.free(kinds::cpu)};
     const gpu_ask ask = gpu_ask_of(pod.spec(), node);
     // Both products over the square of the largest node: exact in 128 bits.
-    using wide = __int128;
+    __extension__ using wide = __int128;
     constexpr wide cpu = wide{128'000} * 128'000, gpu = wide{8'000} * 8'000;
     const wide lost = wide{rest.cpu_milli} * pod.request(kinds::cpu) * gpu + wide{rest.sum} * ask.total() * cpu;
     const wide score = 100 - (100 * lost + 2 * cpu * gpu - 1) / (2 * cpu * gpu);
