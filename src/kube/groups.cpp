@@ -127,6 +127,7 @@ class linker {
       const std::string object = where(*into_, made.from, made.kind, made.spec.ns, made.spec.name);
       if (!one.has_policy) return error{errc::malformed, object, "spec", "needs a schedulingPolicy"};
       auto wrong = settle_own_words(one);
+      if (!wrong) settle_mode(one, object);
       if (!wrong) wrong = check(made.spec);
       if (wrong)
         return error{wrong->code, object, manifest_path(made.kind, wrong->field), wrong->reason};
@@ -161,6 +162,22 @@ class linker {
   }
 
  private:
+  /// Koordinator's NonStrict gangs are placed member by member, unless they ask for what only a whole group can have.
+  void settle_mode(group_draft& one, const std::string& object) {
+    gang* policy = std::get_if<gang>(&one.made.spec.policy);
+    if (policy == nullptr || policy->mode != gang_mode::permit) return;
+    std::string field;
+    if (!one.made.parent.empty()) field = "parent";
+    else if (!one.made.ratios.empty()) field = "ratios";
+    else if (const auto wrong = check(one.made.spec)) field = wrong->field;
+    if (field.empty()) return;
+    policy->mode = gang_mode::group_cycle;
+    if (!check(one.made.spec)) {
+      into_->warnings.push_back({object, manifest_path(one.made.kind, field),
+                                 "needs all members to be placed together: the gang is, although its mode is NonStrict"});
+    }
+  }
+
   /// The group that a ratio names. What is split into groups has its name twice: as the composite one it has all its members.
   void find_other(const group_manifest& made, group_ratio_manifest& ratio,
                   const std::set<std::tuple<bool, std::string, std::string>>& known) {

@@ -38,9 +38,7 @@ GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, ro
 GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec, const std::string& object) {
   if (spec.ratios.empty()) return std::nullopt;
   const auto wrong = [&](errc code, const std::string& field, const char* why) { return error{code, object, field, why}; };
-  const gang* policy = std::get_if<gang>(&spec.policy);
   if (spec.composite) return wrong(errc::malformed, "ratios", "a group of groups has none");
-  if (policy != nullptr && policy->mode == gang_mode::permit) return wrong(errc::malformed, "ratios", "a gang in permit mode has none");
   for (std::size_t i = 0; i < spec.ratios.size(); ++i) {
     constexpr std::int32_t most = 1'000'000;
     const group_ratio& one = spec.ratios[i];

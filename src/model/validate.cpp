@@ -477,16 +477,30 @@ class spec_checker {
     if (!enumerator(policy->mode, gang_mode::permit, "mode", at.field("mode")) ||
         !enumerator(policy->match, match_policy::once_satisfied, "match policy", at.field("match")))
       return false;
-    if (spec.composite && policy->mode == gang_mode::permit)
-      return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
-    if (spec.topology.when_full == full_domain::move && policy->mode == gang_mode::permit)
-      return fail(errc::malformed, at.field("mode"), "members in permit mode do not move");
+    if (policy->mode == gang_mode::permit && !one_by_one(spec, *policy, at)) return false;
     if (spec.composite && (!policy->roles.empty() || policy->desired_count || policy->max_count))
       return fail(errc::malformed, at, "a group of groups has a minimum and stale_after, nothing else");
     if (policy->stale_after.value_or(instant::zero()) < instant::zero())
       return fail(errc::out_of_range, at.field("stale_after"), "is negative");
     return roles(*policy, at.field("roles")) && (policy->timeout > instant::zero() ||
            fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
+  }
+
+  /// Where members are placed one by one nobody looks at the group as a whole: what asks for that is for the group cycle.
+  bool one_by_one(const group_spec& spec, const gang& policy, const spec_path& at) {
+    if (spec.composite) return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
+    if (spec.parent) return fail(errc::malformed, at.field("mode"), "a group in a tree is tried with it");
+    const auto absent = [&](bool none, const spec_path& where) {
+      return none || fail(errc::malformed, where, "needs the group cycle: members in permit mode are placed one by one");
+    };
+    const group_topology& asks = spec.topology;
+    const spec_path topology = top("topology");
+    return absent(!policy.desired_count, at.field("desired_count")) && absent(!policy.max_count, at.field("max_count")) &&
+           absent(policy.roles.empty(), at.field("roles")) && absent(asks.within.empty(), topology.field("within")) &&
+           absent(asks.slices.empty(), topology.field("slices")) && absent(asks.spread_key.empty(), topology.field("spread_key")) &&
+           absent(asks.choice == domain_choice::scored, topology.field("choice")) &&
+           absent(asks.when_full == full_domain::wait, topology.field("when_full")) &&
+           absent(spec.affinity.empty(), top("affinity")) && absent(spec.ratios.empty(), top("ratios"));
   }
 
   bool roles(const gang& policy, const spec_path& path) {

@@ -331,7 +331,9 @@ struct default_preemption::search {
 };
 
 GANGSCHED_INLINE status default_preemption::eligible(trial& attempt, const pod_info& pod) {
-  if (pod.spec().preemption == preemption_policy::never) {
+  const std::optional<group_view> group = pod.group();
+  const bool of_group = group && group->spec().preemption && group->semantics().release() >= kube_release::v1_37;
+  if ((of_group ? *group->spec().preemption : pod.spec().preemption) == preemption_policy::never) {
     return status::unschedulable("not eligible due to preemptionPolicy=Never.");
   }
   const std::optional<node_info> node = pod.nominated_node();

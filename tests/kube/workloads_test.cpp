@@ -349,6 +349,29 @@ TEST_CASE("gangs of Koordinator are what their pods say", "[kube][workloads]") {
             .find("\"x/b\" is of another namespace") != std::string::npos);
 }
 
+TEST_CASE("gangs that wait one by one are tried as a whole where they ask for what only that gives", "[kube][workloads]") {
+  const auto read = [](const std::string& more) {
+    return fine("apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata: {name: g, annotations: "
+                "{gang.scheduling.koordinator.sh/mode: NonStrict" +
+                more + "\n---\n" + kube_group("other", gang_of(1)));
+  };
+  const manifests plain = read("}}\nspec: {" + gang_of(2) + "}");
+  CHECK(gang_in(plain, "g").mode == gang_mode::permit);
+  const manifests racks = read("}}\nspec: {" + gang_of(2) + ", schedulingConstraints: {topology: [{key: rack}]}}");
+  CHECK(gang_in(racks, "g").mode == gang_mode::group_cycle);
+  REQUIRE(racks.warnings.size() == 1);
+  CHECK(racks.warnings[0].message().find(
+            "needs all members to be placed together: the gang is, although its mode is NonStrict") != std::string::npos);
+  const manifests ratios =
+      read(", gangsched.dev/ratios: '{to: other, mine: 1, theirs: 1}'}}\nspec: {" + gang_of(2) + "}");
+  CHECK(gang_in(ratios, "g").mode == gang_mode::group_cycle);
+  REQUIRE(ratios.warnings.size() == 1);
+  for (const manifests& all : {plain, racks, ratios}) {
+    cluster on;
+    CHECK(apply(on, all));
+  }
+}
+
 TEST_CASE("pod groups that Koordinator reads have annotations of their own", "[kube][workloads]") {
   const auto with = [](const std::string& name, const std::string& more) {
     return "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name +

@@ -451,12 +451,39 @@ TEST_CASE("groups", "[model][validate]") {
   group_spec limits = good_group();
   limits.name = name_253;
   limits.policy = gang{.min_count = 1, .mode = gang_mode::permit, .timeout = instant{1}};
+  limits.topology = {};
   limits.priority = 1'000'000'000;
   check_good(limits);
   limits.priority = std::numeric_limits<std::int32_t>::min();
   limits.policy = basic{};
-  limits.topology = {};
   check_good(limits);
+}
+
+TEST_CASE("what looks at a group as a whole is refused where members are placed one by one", "[model][validate]") {
+  using s = group_spec;
+  group_spec one_by_one = good_group();
+  one_by_one.topology = {};
+  one_by_one.policy = gang{.min_count = 2, .mode = gang_mode::permit, .atomic = true, .strict = true, .stale_after = instant{1}};
+  one_by_one.start_after = {{group_id{3, 0}}};
+  one_by_one.disruption = disruption_mode::all;
+  one_by_one.preemption = preemption_policy::never;
+  const auto policy = [](s& g) -> gang& { return std::get<gang>(g.policy); };
+  check_all<s>(one_by_one, "group default/train",
+               {
+                   {[](s& g) { g.composite = true; }, "policy.mode"},
+                   {[](s& g) { g.parent = group_id{3, 0}; }, "policy.mode"},
+                   {[&](s& g) { policy(g).desired_count = 2; }, "policy.desired_count"},
+                   {[&](s& g) { policy(g).max_count = 4; }, "policy.max_count"},
+                   {[&](s& g) { policy(g).roles = {{"head", 1}}; }, "policy.roles"},
+                   {[](s& g) { g.topology.within = {"rack"}; }, "topology.within"},
+                   {[](s& g) { g.topology.slices = {{"rack", 2}}; }, "topology.slices"},
+                   {[](s& g) { g.topology.spread_key = "rack", g.topology.spread_most = 1; }, "topology.spread_key"},
+                   {[](s& g) { g.topology.choice = domain_choice::balanced; }, "topology.choice"},
+                   {[](s& g) { g.affinity = {{group_id{3, 0}, "rack", true}}; }, "affinity"},
+                   {[](s& g) { g.ratios = {{group_id{3, 0}, 1, 1}}; }, "ratios"},
+               });
+  one_by_one.affinity = {{group_id{3, 0}, "rack", true}};
+  CHECK(check(one_by_one)->reason == "needs the group cycle: members in permit mode are placed one by one");
 }
 
 TEST_CASE("priority classes and namespaces", "[model][validate]") {

@@ -131,7 +131,7 @@ TEST_CASE("a move from nowhere, or of members that are placed one by one, is ref
   };
   CHECK(field({.name = "g", .topology = {.when_full = full_domain::move}}) == "topology.when_full");
   CHECK(field({.name = "g", .policy = gang{.mode = gang_mode::permit}, .topology = {.within = {"rack"}, .when_full = full_domain::move}}) ==
-        "policy.mode");
+        "topology.within");
 }
 
 }  // namespace gangsched::testing::group_move_test

@@ -13,7 +13,7 @@ namespace gangsched {
 
 enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
 
-/// How a gang's members start together.
+/// How members start together. With a parent, roles, counts above the minimum, `topology`, `affinity` or `ratios` it is group_cycle.
 enum class gang_mode : std::uint8_t {
   group_cycle,  ///< the whole group is tried in one transaction
   permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
