@@ -42,6 +42,12 @@ GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod
   return std::nullopt;
 }
 
+GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, const cluster_state& state, pod_id pod) {
+  if (auto refused = refuse_pod(state, pod, pod_state::assumed, "does not wait")) return refused;
+  if (!core.waits(pod.row)) return error{errc::wrong_state, pod_text(state, pod.row), "state", "does not wait"};
+  return std::nullopt;
+}
+
 /// A question leaves the cluster bit for bit as it was, and the next decision too, whatever it tries.
 template <class Answer, class Question>
 result<Answer> ask(engine::core& core, Question&& question) {
@@ -130,19 +136,25 @@ GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod) {
-  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "does not wait")) return std::move(*refused);
-  if (!core_->waits(pod.row)) {
-    return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "state", "does not wait"};
-  }
-  core_->allow(pod.row);
+  if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
+  core_->allow(pod.row, {});
   return {};
 }
 
+GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod, std::string_view plugin) {
+  if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
+  if (!plugin.empty() && core_->allow(pod.row, plugin)) return {};
+  return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "plugin",
+               (std::string{"\""} += plugin) += "\" does not hold it"};
+}
+
+GANGSCHED_INLINE result<std::vector<std::string>> scheduler::pending_plugins(pod_id pod) const {
+  if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
+  return core_->pending_plugins(pod.row);
+}
+
 GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view reason) {
-  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "does not wait")) return std::move(*refused);
-  if (!core_->waits(pod.row)) {
-    return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "state", "does not wait"};
-  }
+  if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
   core_->note(pod.row, reason);
   core_->reject(pod.row);
   return {};

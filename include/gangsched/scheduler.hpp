@@ -76,8 +76,9 @@ class GANGSCHED_API scheduler {
   /// O(groups of the pod's class) per pod in the steady state.
   cycle schedule_cycle(instant now);
 
-  /// Says for everyone in the permit room: bind (go), wait (not yet), or revoke (timed out or rejected, and queued again). A wait that
-  /// ends before the next schedule_cycle is revoked there.
+  /// Says what changed for those in the permit room: bind (go), or revoke (timed out, rejected or being deleted; queued again unless it
+  /// is). Of those that go on waiting it says nothing: their `wait` was said by schedule_cycle. A wait that ends before the next
+  /// schedule_cycle is revoked there. O(pods in the room), and what the permit hooks of groups that changed cost.
   cycle permit(instant now);
 
   /// The host did what a bind decision said. Error: wrong_state (not assumed, still waiting, or confirmed already).
@@ -88,9 +89,17 @@ class GANGSCHED_API scheduler {
   /// Error: wrong_state (nothing is reserved for it: confirmed, failed or released already).
   cycle fail(pod_id pod, std::string_view reason);
 
-  /// The host's own word on a pod in the permit room; it takes effect at the next `permit`. Error: wrong_state (does not wait).
+  /// The host's own word on a pod in the permit room, heard at the next `permit`: it may go as far as @p plugin is concerned, which is
+  /// not asked about it any more. Other plugins hold it as before. Errors: unknown, busy, wrong_state (the pod does not wait, or not for
+  /// that plugin).
+  result<void> allow(pod_id pod, std::string_view plugin);
+  /// The same for every plugin of the pod's profile: it goes without its gang too. Errors: unknown, busy, wrong_state (does not wait).
   result<void> allow(pod_id pod);
+  /// The pod is sent back at the next `permit`, whatever plugins say, and queued again with backoff. Errors as above.
   result<void> reject(pod_id pod, std::string_view reason);
+  /// Names of the plugins that hold the pod in the permit room, in the profile's order; none if it goes at the next `permit`. Errors as
+  /// above.
+  [[nodiscard]] result<std::vector<std::string>> pending_plugins(pod_id pod) const;
 
   /// The earliest time at which something changes without anybody doing anything: a backoff or a wait ends. Nothing if never. As of
   /// the last call that was told the time (`catch_up` is one): what the host did since is not known yet. O(pods that wait in the permit

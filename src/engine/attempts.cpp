@@ -256,12 +256,13 @@ GANGSCHED_INLINE queue_counts core::counts() const {
 GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
   const entity e = entity_of(pod);
   const queue_item* found = queue_.find(e);
-  // What is written down may be of another pod that had the row.
-  if (found == nullptr || (!e.group && found->arrival != state_->pods.arrival[pod])) return {};
+  if (found == nullptr) return {};  // given up, or not heard of yet
   const queue_item& item = *found;
   queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
   switch (item.where) {
-    case place::none: break;
+    case place::none:
+      if (wants_node(pod) && e.group && is_full(state_->pods.group[pod])) made.place = queue_place::kept_back;
+      break;
     case place::active: made.place = queue_place::active; break;
     case place::backoff: made.place = queue_place::backoff; break;
     case place::timed: made.place = queue_place::error_backoff; break;

@@ -117,10 +117,7 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   const entity e = entity_of(pod);
   queue_item& item = queue_.item(e);
   if (!e.group && fresh) {
-    const std::uint32_t ticket = item.ticket;
-    queue_.take_out(e);
-    item = {};
-    item.ticket = ticket + 1;
+    queue_.renew(e);
     if (by_hints()) rejections_[pod] = {};
   }
   if (!ours(pod)) return;
@@ -169,9 +166,18 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
 
 /// A pod stopped being pending, or is no more.
 GANGSCHED_INLINE void core::leave(row_t pod) {
-  const queue_item* item = queue_.find({pod, false});
-  if (item != nullptr && item->where != place::none) queue_.take_out({pod, false});
+  queue_.take_out({pod, false});
   pass_on(pod);
+}
+
+/// What is known of a pod by its row and of no use to the row's next owner.
+GANGSCHED_INLINE void core::forget_row(row_t pod) {
+  if (pod < entered_.size()) entered_[pod] = 0;
+  if (pod < rejections_.size()) rejections_[pod] = {};
+  const auto owner = [&](const pod_id& id) { return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod); };
+  for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
+    it = owner(it->first) ? std::next(it) : notes_.erase(it);
+  }
 }
 
 /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
@@ -260,18 +266,18 @@ GANGSCHED_INLINE void core::start_over() {
   }
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (queue_.find({pod, false}) == nullptr) forget_row(pod);
     if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) {
       queue_.take_out({pod, false});
       continue;
     }
+    if (entity_of(pod).group) queue_.take_out({pod, false});
     pending.push_back(pod);
     count_waiting(pod, state_->pods.group[pod]);
   }
   std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
   for (const row_t pod : pending) {
-    const queue_item* item = queue_.find({pod, false});
-    // What is written down may be of another pod that had the row.
-    enqueue(pod, item == nullptr || item->where == place::none || item->arrival != state_->pods.arrival[pod]);
+    enqueue(pod, queue_.item({pod, false}).where == place::none);
     if (by_hints()) queue_.wake({pod, false}, now_);  // what happened is not known any more
   }
   epoch_ = state_->classes.epoch();
@@ -360,15 +366,15 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       }
       break;
     case change_kind::pod_removed: {
-      if (row < entered_.size()) entered_[row] = 0;
       leave(row);
+      forget_row(row);
       const bool reused = pods.alive(row);
-      for (auto it = notes_.lower_bound({row, 0}); it != notes_.end() && it->first.row == row;) it = notes_.erase(it);
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
       count_out(row);
       const row_t group = record.after;
       if (group != no_row) ask_dependents();  // a group that was removed before is gone with its last member
       if (group == no_row || !state_->groups.alive(group)) break;
+      if (record.before != no_row) ask_room_again(group);
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
       // One of those that are too many for an elastic gang, or by a ratio, may take its place.
       const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
@@ -382,6 +388,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     }
     case change_kind::pod_terminating:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) leave(row);
+      if (pods.alive(row) && pods.node[row] != no_row) ask_room_again(pods.group[row]);
       count_out(row);
       break;
     case change_kind::pod_assumed:
@@ -393,11 +400,12 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_released:
       if (!pods.alive(row)) break;
       host_released(row, pods.rows.generation(row));
+      ask_room_again(pods.group[row]);
       if (pods.state[row] == pod_state::pending) {
         if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
         const entity e = entity_of(row);
         const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
-                                                   [&](const parked_group& one) { return one.group == e.row; });
+                                                   [&](const parked_group& one) { return one.group.row == e.row; });
         const queue_item& item = queue_.item(e);
         if (!e.group && find_flight(e) != flights_.end()) {
           queue_.fly(e);  // the host reserved a node for it and gave that back: it is still being tried
@@ -409,11 +417,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       }
       break;
     case change_kind::group_added: {
-      queue_.take_out({row, true});
-      queue_item& item = queue_.item({row, true});
-      const std::uint32_t ticket = item.ticket;
-      item = {};
-      item.ticket = ticket + 1;
+      queue_.renew({row, true});
       if (state_->groups.alive(row)) find_home(row);
       if (state_->groups.alive(row)) note_dependent(row);
       ask_dependents();
@@ -439,7 +443,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         if (gated || surplus || record.more || record.after < record.before) enqueue(pod, false);
       });
       if (record.after > record.before) ask_gate_again(row);
-      else if (record.after < record.before) ask_again_.push_back(row);
+      if (record.after != record.before) ask_room_again(row);
       note_dependent(row);
       ask_dependents();
       break;
@@ -477,7 +481,7 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
   const bool came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
   const bool placed = pods.state[record.row] != pod_state::pending &&
                       (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
-  if (placed) ask_again_.push_back(group);
+  if (placed) ask_room_again(group);
   if (cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     // (One that waits has just been asked, with its group.)

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gangsched/engine/group_candidates.hpp"
+#include "gangsched/model/cluster_checks.hpp"
 
 // Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
 // find a node, and what the next one lacks.
@@ -159,7 +160,8 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
   explanation why = picker_.explain(pod);
   const row_t group = state_->pods.group[pod];
   for (const parked_group& one : parked_groups_) {
-    if (group != no_row && one.group == state_->groups.root(group) && one.reason != nullptr) (why.summary += " Its group: ") += one.reason;
+    if (group == no_row || one.group.row != state_->groups.root(group) || one.reason == nullptr) continue;
+    if (gangsched::detail::names_group(*state_, one.group)) (why.summary += " Its group: ") += one.reason;
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;

@@ -188,12 +188,16 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   std::vector<row_t> members;
   collect_members(whole, members);
   note_ratios(group);
-  if (members.empty()) return;
+  if (members.empty()) {
+    if (alpha() && nobody_enters(group)) queue_.gate({group, true});  // each waits for a gate of its own
+    return;
+  }
   group_outcome outcome;
   outcome.verdict = disagreement(group);
   if (!outcome.verdict.ok()) {
     reject_group(group, whole, outcome);
-    parked_groups_.push_back({group, {}, 0, state_->log.end(), outcome.verdict.reason});  // for explain; nothing helps but the host
+    const group_id id{group, state_->groups.rows.generation(group)};
+    parked_groups_.push_back({id, {}, 0, state_->log.end(), outcome.verdict.reason});  // for explain; nothing helps but the host
     return;
   }
   std::uint64_t from = state_->log.end();
@@ -203,7 +207,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     outcome = place_group(whole);
   }
   if (!outcome.verdict.ok()) {
-    if (outcome.verdict.code == code::error) note_broken({group, true}, outcome.verdict.reason);
+    if (outcome.verdict.code == code::error && !outcome.of_group) note_broken({group, true}, outcome.verdict.reason);
     return reject_group(group, whole, outcome);
   }
   hush(from);

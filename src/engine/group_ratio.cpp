@@ -28,6 +28,17 @@ GANGSCHED_INLINE std::optional<std::uint64_t> core::ratio_limit(row_t group) con
   return limit;
 }
 
+/// Whether the group of pods may not have more members with a node, however much room there is.
+GANGSCHED_INLINE bool core::is_full(row_t group) const {
+  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  std::optional<std::uint64_t> most = ratio_limit(group);
+  if (policy != nullptr && policy->max_count) {
+    const auto maximum = static_cast<std::uint64_t>(*policy->max_count);
+    most = std::min(most.value_or(maximum), maximum);
+  }
+  return most && with_node(group) >= *most;
+}
+
 /// Groups of the tree that have members whom only a ratio keeps back are tried again when it lets more of them go.
 GANGSCHED_INLINE void core::note_ratios(row_t root) {
   state_->groups.each_below(root, [&](row_t group) {

@@ -52,7 +52,10 @@ GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::v
     return outcome;
   }
   const std::vector<placement> where = placements(what, outcome.verdict);
-  if (!outcome.verdict.ok()) return outcome;
+  if (!outcome.verdict.ok()) {
+    outcome.of_group = true;
+    return outcome;
+  }
   candidate_list list = candidates(what, where, within);
   if (list.all.empty()) outcome.rejectors = ~std::uint64_t{0};  // no node has the label: anything may help
   std::vector<std::uint32_t> tiers;
@@ -255,6 +258,7 @@ GANGSCHED_INLINE core::group_outcome core::try_parts(const part& what, const std
     out.rejectors |= tried.rejectors;
     if (tried.verdict.code == code::error) {
       out.verdict = tried.verdict;
+      out.of_group = tried.of_group;
       break;
     }
     --groups.remaining;

@@ -209,6 +209,7 @@ GANGSCHED_INLINE void core::release(row_t pod) {
     uses_.erase({pod, state_->pods.rows.generation(pod)});
   }
   waits_[pod] = 0;
+  ask_room_again(state_->pods.group[pod]);
   state_->release(pod);
   if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
 }
@@ -276,12 +277,15 @@ GANGSCHED_INLINE void core::clear_nominations(row_t pod, row_t node) {
   }
 }
 
-/// A running victim is the host's to evict, unless it goes already; one that is only assumed is taken back here and now.
+/// A running victim is the host's to evict, unless it goes already or has been told to in this call; one that is only assumed is taken
+/// back here and now.
 GANGSCHED_INLINE void core::evict(pod_id victim, const char* reason) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
   if (state_->pods.terminating[victim.row]) return;
-  if (state_->pods.state[victim.row] == pod_state::bound) decide(decision_kind::evict, victim.row).reason = reason;
-  else if (state_->pods.state[victim.row] == pod_state::assumed)
+  if (state_->pods.state[victim.row] == pod_state::bound) {
+    const auto said = [&](const decision& one) { return one.kind == decision_kind::evict && one.pod == victim; };
+    if (std::none_of(sink_->begin(), sink_->end(), said)) decide(decision_kind::evict, victim.row).reason = reason;
+  } else if (state_->pods.state[victim.row] == pod_state::assumed)
     send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }
 
@@ -372,7 +376,7 @@ GANGSCHED_INLINE void core::call_older_holders(row_t own) {
     }
   }
   for (const parked_group& one : parked_groups_) {
-    if (state_->groups.alive(one.group) && is_called(one.group)) wanted.push_back({one.group, true});
+    if (gangsched::detail::names_group(*state_, one.group) && is_called(one.group.row)) wanted.push_back({one.group.row, true});
   }
   for (const entity& e : wanted) {
     ++statistics_.wake_ups;

@@ -25,12 +25,25 @@ GANGSCHED_INLINE queue_item& queue::item(entity e) {
     const std::size_t room = e.group ? state_->groups.rows.room() : state_->pods.rows.room();
     items.resize(std::max({std::size_t{e.row} + 1, room, items.size() * 2}));
   }
-  return items[e.row];
+  queue_item& found = items[e.row];
+  if (const std::uint32_t owner = generation_of(e); found.generation != owner) {
+    forget(e, found);
+    found.generation = owner;
+  }
+  return found;
 }
+
+/// All but the ticket, by which entries elsewhere are told apart.
+GANGSCHED_INLINE void queue::forget(entity e, queue_item& it) {
+  if (it.where != place::none) move(e, it, place::none);
+  it = {.generation = it.generation, .ticket = it.ticket + 1};
+}
+
+GANGSCHED_INLINE void queue::renew(entity e) { forget(e, item(e)); }
 
 GANGSCHED_INLINE const queue_item* queue::find(entity e) const noexcept {
   const std::vector<queue_item>& items = e.group ? groups_ : pods_;
-  return e.row < items.size() ? &items[e.row] : nullptr;
+  return e.row < items.size() && items[e.row].generation == generation_of(e) ? &items[e.row] : nullptr;
 }
 
 GANGSCHED_INLINE bool queue::current(entity e, std::uint32_t ticket, place where) const noexcept {
@@ -296,10 +309,15 @@ GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
 }
 
 GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
-  const auto late = [&](const queue_item& it) {
-    return (it.where == place::unschedulable || it.where == place::gated) && now > later_by(it.since, options_.unschedulable_timeout);
+  const auto any_late = [&](const std::vector<queue_item>& items, row_t rows, bool groups) {
+    for (row_t row = 0; row < rows && row < items.size(); ++row) {
+      const queue_item* it = find({row, groups});
+      const bool waits = it != nullptr && (it->where == place::unschedulable || it->where == place::gated);
+      if (waits && now > later_by(it->since, options_.unschedulable_timeout)) return true;
+    }
+    return false;
   };
-  return std::any_of(pods_.begin(), pods_.end(), late) || std::any_of(groups_.begin(), groups_.end(), late);
+  return any_late(pods_, state_->pods.rows.count(), false) || any_late(groups_, state_->groups.rows.count(), true);
 }
 
 GANGSCHED_INLINE void queue::tidy() {

@@ -48,10 +48,21 @@ GANGSCHED_INLINE bool core::stands(const waiting& entry) const noexcept {
   return waits(entry.pod.row) && waits_[entry.pod.row] == place + 1;
 }
 
+GANGSCHED_INLINE void core::hold(waiting& one, std::size_t plugin, instant timeout) const {
+  constexpr instant longest = std::chrono::minutes{15};
+  one.plugins |= std::uint64_t{1} << plugin;
+  if (one.deadline.size() <= plugin) one.deadline.resize(plugin + 1, instant::max());
+  if (one.deadline[plugin] == instant::max()) one.deadline[plugin] = later_by(now_, std::min(timeout, longest));
+}
+
+/// The group changed, or has a member more or less with a node: hooks may say something else of those in the room now.
+GANGSCHED_INLINE void core::ask_room_again(row_t group) {
+  if (group != no_row && !room_.empty() && (ask_again_.empty() || ask_again_.back() != group)) ask_again_.push_back(group);
+}
+
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
-  constexpr instant longest = std::chrono::minutes{15};
-  waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, {}, score, nullptr};
+  waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, 0, {}, score, nullptr};
   const kernel_table& profile = table_of(pod);
   const hook_range hooks = profile.hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
@@ -59,9 +70,7 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
     room_for_plugin room{*this, profile, i};
     const permit_verdict said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
     if (said.verdict.code == code::wait) {
-      entry.plugins |= std::uint64_t{1} << i;
-      entry.deadline.resize(i + 1);
-      entry.deadline[i] = later_by(now_, std::min(said.timeout, longest));
+      hold(entry, i, said.timeout);
     } else if (!said.verdict.ok()) {
       const std::uint64_t from = state_->log.end();
       release(pod);
@@ -137,12 +146,12 @@ GANGSCHED_INLINE void core::break_up(row_t group) {
 }
 
 GANGSCHED_INLINE void core::expire_waits() {
-  ask_permit_again();
+  ask_permit_again();  // one that may go does not time out
   for (waiting& one : room_) {
     const row_t pod = one.pod.row;
     if (!stands(one)) continue;
-    if (one.rejected != nullptr) {
-      send_back(pod, one.rejected, false);
+    if (const char* why = state_->pods.terminating[pod] ? "it is being deleted" : one.rejected; why != nullptr) {
+      send_back(pod, why, false);
       continue;
     }
     for (std::size_t i = 0; i < one.deadline.size(); ++i) {
@@ -156,27 +165,30 @@ GANGSCHED_INLINE void core::expire_waits() {
   evict_stale();
 }
 
-/// A gang needs fewer than before, or others placed a member: hooks that hold its members back are asked once more. Their deadlines
-/// stay.
+/// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
+/// room, those that had let them go as well. Deadlines stay. Who is sent back is one member less: until nothing changes.
 GANGSCHED_INLINE void core::ask_permit_again() {
-  if (ask_again_.empty()) return;
-  const std::vector<row_t> groups = std::exchange(ask_again_, {});
-  for (std::size_t at = 0; at < room_.size(); ++at) {
-    const row_t pod = room_[at].pod.row;
-    if (!stands(room_[at]) || room_[at].rejected != nullptr) continue;
-    if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) continue;
-    const hook_range hooks = table_of(pod).hooks(point::permit);
-    for (std::size_t i = 0; i < hooks.size(); ++i) {
-      if (((room_[at].plugins >> i) & 1u) == 0) continue;
-      const plugin_entry& plugin = hooks[i];
-      room_for_plugin room{*this, table_of(pod), i};
-      const status said = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room).verdict;
-      if (said.ok()) {
-        room_[at].plugins &= ~(std::uint64_t{1} << i);
-      } else if (said.code != code::wait) {
-        if (said.code == code::error) note_broken({pod, false}, said.reason);
-        send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
-        break;
+  while (!ask_again_.empty()) {
+    const std::vector<row_t> groups = std::exchange(ask_again_, {});
+    for (std::size_t at = 0; at < room_.size(); ++at) {
+      const row_t pod = room_[at].pod.row;
+      if (!stands(room_[at]) || room_[at].rejected != nullptr || state_->pods.terminating[pod]) continue;
+      if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) continue;
+      const hook_range hooks = table_of(pod).hooks(point::permit);
+      for (std::size_t i = 0; i < hooks.size(); ++i) {
+        if (((room_[at].overruled >> i) & 1u) != 0) continue;
+        const plugin_entry& plugin = hooks[i];
+        room_for_plugin room{*this, table_of(pod), i};
+        const auto [said, timeout] = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
+        if (said.ok()) {
+          room_[at].plugins &= ~(std::uint64_t{1} << i);
+        } else if (said.code == code::wait) {
+          hold(room_[at], i, timeout);
+        } else {
+          if (said.code == code::error) note_broken({pod, false}, said.reason);
+          send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
+          break;
+        }
       }
     }
   }
@@ -189,17 +201,16 @@ GANGSCHED_INLINE void core::permit(instant now) {
   absorb();
   expire_waits();
   flush(now);
+  for (std::size_t i = 0; i < room_.size(); ++i) {
+    ask_permit_again();  // one that a bind hook refused may have been of a minimum
+    if (stands(room_[i]) && room_[i].plugins == 0) finish_bind(room_[i].pod.row, room_[i].score, true);
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < room_.size(); ++i) {
-    const row_t pod = room_[i].pod.row;
     if (!stands(room_[i])) continue;
-    if (room_[i].plugins == 0) {
-      finish_bind(pod, room_[i].score, true);
-      continue;
-    }
-    decide(decision_kind::wait, pod).score = room_[i].score;
     if (kept != i) room_[kept] = std::move(room_[i]);
-    waits_[pod] = static_cast<std::uint32_t>(++kept);
+    waits_[room_[kept].pod.row] = static_cast<std::uint32_t>(kept + 1);
+    ++kept;
   }
   room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
   mark_own();
@@ -207,9 +218,30 @@ GANGSCHED_INLINE void core::permit(instant now) {
   queue_.tidy();
 }
 
-GANGSCHED_INLINE void core::allow(row_t pod) {
+GANGSCHED_INLINE bool core::allow(row_t pod, std::string_view plugin) {
   queue_.begin_round();
-  if (waiting* one = find_waiting(pod)) one->plugins = 0;
+  waiting* one = find_waiting(pod);
+  if (one == nullptr) return false;
+  const hook_range hooks = table_of(pod).hooks(point::permit);
+  std::uint64_t answered = 0;
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (plugin.empty() || ((one->plugins & bit) != 0 && hooks[i].name == plugin)) answered |= bit;
+  }
+  one->plugins &= ~answered;
+  one->overruled |= answered;
+  return answered != 0;
+}
+
+GANGSCHED_INLINE std::vector<std::string> core::pending_plugins(row_t pod) const {
+  std::vector<std::string> names;
+  if (!waits(pod)) return names;
+  const waiting& one = room_[waits_[pod] - 1];
+  const hook_range hooks = table_of(pod).hooks(point::permit);
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    if (((one.plugins >> i) & 1u) != 0) names.push_back(hooks[i].name);
+  }
+  return names;
 }
 
 GANGSCHED_INLINE void core::reject(row_t pod) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gangsched/engine/core.hpp"
+#include "gangsched/model/cluster_checks.hpp"
 
 // Gangs some of whose members still run although too few are left (gang::stale_after; volcano-kai-yunikorn 2, stalegangeviction).
 namespace gangsched::engine {
@@ -66,7 +67,7 @@ GANGSCHED_INLINE void core::evict_stale() {
   shaken_.clear();
   std::erase_if(stale_, [&](stale_gang& one) {
     const row_t group = one.group.row;
-    if (!state_->groups.alive(group) || state_->groups.rows.generation(group) != one.group.generation) return true;
+    if (!gangsched::detail::names_group(*state_, one.group)) return true;
     const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
     if (policy == nullptr || !policy->stale_after) return true;
     if (const instant due = due_of(one, *policy->stale_after); now_ < due || due == instant::max()) return false;
@@ -74,11 +75,7 @@ GANGSCHED_INLINE void core::evict_stale() {
     constexpr const char* why = "its gang has had fewer members than its minimum for too long";
     std::vector<row_t> members;
     each_member(group, [&](row_t pod) { members.push_back(pod); });
-    for (const row_t pod : members) {
-      if (state_->pods.terminating[pod]) continue;
-      if (state_->pods.state[pod] == pod_state::bound) decide(decision_kind::evict, pod).reason = why;
-      else if (state_->pods.state[pod] == pod_state::assumed) send_back(pod, why, false);
-    }
+    for (const row_t pod : members) evict({pod, state_->pods.rows.generation(pod)}, why);
     one.since = now_;
     one.told = true;
     return false;
@@ -89,7 +86,7 @@ GANGSCHED_INLINE void core::evict_stale() {
 GANGSCHED_INLINE std::optional<instant> core::next_stale() const {
   std::optional<instant> next;
   for (const stale_gang& one : stale_) {
-    if (!state_->groups.alive(one.group.row)) continue;
+    if (!gangsched::detail::names_group(*state_, one.group)) continue;
     const gang* policy = std::get_if<gang>(&state_->groups.record[one.group.row]->spec.policy);
     if (policy == nullptr || !policy->stale_after) continue;
     const instant due = due_of(one, *policy->stale_after);

@@ -3,6 +3,7 @@
 
 #include "gangsched/engine/core.hpp"
 #include "gangsched/framework/hook_error.hpp"
+#include "gangsched/model/cluster_checks.hpp"
 
 // Who can be helped by a change. Local rejections are asked again on the one node that changed: exact, so nobody is woken in vain
 // by a change elsewhere. Keyed and opaque rejections are about more than one node: any change of what they read can help.
@@ -62,7 +63,7 @@ GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
 /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
 GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict, bool for_change) {
   const entity e{group, true};
-  std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group == group; });  // its own release is no news to it
+  std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group.row == group; });  // its own release is no news to it
   queue_item& item = queue_.item(e);
   std::size_t pending = 0;
   each_member(group, [&](row_t pod) {
@@ -81,8 +82,8 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict, bo
 
 GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
   of.classes.clear();
-  if (!state_->groups.alive(of.group)) return;
-  each_member(of.group, [&](row_t pod) {
+  if (!gangsched::detail::names_group(*state_, of.group)) return;
+  each_member(of.group.row, [&](row_t pod) {
     if (state_->pods.state[pod] != pod_state::pending || !ours(pod)) return;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
@@ -93,7 +94,7 @@ GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
 /// Until a change can help one of its members; under Kubernetes' rule, which has no hints for groups, for its backoff.
 GANGSCHED_INLINE void core::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
   retry_group(group, false, false, !by_hints());
-  parked_group entry{group, {}, rejectors, state_->log.end(), reason};
+  parked_group entry{{group, state_->groups.rows.generation(group)}, {}, rejectors, state_->log.end(), reason};
   collect_classes(entry);
   parked_groups_.push_back(std::move(entry));
 }
@@ -219,9 +220,9 @@ GANGSCHED_INLINE event core::event_of(const change& record) const {
 }
 
 GANGSCHED_INLINE bool core::waits_parked(const parked_group& one) const noexcept {
-  const queue_item* item = queue_.find({one.group, true});
+  const queue_item* item = queue_.find({one.group.row, true});
   const bool waits = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
-  return waits && state_->groups.alive(one.group);
+  return waits && gangsched::detail::names_group(*state_, one.group);
 }
 
 GANGSCHED_INLINE bool core::minds_labels(row_t root) const {
@@ -237,9 +238,9 @@ GANGSCHED_INLINE bool core::minds_neighbours(row_t root) const {
 }
 
 GANGSCHED_INLINE bool core::helps(const parked_group& one, const change& record, const event& what) {
-  if (one.rejectors == 0 ? !one.classes.empty() : minds_neighbours(one.group)) return true;
+  if (one.rejectors == 0 ? !one.classes.empty() : minds_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
-  if (what.node && any(record.facets & reads::labels) && minds_labels(one.group)) return true;
+  if (what.node && any(record.facets & reads::labels) && minds_labels(one.group.row)) return true;
   return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
     return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
   });
@@ -290,7 +291,7 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
     if (!waits_parked(one)) return true;
     if (one.since > position) return false;
     const bool can = helps(one, record, what);
-    if (can) groups.push_back(one.group);
+    if (can) groups.push_back(one.group.row);
     return can;
   });
   for (const row_t group : groups) {

@@ -329,6 +329,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (now != pod_state::pending && state.names.text(state.classes[pods.cls[row]].scheduler_name) != spec.scheduler_name) {
     return cannot("scheduler_name", "a pod that has a node cannot change its scheduler");
   }
+  if (now == pod_state::assumed && !spec.scheduling_gates.empty()) {
+    return cannot("scheduling_gates", "a pod that a node is reserved for cannot be gated");
+  }
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(spec, state.semantics);

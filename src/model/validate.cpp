@@ -177,38 +177,27 @@ class spec_checker {
   // Names and labels.
 
   bool dns_subdomain(std::string_view text, const spec_path& at) {
-    return is_dns_subdomain(text) ||
-           fail(errc::malformed, at,
-                fmt::format(
-                    "\"{}\" is not a DNS subdomain: at most 253 of a-z, 0-9, '-' and '.', each part beginning and "
-                    "ending with a letter or digit",
-                    text));
+    constexpr auto why =
+        "\"{}\" is not a DNS subdomain: at most 253 of a-z, 0-9, '-' and '.', each part beginning and ending with a letter or digit";
+    return is_dns_subdomain(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool dns_label(std::string_view text, const spec_path& at) {
-    return is_dns_label(text) ||
-           fail(errc::malformed, at,
-                fmt::format(
-                    "\"{}\" is not a DNS label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or "
-                    "digit",
-                    text));
+    constexpr auto why = "\"{}\" is not a DNS label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit";
+    return is_dns_label(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool qualified(std::string_view text, const spec_path& at) {
-    return is_qualified_name(text) ||
-           fail(errc::malformed, at,
-                fmt::format("\"{}\" is not a qualified name: at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning "
-                            "and ending "
-                            "with a letter or digit, optionally after a DNS subdomain and '/'",
-                            text));
+    constexpr auto why =
+        "\"{}\" is not a qualified name: at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending with a letter or digit, "
+        "optionally after a DNS subdomain and '/'";
+    return is_qualified_name(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool label_value(std::string_view text, const spec_path& at) {
-    return is_label_value(text) || fail(errc::malformed, at,
-                                        fmt::format("\"{}\" is not a label value: empty, or at most 63 of A-Z, a-z, "
-                                                    "0-9, '-', '_' and '.', beginning and "
-                                                    "ending with a letter or digit",
-                                                    text));
+    constexpr auto why =
+        "\"{}\" is not a label value: empty, or at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending with a letter or digit";
+    return is_label_value(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool labels(const label_map& map, const spec_path& at) {

@@ -144,6 +144,7 @@ class queue_runner {
         case queue_place::gated: got["gated"].push_back(key); [[fallthrough]];
         case queue_place::unschedulable: got["unschedulable"].push_back(key); break;
         case queue_place::in_flight:
+        case queue_place::kept_back:
         case queue_place::none: break;
       }
     }

@@ -50,8 +50,7 @@ bool gang_host::permit() {
   const auto verdicts = scheduler_->permit(now_);
   if (verdicts.error() != nullptr) complain(verdicts.error()->message());
   take_all(verdicts.decisions());
-  return std::any_of(verdicts.begin(), verdicts.end(),
-                     [](const decision& one) { return one.kind != decision_kind::wait; });
+  return !verdicts.decisions().empty();
 }
 
 bool gang_host::confirm(std::size_t which) {
@@ -142,8 +141,7 @@ void gang_host::take(const decision& one) {
   };
   switch (one.kind) {
     case decision_kind::wait:
-      // permit says "wait" again of those that go on waiting.
-      expect(who.state == hold::nothing || (who.state == hold::waiting && one.node == who.node));
+      expect(who.state == hold::nothing);
       who.state = hold::waiting;
       who.node = one.node;
       break;

@@ -64,6 +64,8 @@ TEST_CASE("a minimum does not wait for a ratio, and who waits for one starts whe
   CHECK(w.run(true) == words{"bind p0 n"});
   CHECK(w.why(w.prefill) == "waiting for more members of \"decode\", 1 to 2");
   CHECK(w.run_at(10min).empty());  // who waits for a ratio only is not tried
+  CHECK(w.must(w.scheduler.standing(w.pod("p1"))).place == queue_place::kept_back);
+  CHECK(w.must(w.scheduler.standing(w.pod("p0"))).place == queue_place::none);  // it has a node
   w.pods(w.decode, "d", 0, 2);
   CHECK(w.run(true) == words{"bind d0 n", "bind d1 n", "bind p1 n"});
   w.add(a_pod{"d2"}.cpu(1).in(w.decode).on(w.node("n")));  // others placed it: three are one and a half

@@ -80,9 +80,7 @@ class careless_host {
     }
     const cycle verdicts = w_.scheduler.permit(w_.now);
     REQUIRE((verdicts.error() == nullptr || verdicts.error()->code == errc::contract));
-    for (const std::string& one : w_.said(verdicts.decisions())) {
-      if (!one.starts_with("wait")) all.push_back(one);
-    }
+    for (const std::string& one : w_.said(verdicts.decisions())) all.push_back(one);
     return all;
   }
 

@@ -70,7 +70,7 @@ TEST_CASE("a pod that a permit hook holds waits with its node reserved until its
   CHECK(w.used() == 3);
   CHECK(w.counts() == places{0, 0, 0, 0, 1});
   CHECK(w.scheduler.next_deadline() == instant{15s});
-  CHECK(w.permit_at(15s - 1ns) == words{"wait p n"});
+  CHECK(w.permit_at(15s - 1ns).empty());  // nothing changed
   CHECK(w.permit_at(15s) == words{"revoke p n"});
   CHECK(w.used() == 0);
   CHECK(w.counts() == places{0, 1, 0, 0, 0});
@@ -157,8 +157,8 @@ TEST_CASE("a pod waits until every permit plugin that held it lets it go", "[eng
   w.add(a_pod{"opener"}.label("say", "release"));
   CHECK(w.run() == words{"bind opener n"});
   // q may go; p waits for the other plugin, whose time is longer.
-  CHECK(w.permit() == words{"wait p n", "bind q n"});
-  CHECK(w.permit_at(19s) == words{"wait p n"});
+  CHECK(w.permit() == words{"bind q n"});
+  CHECK(w.permit_at(19s).empty());
   CHECK(w.permit_at(20s) == words{"revoke p n"});
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a pod that timed out and waits again is told of once", "[engine][perm
   CHECK(w.run_at(11s) == words{"wait p n"});
   CHECK(w.counts() == places{0, 0, 0, 0, 1});
   CHECK(w.scheduler.next_deadline() == instant{21s});
-  CHECK(w.permit_at(20s) == words{"wait p n"});
+  CHECK(w.permit_at(20s).empty());
   CHECK(w.used() == 1);
   CHECK(w.permit_at(21s) == words{"revoke p n"});
   CHECK(w.used() == 0);
@@ -236,7 +236,7 @@ TEST_CASE("a gang in permit mode that times out gives everything back exactly on
   CHECK(w.run() == words{"wait c n"});
   CHECK(w.used() == 2);
   CHECK(w.run_at(31s) == words{"wait a n", "reject b"});
-  CHECK(w.permit_at(60s) == words{"revoke c n", "wait a n"});
+  CHECK(w.permit_at(60s) == words{"revoke c n"});
   CHECK(w.used() == 2);
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("members and nodes of a waiting gang may go, and a member may change",
   SECTION("a member is removed: the others wait on, and what it held is free") {
     w.remove(a);
     CHECK(w.used() == 2);
-    CHECK(w.permit() == words{"wait b n", "wait d n"});
+    CHECK(w.permit().empty());
     CHECK(w.counts() == places{0, 0, 0, 1, 2});  // three are too few: big may not be tried any more
     CHECK(w.permit_at(1min) == words{"revoke b n", "revoke d n"});
     CHECK(w.counts() == places{0, 0, 0, 3, 0});
@@ -263,7 +263,7 @@ TEST_CASE("members and nodes of a waiting gang may go, and a member may change",
     const pod_id other = w.add(a_pod{"other"}.cpu(1));
     REQUIRE(other.row == a.row);
     CHECK(w.refusal(w.scheduler.allow(other)) == errc::wrong_state);
-    CHECK(w.permit() == words{"wait b n", "wait d n"});
+    CHECK(w.permit().empty());
     CHECK(w.run() == words{"bind other n"});
     w.confirm(other);
   }
@@ -271,20 +271,20 @@ TEST_CASE("members and nodes of a waiting gang may go, and a member may change",
     CHECK(w.must(w.cluster.remove_node(w.node("n"))).empty());
     CHECK(w.permit().empty());
     CHECK(w.run() == words{"wait a m", "reject b", "reject d"});
-    CHECK(w.permit() == words{"wait a m"});
+    CHECK(w.permit().empty());
     CHECK(w.cluster.requested(w.node("m"), "cpu") == 1000);
   }
   SECTION("a member is changed: it waits on and holds what it now requests") {
     w.must(w.cluster.update_pod(b, a_pod{"b"}.cpu(2).in(gang)));
     CHECK(w.used() == 4);
-    CHECK(w.permit() == words{"wait a n", "wait b n", "wait d n"});
+    CHECK(w.permit().empty());
     CHECK(w.permit_at(1min).size() == 3);
     CHECK(w.used() == 0);
   }
   SECTION("a member is bound by others: it counts, and is no longer waited for") {
     w.must(w.cluster.update_pod(d, a_pod{"d"}.cpu(1).in(gang).on(w.node("m"))));
     CHECK(w.used() == 2);
-    CHECK(w.permit() == words{"wait a n", "wait b n"});
+    CHECK(w.permit().empty());
     w.must(w.cluster.update_pod(w.pod("big"), a_pod{"big"}.cpu(1).in(gang)));
     CHECK(w.run() == words{"bind big n"});
     CHECK(w.permit() == words{"bind a n", "bind b n"});
@@ -433,7 +433,7 @@ TEST_CASE("an older incomplete gang takes back what a younger one holds, unless 
     CHECK(w.counts()[4] == 0);
   } else {
     CHECK(all == words{"wait o1 n", "wait y1 n", "wait o2 n", "wait y2 n", "reject y3", "reject y4", "reject o3", "reject o4"});
-    CHECK(w.permit_at(4min).size() == 4);
+    CHECK(w.permit_at(4min).empty());
   }
 }
 

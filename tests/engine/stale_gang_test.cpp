@@ -59,6 +59,30 @@ TEST_CASE("a gang that is whole again in time stays, and its grace begins anew",
   CHECK(w.at(instant{261s}).size() == 2);
 }
 
+TEST_CASE("who is evicted for its gang is not evicted for somebody else in the same call", "[engine][group][stale]") {
+  shrinking w{instant{60s}, 3, 3};
+  w.remove(w.pod("p1"));
+  w.at(instant{0s});
+  w.add(a_pod{"high"}.cpu(7).priority(100));
+  CHECK(w.at(instant{60s}) == words{"evict p0 n", "evict p2 n", "nominate high n"});
+}
+
+TEST_CASE("members of stale groups, one in the other, are evicted once", "[engine][group][stale]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  group_spec top{.name = "top", .policy = gang{.min_count = 1}, .composite = true};
+  std::get<gang>(top.policy).stale_after = instant{60s};
+  group_spec below = a_gang{"below", 2};
+  std::get<gang>(below.policy).stale_after = instant{60s};
+  below.parent = w.add(top);
+  const group_id gang = w.add(below);
+  for (const char* name : {"a", "b"}) w.add(a_pod{name}.cpu(1).in(gang));
+  CHECK(w.run(true).size() == 2);
+  w.remove(w.pod("b"));
+  CHECK(w.run_at(1s).empty());
+  CHECK(w.run_at(61s) == words{"evict a n"});
+}
+
 TEST_CASE("who is not stale", "[engine][group][stale]") {
   SECTION("without a grace") {
     shrinking w{std::nullopt};

@@ -445,4 +445,19 @@ TEST_CASE("B13: a tree that fails leaves the cluster as before, too", "[workload
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("in 1.36 a member that waits for a gate of its own while others of its group run is gated", "[workloads]") {
+  world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
+  w.add(a_node{"n"}.cpu(4));
+  const group_id group = w.add(group_spec{.name = "g"});
+  w.add(a_pod{"first"}.cpu(1).in(group));
+  CHECK(w.run(true) == words{"bind first n"});
+  const pod_id gated = w.add(a_pod{"gated"}.cpu(1).in(group).gate("wait"));
+  w.add(a_pod{"third"}.cpu(1).in(group));
+  CHECK(w.run(true) == words{"bind third n"});
+  w.must(w.scheduler.catch_up(w.now));
+  CHECK(w.must(w.scheduler.standing(gated)).place == queue_place::gated);
+  w.must(w.cluster.update_pod(gated, a_pod{"gated"}.cpu(1).in(group)));
+  CHECK(w.run(true) == words{"bind gated n"});
+}
+
 }  // namespace gangsched::testing::workloads_test

@@ -86,7 +86,7 @@ std::optional<instant> referee::next_deadline() const {
   std::optional<instant> next;
   const auto offer = [&](instant when) { next = next ? std::min(*next, when) : when; };
   for (const waiter& w : room_) {
-    if (!may_go(w)) offer(w.deadline);
+    if (!may_go(w) && !world_.pods.at(w.pod).terminating) offer(w.deadline);
   }
   for (const auto& [who, its] : queue_) {
     if (its.in && its.standing == standing::timed && !its.touched && !gated(who) && !pending_of(who).empty())
@@ -253,27 +253,34 @@ verdict referee::settle(pod_id id, const choice& where, instant now) {
   world_.place(id, where.node, stage::assumed);
   ++placements_;
   if (group == nullptr || group->together()) return {"bind", id, where.node, where.score};
-  if (world_.placed(group->id) < group->minimum()) {
+  if (staying(group->id) < group->minimum()) {
     world_.place(id, where.node, stage::waiting);
     room_.push_back({id, where.score, now + std::min<instant>(group->gang()->timeout, std::chrono::minutes{15})});
     return {"wait", id, where.node, where.score};
   }
-  for (waiter& w : room_) {
-    if (world_.pods.at(w.pod).spec.group == group->id) w.allowed = true;
-  }
   return {"bind", id, where.node, where.score};
 }
 
-// The minimum was there when the last member came, or is there now.
+// Members with a node that are not about to leave it.
+int referee::staying(group_id group) const {
+  const std::vector<const pod*> members = world_.members(group);
+  return static_cast<int>(std::count_if(members.begin(), members.end(), [](const pod* p) {
+    return p->stage != stage::pending && !p->terminating;
+  }));
+}
+
+// The minimum is there, whenever it is asked.
 bool referee::may_go(const waiter& w) const {
-  const group* group = world_.group_of(world_.pods.at(w.pod));
-  return !w.rejected && (w.allowed || world_.placed(group->id) >= group->minimum());
+  const pod& its = world_.pods.at(w.pod);
+  const group* group = world_.group_of(its);
+  return !w.rejected && !its.terminating && (w.allowed || staying(group->id) >= group->minimum());
 }
 
 void referee::send_back(pod_id id, instant now, std::vector<verdict>& said) {
   said.push_back({"revoke", id, world_.pods.at(id).node, 0});
   std::erase_if(room_, [&](const waiter& w) { return w.pod == id; });
   world_.release(id);
+  if (world_.pods.at(id).terminating) return;
   const entity who = entity_of(world_.pods.at(id));
   come_back(who, now, false);
   queue_[who].standing = standing::timed;
@@ -395,11 +402,11 @@ std::optional<std::string> referee::compare(const std::string& what, const std::
 }
 
 void referee::expire(instant now) {
-  for (waiter& w : room_) w.allowed = may_go(w);
-  const std::vector<waiter> before = room_;
-  for (const waiter& w : before) {
-    if (!may_go(w) && (w.rejected || w.deadline <= now)) send_back(w.pod, now, owed_);
+  std::vector<pod_id> ends;
+  for (const waiter& w : room_) {
+    if (!may_go(w) && (w.rejected || w.deadline <= now || world_.pods.at(w.pod).terminating)) ends.push_back(w.pod);
   }
+  for (const pod_id pod : ends) send_back(pod, now, owed_);
 }
 
 std::optional<std::string> referee::cycle(instant now, const std::vector<verdict>& said, std::uint64_t numbered) {
@@ -425,8 +432,9 @@ std::optional<std::string> referee::permit(instant now, const std::vector<verdic
   std::vector<verdict> wanted = std::move(owed_);
   owed_.clear();
   for (const waiter& w : room_) {
-    wanted.push_back({may_go(w) ? "bind" : "wait", w.pod, world_.pods.at(w.pod).node, w.score});
-    if (may_go(w)) world_.pods.at(w.pod).stage = stage::assumed;
+    if (!may_go(w)) continue;  // its wait was said
+    wanted.push_back({"bind", w.pod, world_.pods.at(w.pod).node, w.score});
+    world_.pods.at(w.pod).stage = stage::assumed;
   }
   std::erase_if(room_, [&](const waiter& w) { return world_.pods.at(w.pod).stage != stage::waiting; });
   return compare("permit", wanted, said);

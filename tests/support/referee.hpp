@@ -92,7 +92,7 @@ class referee {
     pod_id pod;
     std::int64_t score = 0;
     instant deadline{};
-    bool allowed = false;  ///< whatever becomes of the others from now on
+    bool allowed = false;  ///< by the host, whatever becomes of the others
     bool rejected = false;
   };
   struct rank {
@@ -109,6 +109,7 @@ class referee {
   [[nodiscard]] rank rank_of(const entity& who) const;
   [[nodiscard]] bool gated(const entity& who) const;
   [[nodiscard]] bool fits(const entity& who) const;
+  [[nodiscard]] int staying(group_id group) const;
   [[nodiscard]] bool must_be_active(const entity& who, const item& its, instant now) const;
   [[nodiscard]] std::string name(const entity& who) const;
   [[nodiscard]] std::string name(pod_id id) const;

@@ -32,6 +32,7 @@ enum class queue_place : std::uint8_t {
   unschedulable,  ///< waits for a change that can help
   gated,          ///< a pre_enqueue plugin says no
   in_flight,      ///< popped, being tried
+  kept_back,      ///< in no queue: its group has as many members with a node as its maximum or its ratios allow
 };
 
 /// How a pod stands in the queue; or its group, if that is queued as one.

@@ -63,7 +63,9 @@ class GANGSCHED_API core {
   [[nodiscard]] bool waits(row_t pod) const noexcept;
   /// What the host said when the pod failed or was rejected last, or nothing.
   void note(row_t pod, std::string_view text);
-  void allow(row_t pod);
+  /// @p plugin: its name, or empty for all. False if it does not hold the pod.
+  bool allow(row_t pod, std::string_view plugin);
+  [[nodiscard]] std::vector<std::string> pending_plugins(row_t pod) const;
   void reject(row_t pod);
 
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
@@ -82,7 +84,8 @@ class GANGSCHED_API core {
   struct waiting {
     pod_id pod;
     std::uint64_t plugins;         ///< indices (in order of point::permit) that have not allowed it yet
-    std::vector<instant> deadline; ///< by index
+    std::uint64_t overruled;       ///< those that the host has answered for: they are not asked any more
+    std::vector<instant> deadline; ///< by index, from when a plugin first held it
     std::int64_t score;
     const char* rejected;          ///< why it is to be sent back, or null
   };
@@ -101,7 +104,7 @@ class GANGSCHED_API core {
   };
   /// A group that waits: the classes of its pending members, and what rejected them.
   struct parked_group {
-    row_t group;
+    group_id group;
     std::vector<std::pair<class_id, std::uint32_t>> classes;  ///< with their generations
     std::uint64_t rejectors;  ///< 0: no filter; then any change may help
     std::uint64_t since;  ///< the log's end when it failed
@@ -157,6 +160,7 @@ class GANGSCHED_API core {
   struct group_outcome {
     status verdict;
     std::uint64_t rejectors = 0;
+    bool of_group = false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
   };
   /// A part of a group's attempt: its pending members, or the parts below it. A slice is a part of its group.
   struct part {
@@ -196,6 +200,7 @@ class GANGSCHED_API core {
   void start_over();
   void enqueue(row_t pod, bool fresh);
   void leave(row_t pod);
+  void forget_row(row_t pod);
   void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
   void count_waiting(row_t pod, row_t group);
   void count_out(row_t pod);
@@ -338,6 +343,7 @@ class GANGSCHED_API core {
   // group_ratio.cpp: groups that grow in step
   [[nodiscard]] std::uint64_t with_node(row_t group) const;
   [[nodiscard]] std::optional<std::uint64_t> ratio_limit(row_t group) const;
+  [[nodiscard]] bool is_full(row_t group) const;
   void note_ratios(row_t root);
   void ask_ratios();
   [[nodiscard]] std::string ratio_note(row_t group) const;
@@ -395,6 +401,8 @@ class GANGSCHED_API core {
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
+  void hold(waiting& one, std::size_t plugin, instant timeout) const;
+  void ask_room_again(row_t group);
   void ask_permit_again();
   void break_up(row_t group);
   void send_back(row_t pod, const char* reason, bool error);
@@ -422,7 +430,7 @@ class GANGSCHED_API core {
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
-  std::vector<row_t> ask_again_;              ///< groups that changed by no doing of the engine: their waiting members may be let go
+  std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
   struct held_back {

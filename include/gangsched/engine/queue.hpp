@@ -31,6 +31,7 @@ inline constexpr instant no_backoff = instant::min();
 struct queue_item {
   place where = place::none;
   bool strict = false;         ///< waits its backoff out, whatever happens
+  std::uint32_t generation = 0;  ///< of the row's owner: an item of an earlier one counts for nothing
   std::uint32_t ticket = 0;    ///< changes with every move: entries with an older one are void
   std::uint32_t attempts = 0;  ///< times it was popped
   std::uint32_t failures = 0;  ///< unschedulable attempts
@@ -52,9 +53,13 @@ class GANGSCHED_API queue {
  public:
   queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options);
 
+  /// Of who has the row now: what an earlier owner left there is forgotten.
   [[nodiscard]] queue_item& item(entity e);
+  /// Null if nothing is known of who has the row now.
   [[nodiscard]] const queue_item* find(entity e) const noexcept;
-  void prefetch(row_t pod) const noexcept { gangsched::detail::prefetch_object(find({pod, false})); }
+  void prefetch(row_t pod) const noexcept {
+    if (pod < pods_.size()) gangsched::detail::prefetch_object(&pods_[pod]);
+  }
 
   /// Puts an entity where it is not yet; from anywhere else it is taken out first.
   void activate(entity e);
@@ -68,6 +73,8 @@ class GANGSCHED_API queue {
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
   void take_out(entity e);
+  /// Takes it out, and forgets how often it was tried.
+  void renew(entity e);
   /// What it is ordered by has changed.
   void reorder(entity e);
   /// Somebody tries it again who had it before.
@@ -129,10 +136,14 @@ class GANGSCHED_API queue {
     entity who;
     std::uint32_t ticket;
   };
+  [[nodiscard]] std::uint32_t generation_of(entity e) const noexcept {
+    return e.group ? state_->groups.rows.generation(e.row) : state_->pods.rows.generation(e.row);
+  }
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
   [[nodiscard]] bool sorts_before(const queued& a, const queued& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
   void move(entity e, queue_item& item, place to);
+  void forget(entity e, queue_item& item);
   void wait_out(entity e, queue_item& item, instant now);
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);

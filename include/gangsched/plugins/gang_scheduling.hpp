@@ -10,7 +10,8 @@ namespace gangsched {
 /// root are ready in that sense; neither before the groups it starts after. In a group cycle: 1.37's PlacementFeasible, which minimums
 /// by role follow as well. In permit mode, as in 1.35 and 1.36: members that have a node wait until so many have one, then all are let
 /// go at once; those who come later go at once, and a member whose time is up is taken back alone. Which members count is the match
-/// policy's to say (kueue-koordinator-hived 2.1). A group that moves is not tried before all its members have left.
+/// policy's to say (kueue-koordinator-hived 2.1); those that are being deleted do not. A group that moves is not tried
+/// before all its members have left.
 class gang_scheduling {
  public:
   static constexpr std::string_view name = "GangScheduling";
@@ -38,8 +39,15 @@ class gang_scheduling {
     if (policy == nullptr || policy->mode == gang_mode::group_cycle) return {};
     const std::uint32_t running = policy->match == match_policy::only_waiting ? 0 : group->bound();
     const bool satisfied = policy->match == match_policy::once_satisfied && group->satisfied();
-    if (!satisfied && group->assumed() + running < group->min_count())
-      return {status::wait("waiting for minCount pods from a gang to be scheduled"), policy->timeout};
+    std::uint32_t leaving = 0;
+    const auto too_few = [&] { return !satisfied && group->assumed() + running < group->min_count() + leaving; };
+    if (!too_few()) {
+      group->each_member([&](const pod_info& member) {
+        const bool counts = member.state() == pod_state::assumed || (running != 0 && member.state() == pod_state::bound);
+        leaving += counts && member.terminating() ? 1 : 0;
+      });
+    }
+    if (too_few()) return {status::wait("waiting for minCount pods from a gang to be scheduled"), policy->timeout};
     group->each_member([&](const pod_info& member) {
       if (member.state() == pod_state::assumed) room.allow(member.id());  // of a pod that does not wait: nothing
     });
