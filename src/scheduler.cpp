@@ -83,7 +83,30 @@ GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, group_i
   return error{errc::wrong_state, object_name("group", spec.ns, spec.name), "queue", "is not in flight"};
 }
 
+/// Whether an answer comes too late: the pod has no node, or has one by another attempt.
+GANGSCHED_INLINE std::optional<error> refuse_late(const cluster_state& state, pod_id pod, bind_attempt attempt) {
+  if (auto busy = refuse_busy(state)) return busy;
+  if (!names_pod(state, pod)) return unknown_id("pod");
+  const auto number = [](bind_attempt which) { return std::to_string(static_cast<std::uint64_t>(which)); };
+  const bind_attempt now = state.pods.attempt[pod.row];
+  if (now == attempt) return std::nullopt;
+  const char* const by = state.pods.state[pod.row] == pod_state::assumed ? ", the one under way is " : ", the pod runs by ";
+  std::string why = number(attempt) + " is over";
+  if (now != bind_attempt::none) why += by + number(now);
+  return error{errc::outdated, pod_text(state, pod.row), "attempt", std::move(why)};
+}
+
 }  // namespace detail
+
+GANGSCHED_INLINE void cycle::iterator::pass_over() noexcept {
+  const auto holds = [&](const decision& one) {
+    if (!detail::names_pod(*of_, one.pod)) return false;
+    if (one.kind == decision_kind::nominate) return detail::names_node(*of_, one.node);
+    const bool reserved = one.kind == decision_kind::bind || one.kind == decision_kind::wait;
+    return !reserved || of_->pods.attempt[one.pod.row] == one.attempt;
+  };
+  while (at_ != end_ && !holds(*at_)) ++at_;
+}
 
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
     : core_(std::make_unique<engine::core>(on, detail::just(std::move(profile)), options)) {}
@@ -101,7 +124,7 @@ GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   const detail::hook_guard guard{core_->state()};
   const bool worked = core_->schedule(now);
-  cycle done{worked, core_->decisions()};
+  cycle done{worked, core_->decisions(), core_->state()};
   if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
   return done;
 }
@@ -110,7 +133,7 @@ GANGSCHED_INLINE cycle scheduler::permit(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   const detail::hook_guard guard{core_->state()};
   core_->permit(now);
-  cycle done{!core_->decisions().empty(), core_->decisions()};
+  cycle done{!core_->decisions().empty(), core_->decisions(), core_->state()};
   if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
   return done;
 }
@@ -132,7 +155,17 @@ GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
   }
   const detail::hook_guard guard{core_->state()};
   core_->note(pod.row, reason);
-  return {true, core_->fail(pod.row)};
+  return {true, core_->fail(pod.row), core_->state()};
+}
+
+GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod, bind_attempt attempt) {
+  if (auto late = detail::refuse_late(core_->state(), pod, attempt)) return std::move(*late);
+  return confirm(pod);
+}
+
+GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, bind_attempt attempt, std::string_view reason) {
+  if (auto late = detail::refuse_late(core_->state(), pod, attempt)) return std::move(*late);
+  return fail(pod, reason);
 }
 
 GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,15 +26,46 @@ class core;
 /// What one call decided: a view into the scheduler, valid until its next `schedule_cycle`, `permit` or `pop`. Move-only.
 class [[nodiscard]] cycle {
  public:
+  /// Goes over the decisions that hold when it comes to them: it passes over what was decided about a pod that is gone, and over a bind
+  /// or wait whose reservation is not the pod's any more, because `fail` of a sibling, or the host on the cluster, ended it meanwhile.
+  class GANGSCHED_API iterator {
+   public:
+    using value_type = decision;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const decision*;
+    using reference = const decision&;
+    using iterator_category = std::forward_iterator_tag;
+    iterator() = default;
+    iterator(const cluster_state* of, const decision* at, const decision* end) noexcept : of_(of), at_(at), end_(end) { pass_over(); }
+    [[nodiscard]] reference operator*() const noexcept { return *at_; }
+    [[nodiscard]] pointer operator->() const noexcept { return at_; }
+    iterator& operator++() noexcept { return ++at_, pass_over(), *this; }
+    iterator operator++(int) noexcept {
+      const iterator before = *this;
+      return ++*this, before;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) noexcept { return a.at_ == b.at_; }
+
+   private:
+    void pass_over() noexcept;
+    const cluster_state* of_ = nullptr;
+    const decision* at_ = nullptr;
+    const decision* end_ = nullptr;
+  };
+
   cycle() = default;
-  cycle(bool worked, std::span<const decision> decisions) : worked_(worked), decisions_(decisions) {}
+  cycle(bool worked, std::span<const decision> decisions, const cluster_state& of) : worked_(worked), decisions_(decisions), of_(&of) {}
   cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
 
   /// Whether there was anything to do: false ends the host's loop.
   explicit operator bool() const noexcept { return worked_; }
+  [[nodiscard]] iterator begin() const noexcept { return {of_, decisions_.data(), decisions_.data() + decisions_.size()}; }
+  [[nodiscard]] iterator end() const noexcept {
+    const decision* const last = decisions_.data() + decisions_.size();
+    return {of_, last, last};
+  }
+  /// All of them as they were made, those that do not hold any more among them.
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
-  [[nodiscard]] auto begin() const noexcept { return decisions_.begin(); }
-  [[nodiscard]] auto end() const noexcept { return decisions_.end(); }
   /// Why the call was refused (busy, time_went_back: nothing was done), or the error that a hook ended this cycle with (contract:
   /// the pod is retried with error backoff, the decisions stand); or null.
   [[nodiscard]] const gangsched::error* error() const noexcept { return error_.get(); }
@@ -41,6 +74,7 @@ class [[nodiscard]] cycle {
  private:
   bool worked_ = false;
   std::span<const decision> decisions_;
+  const cluster_state* of_ = nullptr;
   std::unique_ptr<gangsched::error> error_;
 };
 
@@ -81,12 +115,21 @@ class GANGSCHED_API scheduler {
   /// schedule_cycle is revoked there. O(pods in the room), and what the permit hooks of groups that changed cost.
   cycle permit(instant now);
 
-  /// The host did what a bind decision said. Error: wrong_state (not assumed, still waiting, or confirmed already).
-  result<void> confirm(pod_id pod);
+  /// The host did what the bind decision with this attempt said: the pod runs. O(1) beside what the host changed since the last call.
+  /// Error: busy, unknown (the pod is gone), outdated (the pod does not have its node, if any, by that attempt: what was started has no
+  /// place), wrong_state (confirmed already, or it still waits in the permit room).
+  result<void> confirm(pod_id pod, bind_attempt attempt);
 
   /// The host could not, or gives up waiting: what the pod held is given back and it is queued again with backoff. In an atomic
-  /// gang the decisions take the siblings back too: revoke those not confirmed, evict those that run.
-  /// Error: wrong_state (nothing is reserved for it: confirmed, failed or released already).
+  /// gang the decisions take the siblings back too: revoke those not confirmed, evict those that run. A loop over an earlier call's
+  /// decisions may go on: it passes over what is revoked here before it came there. @p reason is for `explain`. O(members of the gang).
+  /// Error: busy, unknown, outdated, as above, wrong_state (confirmed already).
+  cycle fail(pod_id pod, bind_attempt attempt, std::string_view reason);
+
+  /// The same about the attempt under way, whichever it is: for hosts that answer before they call again or change the cluster, as
+  /// simulators do. A later answer could be taken for one about another node. Error: busy, unknown, wrong_state (no attempt is under way;
+  /// of confirm also: the pod still waits in the permit room).
+  result<void> confirm(pod_id pod);
   cycle fail(pod_id pod, std::string_view reason);
 
   /// The host's own word on a pod in the permit room, heard at the next `permit`: it may go as far as @p plugin is concerned, which is
@@ -106,7 +149,8 @@ class GANGSCHED_API scheduler {
   /// room), after calls that are told no time O(entities).
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
-  /// After a restart: where the pod stood. Only while it is pending.
+  /// After a restart: where the pod stood; of a member of a group that is tried as one, where the group stood. Error: busy, unknown,
+  /// wrong_state (the pod is not pending).
   result<void> restore(pod_id pod, const queue_position& position);
 
   // --- the queue alone, for hosts that decide by themselves (docs/embedding.md). `schedule_cycle` is these calls with a decision
@@ -145,11 +189,12 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] std::vector<attempt> in_flight() const;
 
   /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
-  /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). Changes nothing,
-  /// nor the next decision. Error: unknown, busy, contract (a hook threw). O(nodes · plugins).
+  /// reasons or with the score sheet, and the line users know ("0/5 nodes are available: 3 Insufficient cpu, …."). Inside an
+  /// open transaction: as things stand there. Changes nothing, nor the next decision. Error: unknown, busy (called from a hook), contract
+  /// (a hook threw). O(nodes · plugins).
   [[nodiscard]] result<explanation> explain(pod_id pod);
   /// The same for the waiting members of a group, or of each group of pods in a tree: placement by placement, by trying.
-  /// O(placements · members · nodes).
+  /// O(placements · members · nodes). Error: as above.
   [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
 
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters

@@ -12,6 +12,7 @@ GANGSCHED_INLINE std::string_view to_string(errc code) noexcept {
     case errc::duplicate: return "duplicate";
     case errc::unknown: return "unknown";
     case errc::wrong_state: return "wrong_state";
+    case errc::outdated: return "outdated";
     case errc::busy: return "busy";
     case errc::time_went_back: return "time_went_back";
     case errc::contract: return "contract";

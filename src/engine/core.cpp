@@ -21,6 +21,9 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   }
   if (by_hints()) witness_.emplace(*state_);
   start_over();
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (state_->pods.state[pod] == pod_state::assumed && ours(pod)) tell(pod);
+  }
 }
 
 /// The members of a tree have one scheduler, or are not ours.
@@ -241,6 +244,8 @@ GANGSCHED_INLINE void core::start_over() {
     if (stands(one) && state_->pods.group[one.pod.row] != no_row) ask_again_.push_back(state_->pods.group[one.pod.row]);
   }
   waits_.resize(state_->pods.rows.count());
+  told_at_.resize(state_->pods.rows.count());
+  look_at_told();
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
   dependents_.clear();
@@ -299,6 +304,7 @@ GANGSCHED_INLINE void core::absorb() {
   if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
     waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));
     calls_.resize(waits_.size());
+    told_at_.resize(waits_.size());
     waits_in_.resize(waits_.size(), no_row);
     if (by_hints()) rejections_.resize(waits_.size());
   }
@@ -367,6 +373,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       break;
     case change_kind::pod_removed: {
       leave(row);
+      untell(row);
       forget_row(row);
       const bool reused = pods.alive(row);
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
@@ -394,10 +401,12 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
       if (pods.alive(row) && pods.state[row] != pod_state::pending) leave(row);
+      if (record.kind == change_kind::pod_bound) untell(row);
       if (const auto tried = find_flight({row, false}); record.kind == change_kind::pod_bound && tried != flights_.end()) land(tried);
       count_out(row);
       break;
     case change_kind::pod_released:
+      void_told(row);
       if (!pods.alive(row)) break;
       host_released(row, pods.rows.generation(row));
       ask_room_again(pods.group[row]);
@@ -526,6 +535,7 @@ GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
     made.node = {node, state_->nodes.rows.generation(node)};
     made.node_cookie = state_->nodes.record[node]->cookie;
   }
+  if (state_->pods.state[pod] == pod_state::assumed) made.attempt = state_->pods.attempt[pod];
   if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr && kind != decision_kind::reject) {
     if (grants_said_ == granted_.size()) granted_.emplace_back();
     std::vector<device_grant>& copy = granted_[grants_said_++];  // (when the list moves, what its vectors hold does not)
@@ -558,6 +568,7 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   sink_ = &decisions_;
   broken_ = nullptr;
   absorb();
+  say_voided();
   expire_waits();
   mark_own();
   absorb();

@@ -209,6 +209,7 @@ GANGSCHED_INLINE void core::release(row_t pod) {
     uses_.erase({pod, state_->pods.rows.generation(pod)});
   }
   waits_[pod] = 0;
+  untell(pod);
   ask_room_again(state_->pods.group[pod]);
   state_->release(pod);
   if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);

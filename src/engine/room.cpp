@@ -36,7 +36,7 @@ class room_for_plugin final : public permit_room {
 
 GANGSCHED_INLINE bool core::waits(row_t pod) const noexcept {
   return pod < waits_.size() && waits_[pod] != 0 && state_->pods.state[pod] == pod_state::assumed &&
-         room_[waits_[pod] - 1].pod.generation == state_->pods.rows.generation(pod);
+         room_[waits_[pod] - 1].attempt == state_->pods.attempt[pod];
 }
 
 GANGSCHED_INLINE core::waiting* core::find_waiting(row_t pod) noexcept {
@@ -62,7 +62,7 @@ GANGSCHED_INLINE void core::ask_room_again(row_t group) {
 
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
-  waiting entry{{pod, state_->pods.rows.generation(pod)}, 0, 0, {}, score, nullptr};
+  waiting entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], 0, 0, {}, score, nullptr};
   const kernel_table& profile = table_of(pod);
   const hook_range hooks = profile.hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
@@ -92,6 +92,7 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   }
   room_.push_back(std::move(entry));
   waits_[pod] = static_cast<std::uint32_t>(room_.size());
+  tell(pod);
   decide(decision_kind::wait, pod).score = score;
   call_older_holders(state_->pods.group[pod]);
 }
@@ -116,7 +117,7 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
       said = {};
     }
   }
-  if (said.ok()) return;
+  if (said.ok()) return tell(pod);
   sink_->resize(at);
   const std::uint64_t from = state_->log.end();
   if (said.code == code::error) note_broken({pod, false}, said.reason);
@@ -199,6 +200,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
   forget_said();
   broken_ = nullptr;
   absorb();
+  say_voided();
   expire_waits();
   flush(now);
   for (std::size_t i = 0; i < room_.size(); ++i) {
@@ -259,6 +261,7 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
   if (!notes_.empty()) note(pod, {});
   queue_.begin_round();
   absorb();
+  untell(pod);
   state_->bind(pod);
   mark_own();
   if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);

@@ -14,6 +14,7 @@ namespace gangsched {
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
   state_->matcher = options.device_matcher;
+  state_->attempts_after = options.attempts_after;
 }
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
@@ -217,21 +218,25 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   return {};
 }
 
-GANGSCHED_INLINE result<std::vector<pod_id>> cluster::remove_node(node_id node) {
+GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id node) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
-  std::vector<pod_id> gone;
+  std::vector<removed_pod> gone;
   std::vector<row_t> held;
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
-    if (state.pods.state[pod] == pod_state::bound) gone.push_back({pod, state.pods.rows.generation(pod)});
-    else held.push_back(pod);
+    if (state.pods.state[pod] != pod_state::bound) {
+      held.push_back(pod);
+      continue;
+    }
+    const pod_record& record = *state.pods.record[pod];
+    gone.push_back({{pod, state.pods.rows.generation(pod)}, std::string{state.names.text(record.ns)}, record.name, record.cookie});
   }
-  std::sort(gone.begin(), gone.end());
+  std::sort(gone.begin(), gone.end(), [](const removed_pod& a, const removed_pod& b) { return a.id < b.id; });
   std::sort(held.begin(), held.end());
   for (const row_t pod : held) state.release(pod);
-  for (const pod_id pod : gone) static_cast<void>(remove_pod(pod));
+  for (const removed_pod& one : gone) static_cast<void>(remove_pod(one.id));
   while (state.nodes.first_nominated[node.row] != no_row) {  // nominations to a node that is gone mean nothing
     state.nominate(state.nodes.first_nominated[node.row], no_row);
   }

@@ -437,6 +437,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   state.drop_claim(row);
   state.nominate(row, no_row);
   state.set_pod_state(row, pod_state::none);
+  pods.attempt.set(row, bind_attempt::none);
   const row_t group = pods.group[row];
   if (group != no_row) detail::leave_group(state, row);
   state.leave_class(pods.cls[row]);
@@ -544,6 +545,10 @@ GANGSCHED_INLINE node_id cluster::node_of(pod_id pod) const noexcept {
 GANGSCHED_INLINE node_id cluster::nominated_node_of(pod_id pod) const noexcept {
   const row_t row = contains(pod) ? state_->pods.nominated[pod.row] : no_row;
   return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
+}
+
+GANGSCHED_INLINE bind_attempt cluster::attempt_of(pod_id pod) const noexcept {
+  return contains(pod) ? state_->pods.attempt[pod.row] : bind_attempt::none;
 }
 
 GANGSCHED_INLINE std::string_view cluster::name_of(pod_id pod) const {

@@ -89,6 +89,7 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       prev_on_node(undo, words),
       next_nominated(undo, no_row),
       prev_nominated(undo, no_row),
+      attempt(undo),
       next_in_group(undo, words),
       prev_in_group(undo, words),
       arrival(undo, words),
@@ -269,6 +270,7 @@ GANGSCHED_INLINE void cluster_state::assume(row_t pod, row_t node) {
   put_on_node(pod, node);
   set_pod_state(pod, pod_state::assumed);
   nominate(pod, no_row);
+  pods.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log.end() + 1));  // of the record that follows
   changed({.kind = change_kind::pod_assumed, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .after = node});
 }
 
@@ -282,6 +284,7 @@ GANGSCHED_INLINE void cluster_state::release(row_t pod) {
   take_off_node(pod);
   drop_claim(pod);
   set_pod_state(pod, pod_state::pending);
+  pods.attempt.set(pod, bind_attempt::none);
   changed({.kind = change_kind::pod_released, .facets = facets_of(classes[pods.cls[pod]]), .row = pod, .before = node});
 }
 
@@ -306,7 +309,7 @@ GANGSCHED_INLINE void pod_table::grow(row_t to) {
   if (to <= grown) return;
   const row_t room = to + to / 8;
   words.resize(room);
-  next_nominated.grow(room), prev_nominated.grow(room);
+  next_nominated.grow(room), prev_nominated.grow(room), attempt.grow(room);
   grown = room;
 }
 

@@ -183,7 +183,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   for (const column_base* one : std::initializer_list<const column_base*>{
            &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls_epoch, &pods.node,
            &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
-           &pods.prev_nominated, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
+           &pods.prev_nominated, &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
     one->digest_into(out, pod_rows);
   }
   const std::vector<std::uint64_t> of_counters = detail::digests_of_counters(out, *this);

@@ -49,6 +49,7 @@ TEST_CASE("every error code has its own name, as written in the code", "[core][r
   CHECK(to_string(errc::duplicate) == "duplicate");
   CHECK(to_string(errc::unknown) == "unknown");
   CHECK(to_string(errc::wrong_state) == "wrong_state");
+  CHECK(to_string(errc::outdated) == "outdated");
   CHECK(to_string(errc::busy) == "busy");
   CHECK(to_string(errc::time_went_back) == "time_went_back");
   CHECK(to_string(errc::contract) == "contract");

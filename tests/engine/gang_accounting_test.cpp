@@ -36,7 +36,7 @@ class shop {
   void remove_node() {
     const std::vector<node_id> nodes = w_.cluster.nodes();
     if (nodes.size() < 4) return;
-    for (const pod_id gone : w_.must(w_.cluster.remove_node(roll_.of(nodes)))) pods_.erase(gone);
+    for (const removed_pod& gone : w_.must(w_.cluster.remove_node(roll_.of(nodes)))) pods_.erase(gone.id);
   }
   void end(pod_id pod) {
     pods_.erase(pod);

@@ -96,6 +96,62 @@ TEST_CASE("two schedulers do not mind each other's clusters", "[engine][errors]"
   CHECK(unknown.error().object == "pod");
 }
 
+TEST_CASE("calls about a pod or a group say when there is none, or when it is not in the state they are for", "[engine][errors]") {
+  world w;
+  w.add(a_node{"n"}.cpu(3));
+  const pod_id runs = w.add(a_pod{"runs"}.cpu(1)), binds = w.add(a_pod{"binds"}.cpu(1));
+  const group_id gang = w.add(a_gang{"gang", 2}.permit()), empty = w.add(a_gang{"empty", 2});
+  const pod_id waits = w.add(a_pod{"waits"}.cpu(1).in(gang)), pends = w.add(a_pod{"pends"}.cpu(9));
+  w.add(a_pod{"mate"}.cpu(9).in(gang));
+  const pod_id gone = w.add(a_pod{"gone"});
+  w.remove(gone);
+  w.run();
+  w.confirm(runs);
+  REQUIRE(w.cluster.state_of(waits) == pod_state::assumed);
+  REQUIRE(w.cluster.state_of(binds) == pod_state::assumed);
+
+  const auto code = [](const auto& said) { return said.has_value() ? std::string{"done"} : std::string{to_string(said.error().code)}; };
+  const auto failure = [](const cycle& said) {
+    return said.error() == nullptr ? std::string{"done"} : std::string{to_string(said.error()->code)};
+  };
+  const auto all = [](const std::vector<pod_id>& pods, const auto& call) {
+    words said;
+    for (const pod_id pod : pods) said.push_back(call(pod));
+    return said;
+  };
+  const std::vector<pod_id> nobody{gone, pod_id{}, pod_id{9999, 0}};
+  const words unknown(3, "unknown");
+  const bind_attempt old{};
+  auto& s = w.scheduler;
+  CHECK(all(nobody, [&](pod_id p) { return code(s.confirm(p)); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return code(s.confirm(p, old)); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return failure(s.fail(p, "")); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return failure(s.fail(p, old, "")); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return code(s.allow(p)); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return code(s.reject(p, "")); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return code(s.restore(p, {})); }) == unknown);
+  CHECK(all(nobody, [&](pod_id p) { return code(s.explain(p)); }) == unknown);
+  CHECK(code(s.explain(group_id{})) == "unknown");
+  CHECK(code(s.explain(group_id{9999, 0})) == "unknown");
+
+  const words no(2, "wrong_state");
+  CHECK(all({pends, waits, runs}, [&](pod_id p) { return code(s.confirm(p)); }) == words(3, "wrong_state"));
+  CHECK(all({pends, runs}, [&](pod_id p) { return failure(s.fail(p, "")); }) == no);
+  CHECK(all({pends, binds, runs}, [&](pod_id p) { return code(s.allow(p)); }) == words(3, "wrong_state"));
+  CHECK(all({pends, binds, runs}, [&](pod_id p) { return code(s.reject(p, "")); }) == words(3, "wrong_state"));
+  CHECK(all({waits, binds, runs}, [&](pod_id p) { return code(s.restore(p, {})); }) == words(3, "wrong_state"));
+
+  // What they are for. Explanations are for everybody.
+  CHECK(all({pends, waits, binds, runs}, [&](pod_id p) { return code(s.explain(p)); }) == words(4, "done"));
+  CHECK(code(s.explain(empty)) == "done");
+  CHECK(code(s.explain(gang)) == "done");
+  CHECK(code(s.restore(pends, {.failures = 1})) == "done");
+  CHECK(code(s.allow(waits)) == "done");
+  CHECK(code(s.confirm(binds)) == "done");
+  CHECK(w.permit() == words{"bind waits n"});
+  CHECK(failure(s.fail(waits, "")) == "done");
+}
+
 TEST_CASE("a scheduler may be moved", "[engine][errors]") {
   world w;
   w.add(a_node{"n"});

@@ -194,9 +194,9 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   cluster c;
   const group_id g = c.add_group(a_gang("g", 2)).value();
   const node_id n = c.add_node(a_node("n").cpu(16)).value(), other = c.add_node(a_node("other").cpu(16)).value();
-  const pod_id bound1 = c.add_pod(a_pod("bound1").cpu(1).port(80).on(n).in(g)).value();
+  const pod_id bound1 = c.add_pod(a_pod("bound1").cpu(1).port(80).on(n).in(g).cookie(11)).value();
   const pod_id waits = c.add_pod(a_pod("waits").cpu(2).port(81).in(g)).value();
-  const pod_id bound2 = c.add_pod(a_pod("bound2").cpu(1).on(n).terminating()).value();
+  const pod_id bound2 = c.add_pod(a_pod("bound2").ns("team").cpu(1).on(n).terminating()).value();
   const pod_id elsewhere = c.add_pod(a_pod("elsewhere").cpu(1).on(other).in(g)).value();
   const pod_id hopes = c.add_pod(a_pod("hopes").nominated(n)).value();
   const pod_id hopes_not = c.add_pod(a_pod("hopes-not").nominated(other)).value();
@@ -204,9 +204,17 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   CHECK(c.requested(n, "cpu") == 4000);
 
   const std::uint64_t position = c.state().log.end();
-  const std::vector<pod_id> gone = c.remove_node(n).value();
+  const std::vector<removed_pod> gone = c.remove_node(n).value();
 
-  CHECK(gone == std::vector{bound1, bound2});
+  REQUIRE(gone.size() == 2);
+  CHECK(gone[0].id == bound1);
+  CHECK(gone[0].ns == "default");
+  CHECK(gone[0].name == "bound1");
+  CHECK(gone[0].cookie == 11);
+  CHECK(gone[1].id == bound2);
+  CHECK(gone[1].ns == "team");
+  CHECK(gone[1].name == "bound2");
+  CHECK(gone[1].cookie == 0);
   CHECK_FALSE(c.contains(n));
   CHECK(c.nodes() == std::vector{other});
   CHECK(c.state_of(bound1) == pod_state::none);

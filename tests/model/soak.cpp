@@ -147,7 +147,9 @@ void soak::node_operation() {
     std::vector<pod_id> gone;
     const auto call = [&] {
       auto outcome = cluster_.remove_node(id);
-      if (outcome) gone = *outcome;
+      if (outcome) {
+        for (const removed_pod& one : *outcome) gone.push_back(one.id);
+      }
       return outcome;
     };
     if (agree("remove_node", model_.why_not_remove(id), call)) {

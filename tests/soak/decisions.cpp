@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "host.hpp"
 
@@ -66,17 +67,20 @@ void host::take(const cycle& said, from whom) {
     if (why->code != errc::contract) wrong("a call of the scheduler is refused", why->message());
   }
   rules_->threw = false;
-  std::set<std::pair<decision_kind, pod_id>> seen;
-  for (const decision& one : said) {
+  std::set<std::tuple<decision_kind, pod_id, bind_attempt>> seen;
+  for (const decision& one : said.decisions()) {
     note(one, whom);
-    if (!seen.insert({one.kind, one.pod}).second)
+    if (!seen.insert({one.kind, one.pod, one.attempt}).second)
       wrong("a decision is there twice in one call", std::string{to_string(one.kind)});
     take_one(one, whom);
   }
   check_victims(said.decisions());
   check_states("a call of the scheduler");
   if (whom == from::fail) return;
+  if (!owed_.empty()) wrong("a reservation that the host ended is not revoked", text_of(owed_.begin()->second));
   for (const decision& one : said) {
+    if (cluster_.attempt_of(one.pod) != one.attempt && one.kind == decision_kind::bind)
+      wrong("a loop shows a bind that holds no more");
     const known_pod& pod = known_.pods.at(number_of(one.pod));
     if (pod.state != pod_state::assumed) continue;
     if (whom == from::cycle && (one.kind == decision_kind::bind || one.kind == decision_kind::wait))
@@ -115,19 +119,24 @@ void host::take_one(const decision& one, from whom) {
         wrong("bind of a pod that neither is pending nor waits", text_of(at));
       } else if (pod.node != node) {
         wrong("bind on another node than it waits on", text_of(at));
+      } else if (pod.attempt != one.attempt) {
+        wrong("bind by another attempt than it waits by", text_of(at));
       }
+      pod.attempt = one.attempt;
       pod.waiting = false;
       pod.decided = true;
       pod.by_others = false;
       return;
     case decision_kind::wait:
       if (pod.state != pod_state::pending) {
-        if (!pod.waiting || whom != from::permit) wrong("wait of a pod that is not pending", text_of(at));
+        if (!pod.waiting || whom != from::permit || pod.attempt != one.attempt)
+          wrong("wait of a pod that is not pending", text_of(at));
         return;
       }
       if (pod.terminating) wrong("wait of a pod that terminates", text_of(at));
       pod.state = pod_state::assumed;
       pod.node = node;
+      pod.attempt = one.attempt;
       pod.waiting = true;
       pod.by_others = false;
       pod.wait_since = now_;
@@ -144,6 +153,12 @@ void host::take_one(const decision& one, from whom) {
       }
       return;
     case decision_kind::revoke:
+      if (const auto owed = owed_.find(one.attempt); owed != owed_.end()) {
+        if (owed->second != at) wrong("revoke of another pod's reservation", text_of(at));
+        owed_.erase(owed);
+        return;
+      }
+      if (one.attempt != pod.attempt) wrong("revoke of another reservation than the pod has", text_of(at));
       if (pod.state != pod_state::assumed) wrong("revoke of a pod that nothing is reserved for", text_of(at));
       pod.state = pod_state::pending;
       pod.node = nobody;

@@ -53,6 +53,7 @@ class host {
   void remove_pod(const step& one);
   void set_terminating(const step& one);
   void learn(known_pod& pod, const pod_spec& spec, const step& one);
+  void owe(number at);
   void forget_pod(number pod);
   std::optional<references> find_references(const step& one) const;
 
@@ -140,6 +141,7 @@ class host {
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();
   instant now_{0};
   std::vector<number> in_flight_;
+  std::map<bind_attempt, number> owed_;  ///< reservations that the host ended, until a decision says so
   std::uint64_t digest_ = 0;
   std::uint64_t told_ = 0;
   counts counts_;

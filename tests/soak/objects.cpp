@@ -43,7 +43,7 @@ void host::remove_node(const step& one) {
   const auto node = known_.nodes.find(one.object);
   if (node == known_.nodes.end()) return;
   called<"cluster::remove_node">();
-  const std::vector<pod_id> gone = must(cluster_.remove_node(node->second.id), "remove_node");
+  const std::vector<removed_pod> gone = must(cluster_.remove_node(node->second.id), "remove_node");
   std::set<pod_id> expected;
   std::vector<number> dead;
   for (auto& [at, pod] : known_.pods) {
@@ -52,18 +52,33 @@ void host::remove_node(const step& one) {
       expected.insert(pod.id);
       dead.push_back(at);
     }
+    owe(at);
     pod.state = pod_state::pending;
     pod.node = nobody;
     pod.waiting = pod.decided = false;
   }
-  if (std::set<pod_id>(gone.begin(), gone.end()) != expected) wrong("remove_node returns other pods than ran there");
+  for (const removed_pod& one_gone : gone) {
+    const number at = number_of(one_gone.id);
+    if (expected.erase(one_gone.id) == 0) wrong("remove_node returns other pods than ran there");
+    const pod_spec& spec = known_.pods.at(at).spec;
+    if (one_gone.name != spec.name || one_gone.ns != spec.ns || one_gone.cookie != spec.cookie)
+      wrong("remove_node returns a pod with a wrong name or cookie", text_of(at));
+  }
+  if (!expected.empty()) wrong("remove_node returns fewer pods than ran there");
   for (const number pod : dead) {
+    std::erase_if(owed_, [&](const auto& owed) { return owed.second == pod; });
     known_.dead_pods.push_back(known_.pods.at(pod).id);
     known_.pods.erase(pod);
   }
   drop_gone_groups();
   known_.dead_nodes.push_back(node->second.id);
   known_.nodes.erase(node);
+}
+
+/// What the scheduler decided about the pod ends by what the host does to the cluster.
+void host::owe(number at) {
+  const known_pod& pod = known_.pods.at(at);
+  if (pod.waiting || pod.decided) owed_[pod.attempt] = at;
 }
 
 void host::set_device_health(const step& one) {
@@ -177,7 +192,9 @@ void host::update_pod(const step& one) {
   }
   spec.terminating = spec.preempted = false;
   called<"cluster::update_pod">();
-  if (tell([&] { return cluster_.update_pod(pod.id, spec); })) learn(pod, spec, made);
+  if (!tell([&] { return cluster_.update_pod(pod.id, spec); })) return;
+  if (spec.node && made.node != pod.node) owe(one.object);
+  learn(pod, spec, made);
 }
 
 void host::resize_pods(const step& one) {
@@ -220,6 +237,7 @@ void host::resize_pods(const step& one) {
 
 void host::forget_pod(number pod) {
   const auto found = known_.pods.find(pod);
+  std::erase_if(owed_, [&](const auto& one) { return one.second == pod; });
   if (known_.dead_pods.size() < 64) known_.dead_pods.push_back(found->second.id);
   known_.pods.erase(found);
   drop_gone_groups();

@@ -83,8 +83,16 @@ std::optional<number> host::simple_place(const known_pod& pod) const {
 void host::confirm(const step& one) {
   const auto pod = known_.pods.find(one.object);
   if (pod == known_.pods.end() || !pod->second.decided) return;
-  called<"scheduler::confirm">();
-  must(scheduler_->confirm(pod->second.id), "confirm");
+  called<"cluster::attempt_of">();
+  if (cluster_.attempt_of(pod->second.id) != pod->second.attempt)
+    wrong("a pod has its node by another attempt than was decided", text_of(one.object));
+  if (one.details().percent(80)) {
+    called<"scheduler::confirm(pod_id, bind_attempt)">();
+    must(scheduler_->confirm(pod->second.id, pod->second.attempt), "confirm");
+  } else {
+    called<"scheduler::confirm(pod_id)">();
+    must(scheduler_->confirm(pod->second.id), "confirm");
+  }
   pod->second.state = pod_state::bound;
   pod->second.decided = false;
 }
@@ -94,6 +102,13 @@ void host::confirm_again(const step& one) {
   const auto pod = known_.pods.find(one.object);
   if (pod == known_.pods.end() || pod->second.decided) return;
   const std::uint64_t before = cluster_.digest();
+  const auto other = static_cast<bind_attempt>(static_cast<std::uint64_t>(cluster_.attempt_of(pod->second.id)) + 1);
+  const auto late = scheduler_->confirm(pod->second.id, other);
+  const cycle late_failure = scheduler_->fail(pod->second.id, other, "late");
+  if (late || late.error().code != errc::outdated || late_failure.error() == nullptr ||
+      late_failure.error()->code != errc::outdated) {
+    wrong("an answer about another attempt is taken", text_of(one.object));
+  }
   const auto confirmed = scheduler_->confirm(pod->second.id);
   if (confirmed || confirmed.error().code != errc::wrong_state)
     wrong("confirm of a pod that was not decided is taken", text_of(one.object));
@@ -109,8 +124,13 @@ void host::confirm_again(const step& one) {
 void host::fail(const step& one) {
   const auto pod = known_.pods.find(one.object);
   if (pod == known_.pods.end() || pod->second.state != pod_state::assumed) return;
-  called<"scheduler::fail">();
-  const cycle said = scheduler_->fail(pod->second.id, "the host could not");
+  const bool names = (pod->second.waiting || pod->second.decided) && one.details().percent(80);
+  if (names)
+    called<"scheduler::fail(pod_id, bind_attempt)">();
+  else
+    called<"scheduler::fail(pod_id, std::string_view)">();
+  const cycle said = names ? scheduler_->fail(pod->second.id, pod->second.attempt, "the host could not")
+                           : scheduler_->fail(pod->second.id, "the host could not");
   pod->second.state = pod_state::pending;
   pod->second.node = nobody;
   pod->second.waiting = pod->second.decided = pod->second.in_flight = false;
@@ -242,8 +262,9 @@ void host::restart() {
   else
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables), on_.scheduler);
   in_flight_.clear();
+  owed_.clear();  // what was not said nobody says any more
   for (auto& [at, pod] : known_.pods) {
-    if (pod.state == pod_state::assumed) pod.decided = true;
+    if (pod.state == pod_state::assumed) pod.decided = true, pod.attempt = cluster_.attempt_of(pod.id);
     pod.waiting = pod.in_flight = pod.given_up = false;
   }
 }

@@ -39,6 +39,7 @@ struct known_pod {
   amounts needs{};
   pod_state state = pod_state::pending;
   number node = nobody;
+  bind_attempt attempt = bind_attempt::none;  ///< that it has the node by, while it waits or is decided
   bool waiting = false;  ///< in the permit room
   bool decided = false;  ///< a bind decision that the host has not answered
   bool terminating = false;

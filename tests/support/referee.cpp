@@ -12,10 +12,20 @@ void referee::drop_node(node_id id) {
   std::erase_if(room_, [&](const waiter& w) {
     return std::find(lost.released.begin(), lost.released.end(), w.pod) != lost.released.end();
   });
-  for (const pod_id& pod : lost.gone) queue_.erase({pod, {}});
+  for (const pod_id& pod : lost.gone) {
+    queue_.erase({pod, {}});
+    std::erase_if(owed_, [&](const verdict& owed) { return owed.pod == pod; });
+  }
+  for (verdict& owed : owed_) {
+    if (owed.node == id.row) owed.node = no_row;
+  }
+  for (const pod_id& pod : lost.released) owed_.push_back({"revoke", pod, no_row, 0});
 }
 
 void referee::put_pod(pod_id id, const pod_spec& spec) {
+  const auto before = world_.pods.find(id);
+  const bool reserved = before != world_.pods.end() && (before->second.stage == stage::assumed || before->second.stage == stage::waiting);
+  if (reserved && spec.node && spec.node.row != before->second.node) owed_.push_back({"revoke", id, before->second.node, 0});
   world_.put_pod(id, spec);
   const pod& now = world_.pods.at(id);
   if (now.stage == stage::bound) std::erase_if(room_, [&](const waiter& w) { return w.pod == id; });
@@ -27,6 +37,7 @@ void referee::remove_pod(pod_id id) {
   std::erase_if(room_, [&](const waiter& w) { return w.pod == id; });
   queue_.erase({id, {}});
   seen_.erase(id);
+  std::erase_if(owed_, [&](const verdict& owed) { return owed.pod == id; });
   world_.pods.erase(id);
   take_out_the_idle();
 }

@@ -31,6 +31,9 @@ using group_id = id<struct group_tag>;
 using budget_id = id<struct budget_tag>;
 using resource_claim_id = id<struct resource_claim_tag>;
 
+/// One reservation of a node for a pod, from the decision to the answer. No two of a cluster have the same, later ones have a larger one.
+enum class bind_attempt : std::uint64_t { none = 0 };
+
 /// An interned string of one cluster's `interner`; 0 is the empty string.
 struct symbol {
   std::uint32_t value = 0;

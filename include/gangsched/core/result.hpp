@@ -17,6 +17,7 @@ enum class errc : unsigned char {
   duplicate,       ///< the name exists already
   unknown,         ///< an id or a name that nothing has
   wrong_state,     ///< the object exists, but the call does not apply to its state
+  outdated,        ///< a late answer: the attempt that it names is over, or another has taken its place
   busy,            ///< a hook called the scheduler that is running it
   time_went_back,  ///< `now` was smaller than in an earlier call
   contract,        ///< a plugin broke its contract (score out of range, read more than it declared)

@@ -80,9 +80,16 @@ class GANGSCHED_API core {
   friend class room_for_plugin;
   friend class trial_of;
 
+  /// A reservation that the host knows of, and has neither answered nor been told the end of.
+  struct told {
+    pod_id pod;
+    node_id node;
+    bind_attempt attempt;
+  };
   /// A pod in the permit room.
   struct waiting {
     pod_id pod;
+    bind_attempt attempt;
     std::uint64_t plugins;         ///< indices (in order of point::permit) that have not allowed it yet
     std::uint64_t overruled;       ///< those that the host has answered for: they are not asked any more
     std::vector<instant> deadline; ///< by index, from when a plugin first held it
@@ -397,6 +404,13 @@ class GANGSCHED_API core {
   domain_index& domains_of(std::string_view key);
   const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out);
 
+  // told.cpp: reservations that the host knows of
+  void tell(row_t pod);
+  void untell(row_t pod) noexcept;
+  void void_told(row_t pod);
+  void look_at_told();
+  void say_voided();
+
   // room.cpp
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
@@ -430,6 +444,9 @@ class GANGSCHED_API core {
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
+  std::vector<std::uint32_t> told_at_;        ///< by pod row: 1 + its place among those
+  std::vector<told> told_;
+  std::vector<told> voided_;                  ///< those that ended by no doing of the engine's, until the host is told
   std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
   std::map<pod_id, std::vector<column_use>> uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
@@ -500,5 +517,6 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/room.cpp"
 #include "gangsched/src/engine/trial.cpp"
 #include "gangsched/src/engine/stale.cpp"
+#include "gangsched/src/engine/told.cpp"
 #include "gangsched/src/engine/wake.cpp"
 #endif

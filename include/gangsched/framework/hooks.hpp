@@ -118,6 +118,7 @@ struct decision {
   std::int32_t rank = -1;        ///< of the pod in its group, if it has one
   std::int64_t score = 0;        ///< of the chosen node: the weighted sum
   std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
+  bind_attempt attempt = bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
   /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
   /// `cluster::name_of` says what they are called.
   std::span<const device_grant> devices = {};

@@ -15,6 +15,9 @@ struct cluster_options {
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
   gangsched::device_matcher device_matcher = {};  ///< evaluates expressions on devices; none: requests must not have any
+  /// Attempts are numbered above this: after a restart the largest number that answers may still name, so that none of them is taken
+  /// for an answer about an attempt of now.
+  std::uint64_t attempts_after = 0;
 };
 
 /// How many of each there will be, about.
@@ -29,7 +32,11 @@ struct cluster_size {
 /// anything else; the same call made again, with memory, does what it would have done. Not thread-safe for writing; const access is.
 ///
 /// Errors, everywhere: `unknown` (an id or name that nothing has), `duplicate` (a name that exists), `wrong_state` (does not apply
-/// to what the object is doing), `busy` (called from inside a hook), and those of `check` in validate.hpp.
+/// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage would not fit into 64 bits),
+/// `busy` (called from inside a hook), and those of `check` in validate.hpp.
+///
+/// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow now and then
+/// (`reserve`).
 class GANGSCHED_API cluster {
  public:
   explicit cluster(const cluster_options& options = {});
@@ -42,29 +49,34 @@ class GANGSCHED_API cluster {
   result<void> reserve(const cluster_size& expected);
 
   // --- nodes
-  /// O(size of the spec).
+  /// O(size of the spec + zones + selectors); with devices also O(kinds of machines).
   result<node_id> add_node(const node_spec& spec);
-  /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit.
+  /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit. As add_node; where its labels change
+  /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match).
   result<void> update_node(node_id node, const node_spec& spec);
   /// One device, by id, is healthy or not: an unhealthy one is hidden at once. Returns the pods that have some of it, by row, which
   /// keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
   result<std::vector<pod_id>> set_device_health(node_id node, std::string_view device, bool healthy);
-  /// Removes the node and every pod bound to it, whose ids are returned; what was assumed on it is pending again.
-  result<std::vector<pod_id>> remove_node(node_id node);
+  /// Removes the node and every pod bound to it, which are returned in order of rows; what was assumed on it is pending again, and what a
+  /// scheduler had decided about it is revoked at the scheduler's next call. O(nodes + selectors + pods there · those that they match).
+  result<std::vector<removed_pod>> remove_node(node_id node);
 
   // --- pods
-  /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec).
+  /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec) if it is like one that came lately in all but
+  /// its name and has no selector; else O(selectors) more, and O(Services) where a profile has default spread constraints. The first
+  /// pod with a selector has O(nodes + pods on nodes) counted, and every pod compared with it when it is looked at next.
   result<pod_id> add_pod(const pod_spec& spec);
   /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
   /// than half of what add_pod costs. O(size of the spec + names).
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
   /// Replaces the spec. Name, namespace and group must stay. A pending pod given a node is bound there (by others); an assumed one
   /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
+  /// O(size of the spec + selectors), for the first with a selector as above.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
   /// Replaces the specs of several pods, say all of a running gang with new requests, if all of them fit where they are: else none
   /// (wrong_state, naming the pod, what it lacks and the node).
   result<void> resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs);
-  /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout.
+  /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout. O(selectors that it matches).
   result<void> remove_pod(pod_id pod);
   /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed. @p preempted: because of an evict
   /// decision (in Kubernetes its condition DisruptionTarget says PreemptionByScheduler): whom it makes room for does not preempt again.
@@ -81,7 +93,9 @@ class GANGSCHED_API cluster {
   result<void> update_group(group_id group, const group_spec& spec);
   /// If it has members or groups left, it is expected from then on: those that have a node keep it, the others wait.
   result<void> remove_group(group_id group);
-  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels.
+  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels. O(size of the spec + selectors); if one that
+  /// selects by labels of namespaces now takes it in, or does not any more, O(pods) more, and every pod is compared anew when it is looked
+  /// at next.
   result<void> set_namespace(const namespace_spec& spec);
   result<void> remove_namespace(std::string_view name);
   /// Services and controllers, for profiles with default spread constraints: what they select is spread. Each adds or replaces;
@@ -134,6 +148,9 @@ class GANGSCHED_API cluster {
   /// Where the pod runs or is assumed; a default id if nowhere.
   [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
+  /// The attempt by which the pod has its node; none if it has none, or was added with it. O(1).
+  [[nodiscard]] bind_attempt attempt_of(pod_id pod) const noexcept;
+  /// Names are valid until the object is updated or removed; "" for an id that nothing has. O(1).
   [[nodiscard]] std::string_view name_of(node_id node) const;
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
   [[nodiscard]] std::string_view name_of(group_id group) const;

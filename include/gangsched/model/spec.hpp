@@ -202,6 +202,13 @@ struct pod_spec {
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };
 
+/// A pod that is gone, by what still means something then.
+struct removed_pod {
+  pod_id id;  ///< names nothing any more
+  std::string ns, name;
+  std::uint64_t cookie = 0;
+};
+
 struct node_image {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;

@@ -183,6 +183,7 @@ struct pod_table {
   word_column<&pod_words::next_on_node> next_on_node;
   word_column<&pod_words::prev_on_node> prev_on_node;
   column<row_t> next_nominated, prev_nominated;  ///< to the same node
+  column<bind_attempt> attempt;  ///< that gave it the node which it has; none: it has none, or came with it
   word_column<&pod_words::next_in_group> next_in_group;
   word_column<&pod_words::prev_in_group> prev_in_group;
   word_column<&pod_words::arrival> arrival;  ///< order of add_pod
@@ -324,6 +325,7 @@ struct GANGSCHED_API cluster_state {
   /// By canonical bytes: nodes with equal devices share one.
   std::vector<std::pair<std::string, std::weak_ptr<const device_inventory>>> inventories;
   device_matcher matcher;
+  std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
   std::vector<std::pair<symbol, symbol>> expressions;  ///< that the host is asked about, and of which class of devices; no state
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
 
