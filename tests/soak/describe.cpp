@@ -6,7 +6,7 @@ namespace gangsched::soak {
 
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> names{
+constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> act_names{
     "add_node",
     "update_node",
     "remove_node",
@@ -106,12 +106,12 @@ std::string of_group(const step& one) {
   if (made.priority) text += "; priority " + std::to_string(*made.priority);
   if (one.group != nobody) text += "; below " + group_name(one.group);
   if (one.other != nobody) text += "; refers to " + group_name(one.other);
-  return text + list(group_chances(), one.traits) + "}";
+  return text + list(group_chances(), as_can_be(one).traits) + "}";
 }
 
 }  // namespace
 
-std::string_view to_string(act what) noexcept { return names[static_cast<std::size_t>(what)]; }
+std::string_view to_string(act what) noexcept { return act_names[static_cast<std::size_t>(what)]; }
 
 std::string describe(const step& one) {
   std::string text{to_string(one.what)};

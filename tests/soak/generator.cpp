@@ -7,7 +7,6 @@ namespace gangsched::soak {
 
 using namespace std::chrono_literals;
 
-template <class Trait>
 std::uint64_t generator::draw(std::span<const chance> chances, std::uint64_t never) {
   std::uint64_t drawn = 0;
   for (std::size_t i = 0; i < chances.size(); ++i) {
@@ -26,7 +25,7 @@ step generator::new_node() {
   if (!on_.numa) never |= bit(node_trait::numa);
   step one = make(act::add_node);
   one.object = made_++;
-  one.traits = draw<node_trait>(node_chances(), never);
+  one.traits = draw(node_chances(), never);
   return one;
 }
 
@@ -43,7 +42,7 @@ step generator::new_pod(number group) {
   step one = make(act::add_pod);
   one.object = made_++;
   one.group = group;
-  one.traits = draw<pod_trait>(pod_chances(), never);
+  one.traits = draw(pod_chances(), never);
   if (one.trait(pod_trait::by_others) || one.trait(pod_trait::nominated)) one.node = some(host_.known().nodes);
   if (one.trait(pod_trait::claim)) one.other = some(host_.known().claims);
   return one;
@@ -54,7 +53,7 @@ step generator::new_group(number above) {
   one.object = made_++;
   one.group = above;
   one.other = some(host_.known().groups);
-  one.traits = draw<group_trait>(group_chances(), 0);
+  one.traits = draw(group_chances(), 0);
   return one;
 }
 

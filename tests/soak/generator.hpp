@@ -24,7 +24,6 @@ class generator {
   step new_pod(number group);
   step new_group(number above);
   void tree();
-  template <class Trait>
   std::uint64_t draw(std::span<const chance> chances, std::uint64_t never);
   /// One trait more or less, or other dice altogether.
   step changed(const step& made, act what, std::uint64_t other_traits, std::size_t count);

@@ -64,17 +64,18 @@ std::span<const chance> group_chances() noexcept { return all_group_chances; }
 
 std::string group_name(number group) { return "g" + std::to_string(group); }
 
-group_spec make_group(const step& asked, const references& to) {
-  step from = asked;
-  if (from.trait(group_trait::permit) &&
-      from.seed % 8 != 0) {  // else the cluster refuses: only the group cycle has these
-    for (const group_trait one :
-         {group_trait::most, group_trait::desired, group_trait::roles, group_trait::within, group_trait::or_anywhere,
-          group_trait::choice, group_trait::moves, group_trait::spread, group_trait::slices, group_trait::affinity,
-          group_trait::ratio}) {
-      from.traits &= ~bit(one);
-    }
+step as_can_be(step group) {
+  if (!group.trait(group_trait::permit) || group.seed % 8 == 0) return group;
+  for (const group_trait one : {group_trait::most, group_trait::desired, group_trait::roles, group_trait::within,
+                                group_trait::or_anywhere, group_trait::choice, group_trait::moves, group_trait::spread,
+                                group_trait::slices, group_trait::affinity, group_trait::ratio}) {
+    group.traits &= ~bit(one);
   }
+  return group;
+}
+
+group_spec make_group(const step& asked, const references& to) {
+  const step from = as_can_be(asked);
   group_spec made{.name = group_name(from.object)};
   made.cookie = from.object;
   made.parent = to.group;

@@ -140,8 +140,8 @@ class host {
   world known_;
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();
   instant now_{0};
-  std::vector<number> in_flight_;
   std::map<bind_attempt, number> owed_;  ///< reservations that the host ended, until a decision says so
+  std::uint64_t handled_ = 0;  ///< cycles of this scheduler that did something
   std::uint64_t digest_ = 0;
   std::uint64_t told_ = 0;
   counts counts_;

@@ -15,8 +15,9 @@ namespace {
 using namespace gangsched::soak;
 
 constexpr const char* usage =
-    "usage: gangsched-soak FROM TO STEPS [--seconds S] [--calls] [--steps]\n"
+    "usage: gangsched-soak FROM TO STEPS [--seconds S] [--every] [--calls] [--steps]\n"
     "  seeds FROM to TO - 1, sequences of STEPS steps; ends early after S seconds\n"
+    "  --every  says where each fault is, not only the first of its kind\n"
     "  --calls  prints how often each public call was made\n"
     "  --steps  prints every step and decision\n";
 
@@ -28,6 +29,10 @@ extern "C" void died(int signal) {
   std::_Exit(2);
 }
 
+struct wishes {
+  double seconds = 1e9;
+  bool calls = false, show = false, every = false;
+};
 struct report {
   std::map<std::string, std::uint64_t> faults;
   std::uint64_t passed = 0, failed = 0, steps = 0, decisions = 0, refused = 0;
@@ -48,24 +53,25 @@ void print(const char* what, const setting& on, const sequence& steps) {
   if (made.found) std::printf("    => %s: %s\n", made.found->kind.c_str(), made.found->details.c_str());
 }
 
-void soak_one(std::uint64_t seed, std::size_t length, bool show, report& all) {
+void soak_one(std::uint64_t seed, std::size_t length, const wishes& want, report& all) {
   const setting on = make_setting(seed);
   sequence steps;
   const outcome made = run_random(on, length, &steps);
   all.steps += made.steps;
   all.decisions += made.decisions;
   all.refused += made.refused;
-  if (show) print("the sequence", on, steps);
+  if (want.show) print("the sequence", on, steps);
   if (!made.found) {
     ++all.passed;
     return;
   }
   ++all.failed;
-  if (++all.faults[made.found->kind] > 1) return;
+  const bool first = ++all.faults[made.found->kind] == 1;
+  if (!first && !want.every) return;
   std::printf("FAULT seed %llu, step %zu: %s: %s\n", static_cast<unsigned long long>(seed), steps.size(),
               made.found->kind.c_str(), made.found->details.c_str());
   std::fflush(stdout);
-  print("shrunk", on, shrink_steps(on, steps, made.found->kind));
+  if (first) print("shrunk", on, shrink_steps(on, steps, made.found->kind));
   std::fflush(stdout);
 }
 
@@ -78,15 +84,16 @@ int main(int argc, char** argv) {
   }
   const std::uint64_t first = std::strtoull(argv[1], nullptr, 10), last = std::strtoull(argv[2], nullptr, 10);
   const std::size_t length = std::strtoull(argv[3], nullptr, 10);
-  double seconds = 1e9;
-  bool calls = false, show = false;
+  wishes want;
   for (int i = 4; i < argc; ++i) {
     if (std::strcmp(argv[i], "--calls") == 0)
-      calls = true;
+      want.calls = true;
     else if (std::strcmp(argv[i], "--steps") == 0)
-      show = true;
+      want.show = true;
+    else if (std::strcmp(argv[i], "--every") == 0)
+      want.every = true;
     else if (std::strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-      seconds = std::strtod(argv[++i], nullptr);
+      want.seconds = std::strtod(argv[++i], nullptr);
     else
       return std::fputs(usage, stderr), 2;
   }
@@ -95,12 +102,12 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   report all;
-  for (std::uint64_t seed = first; seed < last && elapsed() < seconds; ++seed) {
+  for (std::uint64_t seed = first; seed < last && elapsed() < want.seconds; ++seed) {
     current = static_cast<std::sig_atomic_t>(seed);
-    soak_one(seed, length, show, all);
+    soak_one(seed, length, want, all);
   }
   const double took = elapsed();
-  if (calls) {
+  if (want.calls) {
     for (const auto& [name, count] : call_counts())
       std::printf("call %s: %llu\n", std::string{name}.c_str(), static_cast<unsigned long long>(count));
   }

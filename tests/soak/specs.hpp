@@ -126,6 +126,8 @@ struct references {
 
 [[nodiscard]] node_spec make_node(const step& from);
 [[nodiscard]] pod_spec make_pod(const step& from, const references& to);
+/// Groups in permit mode are refused if they have what only the group cycle knows; most of them are spared that.
+[[nodiscard]] step as_can_be(step group);
 [[nodiscard]] group_spec make_group(const step& from, const references& to);
 [[nodiscard]] resource_claim_spec make_claim(const step& from, node_id node);
 [[nodiscard]] pod_disruption_budget_spec make_budget(const step& from);

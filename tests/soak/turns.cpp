@@ -13,6 +13,7 @@ void host::pass_time(const step& one) { now_ += one.time; }
 bool host::cycle_once() {
   called<"scheduler::schedule_cycle">();
   const cycle said = scheduler_->schedule_cycle(now_);
+  if (said) ++handled_;
   take(said, from::cycle);
   return static_cast<bool>(said);
 }
@@ -36,7 +37,7 @@ void host::turn() {
 
 /// Enough time and turns for everybody to have had their chance; then nobody who fits may be left over.
 void host::settle() {
-  if (on_.scheduler.timers == timer_rule::by_host || !in_flight_.empty()) return;
+  if (on_.scheduler.timers == timer_rule::by_host || !scheduler_->in_flight().empty()) return;
   for (int i = 0; i < 5; ++i) {
     now_ += 11s;
     turn();
@@ -193,15 +194,13 @@ void host::pop() {
   if (of->second.terminating || !of->second.spec.scheduling_gates.empty())
     wrong("pop returns a pod that is gated or terminates", text_of(of->first));
   if (popped->number == 0) wrong("attempts are not counted");
-  in_flight_.push_back(of->first);
   of->second.in_flight = true;
-  known_.pods.at(of->first).given_up = false;
+  of->second.given_up = false;
 }
 
 void host::decide(const step& one) {
   called<"scheduler::in_flight">();
   const std::vector<attempt> flying = scheduler_->in_flight();
-  in_flight_.clear();
   if (flying.empty()) return;
   const attempt first = flying.front();
   const auto found = std::find_if(known_.pods.begin(), known_.pods.end(),
@@ -261,8 +260,8 @@ void host::restart() {
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables.front()), on_.scheduler);
   else
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables), on_.scheduler);
-  in_flight_.clear();
   owed_.clear();  // what was not said nobody says any more
+  handled_ = 0;
   for (auto& [at, pod] : known_.pods) {
     if (pod.state == pod_state::assumed) pod.decided = true, pod.attempt = cluster_.attempt_of(pod.id);
     pod.waiting = pod.in_flight = pod.given_up = false;
