@@ -13,7 +13,10 @@ void host::pass_time(const step& one) { now_ += one.time; }
 bool host::cycle_once() {
   called<"scheduler::schedule_cycle">();
   const cycle said = scheduler_->schedule_cycle(now_);
-  if (said) ++handled_;
+  const auto places = [](const decision& one) {
+    return one.kind == decision_kind::bind || one.kind == decision_kind::wait;
+  };
+  if (std::any_of(said.begin(), said.end(), places)) ++handled_;
   take(said, from::cycle);
   return static_cast<bool>(said);
 }
