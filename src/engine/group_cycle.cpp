@@ -239,6 +239,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   }
   if (left && kept && !alpha()) queue_.activate({group, true});
   else if (left) park_group(group, outcome.rejectors);
+  else if (alpha() && members_waiting_[group] != 0 && nobody_enters(group)) queue_.gate({group, true});  // for gates of their own
   ask_ratios();
 }
 

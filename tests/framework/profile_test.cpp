@@ -38,7 +38,7 @@ std::string refusal(const runtime_profile& profile) {
 
 }  // namespace
 
-TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
+TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and a choice for MIG") {
   const kernel_table table = profiles::kube_default();
   CHECK(table.scheduler_name == "default-scheduler");
   names all;
@@ -46,7 +46,7 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
   CHECK(all == names{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
                      "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
                      "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity",
-                     "DynamicResources", "GangScheduling", "DefaultPreemption",
+                     "DynamicResources", "MigPacking", "GangScheduling", "DefaultPreemption",
                      "NodeResourcesBalancedAllocation", "ImageLocality", "TopologyPlacementGenerator",
                      "PodGroupPodsCount", "GroupPreemption"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
@@ -63,6 +63,7 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights") {
                                                                             {"NodeResourcesFit", 1},
                                                                             {"PodTopologySpread", 2},
                                                                             {"InterPodAffinity", 2},
+                                                                            {"MigPacking", 5},
                                                                             {"NodeResourcesBalancedAllocation", 1},
                                                                             {"ImageLocality", 1}});
   CHECK(weights(profiles::bin_packing()) == weights(table));
@@ -79,7 +80,7 @@ TEST_CASE("a compile-time profile runs in its order, with default or given weigh
 
 TEST_CASE("the library's plugins are registered by Kubernetes' names, the host's beside them") {
   plugin_registry registry = builtin_plugins();
-  CHECK(registry.names().size() == 32);
+  CHECK(registry.names().size() == 36);
   REQUIRE(registry.add<loves_everybody>());
   CHECK(registry.make("LovesEverybody", {}));
   const auto twice = registry.add<loves_everybody>();

@@ -41,6 +41,11 @@ std::string listed(const kernel_table& of, point at) {
   for (const auto index : of.at(at)) all += (all.empty() ? "" : " ") + of.plugins[index].name;
   return all;
 }
+std::string without_mig(std::string all) {
+  const std::size_t at = all.find("MigPacking");
+  if (at != std::string::npos) all.erase(at == 0 ? 0 : at - 1, at == 0 && all.size() == 10 ? 10 : 11);
+  return all;
+}
 const std::string no_defaults = "      multiPoint:\n        disabled: [{name: '*'}]\n";
 
 }  // namespace
@@ -62,7 +67,7 @@ TEST_CASE("nothing written is the default profile", "[kube][configuration]") {
   CHECK(made.options().max_backoff == std::chrono::seconds{10});
 }
 
-TEST_CASE("the table has the same plugins as the compile-time profile", "[kube][configuration]") {
+TEST_CASE("the table has the same plugins as the compile-time profile, without the one for MIG that Kubernetes has not", "[kube][configuration]") {
   const kernel_table ours = profiles::kube_default();
   const kernel_table read = *make_table(fine("", true).profiles[0], registry());
   for (std::size_t p = 0; p < point_count; ++p) {
@@ -73,7 +78,7 @@ TEST_CASE("the table has the same plugins as the compile-time profile", "[kube][
     if (at == point::pre_filter || at == point::requeue)
       CHECK(read.at(at).size() == ours.at(at).size());
     else
-      CHECK(listed(read, at) == listed(ours, at));
+      CHECK(listed(read, at) == without_mig(listed(ours, at)));
   }
   for (const plugin_entry& one : read.plugins)
     for (const plugin_entry& other : ours.plugins)

@@ -350,23 +350,26 @@ TEST_CASE("gangs of Koordinator are what their pods say", "[kube][workloads]") {
 }
 
 TEST_CASE("gangs that wait one by one are tried as a whole where they ask for what only that gives", "[kube][workloads]") {
-  const auto read = [](const std::string& more) {
-    return fine("apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata: {name: g, annotations: "
-                "{gang.scheduling.koordinator.sh/mode: NonStrict" +
-                more + "\n---\n" + kube_group("other", gang_of(1)));
+  const std::string loose = "gang.scheduling.koordinator.sh/mode: NonStrict";
+  const std::string both = ", gang.scheduling.koordinator.sh/groups: '[\"default/g\", \"default/other\"]'";
+  const auto read = [&](const std::string& more, const std::string& others) {
+    const auto one = [](const std::string& name, const std::string& annotations) {
+      return "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name + ", annotations: {" + annotations +
+             "}}\nspec: {minMember: 2}\n---\n";
+    };
+    return fine(one("g", loose + more) + one("other", others));
   };
-  const manifests plain = read("}}\nspec: {" + gang_of(2) + "}");
+  const manifests plain = read("", "");
   CHECK(gang_in(plain, "g").mode == gang_mode::permit);
-  const manifests racks = read("}}\nspec: {" + gang_of(2) + ", schedulingConstraints: {topology: [{key: rack}]}}");
-  CHECK(gang_in(racks, "g").mode == gang_mode::group_cycle);
-  REQUIRE(racks.warnings.size() == 1);
-  CHECK(racks.warnings[0].message().find(
-            "needs all members to be placed together: the gang is, although its mode is NonStrict") != std::string::npos);
-  const manifests ratios =
-      read(", gangsched.dev/ratios: '{to: other, mine: 1, theirs: 1}'}}\nspec: {" + gang_of(2) + "}");
+  CHECK(plain.warnings.empty());
+  const manifests together = read(both, both.substr(2));
+  CHECK(gang_in(together, "g").mode == gang_mode::group_cycle);
+  const manifests ratios = read(", gangsched.dev/ratios: '{to: other, mine: 1, theirs: 1}'", "");
   CHECK(gang_in(ratios, "g").mode == gang_mode::group_cycle);
   REQUIRE(ratios.warnings.size() == 1);
-  for (const manifests& all : {plain, racks, ratios}) {
+  CHECK(ratios.warnings[0].message().find(
+            "needs all members to be placed together: the gang is, although its mode is NonStrict") != std::string::npos);
+  for (const manifests& all : {plain, together, ratios}) {
     cluster on;
     CHECK(apply(on, all));
   }

@@ -154,6 +154,7 @@ class mini_cluster {
     if ((spec.group ? find(spec.group)->spec->name : std::string{}) != pod->group) return errc::wrong_state;
     const std::string given = name_of(spec.node);
     if (pod->state == pod_state::bound && pod->node != given) return errc::wrong_state;
+    if (pod->state == pod_state::assumed && !spec.scheduling_gates.empty()) return errc::wrong_state;
     if (const failure wrong = wrong_priority(spec)) return wrong;
     const std::string& node = given.empty() ? pod->node : given;
     if (!node.empty() && !fits(made, node, pod)) return errc::overflow;
