@@ -38,11 +38,13 @@ void host::turn() {
   check_deadline();
 }
 
-/// Enough time and turns for everybody to have had their chance; then nobody who fits may be left over.
+/// Enough time and turns for everybody to have had their chance; then nobody who fits may be left over. Kubernetes' hints know changes
+/// that its API allows only: pods changed in other ways wait until their time is up.
 void host::settle() {
   if (on_.scheduler.timers == timer_rule::by_host || !scheduler_->in_flight().empty()) return;
+  const instant rest = on_.scheduler.wake == wake_rule::hints ? on_.scheduler.unschedulable_timeout : 0s;
   for (int i = 0; i < 5; ++i) {
-    now_ += 11s;
+    now_ += i == 3 ? 11s + rest : 11s;
     turn();
     if (i == 4) break;
     for (auto pod = known_.pods.begin(); pod != known_.pods.end();) {
