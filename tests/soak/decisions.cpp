@@ -251,7 +251,7 @@ void host::check_gang(const known_pod& pod) const {
   for (number above = group.above; above != nobody; above = known_.groups.at(above).above) {
     if (!known_.groups.contains(above)) return;
     const known_group& tree = known_.groups.at(above);
-    if (!tree.expected && known_.ready(above) < static_cast<std::uint32_t>(tree.min_count()))
+    if (!tree.expected && !tree.overruled && known_.ready(above) < static_cast<std::uint32_t>(tree.min_count()))
       wrong("a tree is bound below its minimum", who);
   }
 }

@@ -150,7 +150,9 @@ void host::rule_waiting(const step& one) {
   if (one.what == act::allow) {
     called<"scheduler::allow">();
     said = scheduler_->allow(pod->second.id);
-    if (said && pod->second.group != nobody) known_.groups.at(pod->second.group).overruled = true;
+    for (number of = pod->second.group; said && known_.groups.contains(of); of = known_.groups.at(of).above) {
+      known_.groups.at(of).overruled = true;
+    }
   } else {
     called<"scheduler::reject">();
     said = scheduler_->reject(pod->second.id, "the host minds");
