@@ -11,10 +11,12 @@ void host::add_group(const step& one) {
   const auto there = known_.groups.find(one.object);
   if (there != known_.groups.end() && !there->second.expected) return;
   const group_spec spec = make_group(one, *to);
+  if (there != known_.groups.end() && there->second.spec.composite != spec.composite)
+    return;  // that would be another one
   called<"cluster::add_group">();
   const result<group_id> made = tell([&] { return cluster_.add_group(spec); });
   if (!made) return;
-  if (there != known_.groups.end() && there->second.spec.composite == spec.composite && there->second.id != *made) {
+  if (there != known_.groups.end() && there->second.id != *made) {
     wrong("add_group of an expected group makes another one");
   }
   known_.groups[one.object] = {*made, one, spec, one.group};
