@@ -128,11 +128,8 @@ void host::take_one(const decision& one, from whom) {
       pod.by_others = false;
       return;
     case decision_kind::wait:
-      if (pod.state != pod_state::pending) {
-        if (!pod.waiting || whom != from::permit || pod.attempt != one.attempt)
-          wrong("wait of a pod that is not pending", text_of(at));
-        return;
-      }
+      if (whom == from::permit) wrong("permit says of a pod that it goes on waiting", text_of(at));
+      if (pod.state != pod_state::pending) wrong("wait of a pod that is not pending", text_of(at));
       if (pod.terminating) wrong("wait of a pod that terminates", text_of(at));
       pod.state = pod_state::assumed;
       pod.node = node;

@@ -148,9 +148,20 @@ void host::rule_waiting(const step& one) {
   if (pod == known_.pods.end()) return;
   result<void> said;
   if (one.what == act::allow) {
-    called<"scheduler::allow">();
-    said = scheduler_->allow(pod->second.id);
-    for (number of = pod->second.group; said && known_.groups.contains(of); of = known_.groups.at(of).above) {
+    called<"scheduler::pending_plugins">();
+    const auto holders = scheduler_->pending_plugins(pod->second.id);
+    if (holders.has_value() != pod->second.waiting) wrong("another pod waits for plugins", text_of(one.object));
+    dice any = one.details();
+    const std::string holder = holders && !holders->empty() && any.percent(50) ? any.of(*holders) : "";
+    if (holder.empty()) {
+      called<"scheduler::allow(pod_id)">();
+      said = scheduler_->allow(pod->second.id);
+    } else {
+      called<"scheduler::allow(pod_id, std::string_view)">();
+      said = scheduler_->allow(pod->second.id, holder);
+    }
+    const bool overrules = said && (holder.empty() || holder == "GangScheduling");
+    for (number of = pod->second.group; overrules && known_.groups.contains(of); of = known_.groups.at(of).above) {
       known_.groups.at(of).overruled = true;
     }
   } else {
@@ -227,6 +238,7 @@ void host::decide(const step& one) {
     return;
   }
   if (found == known_.pods.end()) {
+    called<"scheduler::done(pod_id)">();
     static_cast<void>(tell([&] { return scheduler_->done(first.pod); }));
     return;
   }
@@ -247,7 +259,7 @@ void host::decide(const step& one) {
     must(cluster_.bind(pod.id), "bind");
     pod.state = pod_state::bound;
     pod.by_others = true;
-  } else if (any.percent(85)) {
+  } else if (any.percent(70)) {
     called<"scheduler::add_unschedulable(pod_id)">();
     static_cast<void>(tell([&] { return scheduler_->add_unschedulable(pod.id, why, now_); }));
   } else {
