@@ -23,6 +23,35 @@ class hook_guard {
   bool before_;
 };
 
+/// Around what a call does: unless it comes to `done`, nothing of it happened, to the cluster or to what the engine alone knows.
+class running_call {
+ public:
+  explicit running_call(engine::core& core) : running_call(core, core.now()) {}
+  running_call(engine::core& core, instant now) : running_call(&core) { core.open_call(now); }
+  running_call(const running_call&) = delete;
+  running_call& operator=(const running_call&) = delete;
+  ~running_call() {
+    if (core_ == nullptr) return;
+    mark_.reset();  // rolls back
+    core_->abandon_call();
+  }
+  /// @p answer is made by now, so that nothing can fail any more.
+  template <class Answer>
+  Answer done(Answer answer) noexcept {
+    mark_->keep();
+    core_->close_call();
+    core_ = nullptr;
+    return answer;
+  }
+
+ private:
+  explicit running_call(engine::core* core) : guard_(core->state()), mark_(std::in_place, core->state()), core_(core) {}
+
+  hook_guard guard_;
+  std::optional<call_mark> mark_;
+  engine::core* core_;
+};
+
 GANGSCHED_INLINE std::optional<error> refuse_busy(const cluster_state& state) {
   if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
@@ -51,16 +80,20 @@ GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, c
 /// A question leaves the cluster bit for bit as it was, and the next decision too, whatever it tries.
 template <class Answer, class Question>
 result<Answer> ask(engine::core& core, Question&& question) {
-  const hook_guard guard{core.state()};
-  const transaction trial{core.state()};
-  const engine::picker::position stood = core.picks();
-  try {
-    return question();
-  } catch (const hook_error& thrown) {
-    core.forget_attempt();
-    core.picks_go_back(stood);
-    return error{errc::contract, "scheduler", "plugins", thrown.what()};
+  running_call call{core};
+  std::optional<result<Answer>> said;
+  {
+    const transaction trial{core.state()};
+    const engine::picker::position stood = core.picks();
+    try {
+      said.emplace(question());
+    } catch (const hook_error& thrown) {
+      core.forget_attempt();
+      core.picks_go_back(stood);
+      said.emplace(error{errc::contract, "scheduler", "plugins", thrown.what()});
+    }
   }
+  return call.done(*std::move(said));
 }
 
 /// (An initialiser list would copy it.)
@@ -122,20 +155,20 @@ GANGSCHED_INLINE scheduler::~scheduler() = default;
 
 GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   const bool worked = core_->schedule(now);
   cycle done{worked, core_->decisions(), core_->state()};
   if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
-  return done;
+  return call.done(std::move(done));
 }
 
 GANGSCHED_INLINE cycle scheduler::permit(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->permit(now);
   cycle done{!core_->decisions().empty(), core_->decisions(), core_->state()};
   if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
-  return done;
+  return call.done(std::move(done));
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
@@ -144,18 +177,19 @@ GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
   if (core_->waits(pod.row)) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "still waits in the permit room"};
   }
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_};
   core_->confirm(pod.row);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "nothing is reserved for it")) {
     return std::move(*refused);
   }
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_};
+  cycle said{true, core_->fail(pod.row), core_->state()};
   core_->note(pod.row, reason);
-  return {true, core_->fail(pod.row), core_->state()};
+  return call.done(std::move(said));
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod, bind_attempt attempt) {
@@ -197,22 +231,22 @@ GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const { retur
 
 GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_position& position) {
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending")) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_};
   core_->restore(pod.row, position.failures, position.since);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::catch_up(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->catch_up(now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<std::optional<attempt>> scheduler::pop(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
-  return core_->pop(now);
+  detail::running_call call{*core_, now};
+  return call.done(result<std::optional<attempt>>{core_->pop(now)});
 }
 
 GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
@@ -222,33 +256,33 @@ GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rej
   if (detail::names_pod(state, pod) && state.pods.state[pod.row] == pod_state::assumed) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "a node is reserved for it"};
   }
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->add_unschedulable(pod, why, now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::add_unschedulable(group_id group, const rejected_by& why, instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->add_unschedulable(group, why, now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::done(pod_id pod) {
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_};
   core_->done(pod);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::done(group_id group) {
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_};
   core_->done(group);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::activate(std::span<const pod_id> pods, instant now) {
@@ -256,23 +290,23 @@ GANGSCHED_INLINE result<void> scheduler::activate(std::span<const pod_id> pods, 
   for (const pod_id pod : pods) {
     if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
   }
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->activate(pods, now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::flush_backoff(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->flush_backoff(now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<void> scheduler::flush_unschedulable(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
-  const detail::hook_guard guard{core_->state()};
+  detail::running_call call{*core_, now};
   core_->flush_unschedulable(now);
-  return {};
+  return call.done(result<void>{});
 }
 
 GANGSCHED_INLINE result<queue_standing> scheduler::standing(pod_id pod) const {

@@ -85,7 +85,8 @@ struct queue_position {
 };
 
 /// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host
-/// executes the decisions and says what became of them. Time is what the host says it is, and never goes back.
+/// executes the decisions and says what became of them. Time is what the host says it is, and never goes back. A call that throws
+/// std::bad_alloc, and none throws anything else, has decided nothing and lost nobody (docs/embedding.md, *Errors*): it can be made again.
 ///
 /// @code
 /// while (auto cycle = scheduler.schedule_cycle(now))

@@ -7,20 +7,19 @@
 #include <string>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/hash/hash.h>
 #include <absl/strings/string_view.h>
+
+#include "gangsched/core/hash_index.hpp"
 
 namespace gangsched {
 namespace detail {
 
 /// absl::string_view is std::string_view in some builds of Abseil and a class of its own in others: go through the bytes.
 /// Seeded per process, so that hostile names cannot be made to collide; nothing walks the table, so its order never shows.
-struct interner_hash {
-  std::size_t operator()(std::string_view text) const noexcept {
-    return absl::Hash<absl::string_view>{}(absl::string_view(text.data(), text.size()));
-  }
-};
+[[nodiscard]] GANGSCHED_INLINE std::size_t hash_of_name(std::string_view text) noexcept {
+  return absl::Hash<absl::string_view>{}(absl::string_view(text.data(), text.size()));
+}
 
 }  // namespace detail
 
@@ -29,7 +28,11 @@ struct interner::impl {
   std::deque<std::string> texts;  // a deque, because the keys of `symbols` point into it
   std::vector<use> uses;          // by symbol
   std::vector<std::uint32_t> free;
-  absl::flat_hash_map<std::string_view, std::uint32_t, detail::interner_hash, std::equal_to<std::string_view>> symbols;
+  hash_index<std::uint32_t> symbols;
+
+  [[nodiscard]] const std::uint32_t* find(std::size_t hash, std::string_view text) const noexcept {
+    return symbols.find(hash, [&](std::uint32_t name) { return texts[name] == text; });
+  }
 };
 
 GANGSCHED_INLINE interner::interner() : impl_(std::make_unique<impl>()) { keep({}); }
@@ -39,7 +42,8 @@ GANGSCHED_INLINE interner& interner::operator=(interner&&) noexcept = default;
 
 GANGSCHED_INLINE symbol interner::intern(std::string_view text) {
   impl& all = *impl_;
-  if (const auto known = all.symbols.find(text); known != all.symbols.end()) return {known->second};
+  const std::size_t hash = detail::hash_of_name(text);
+  if (const std::uint32_t* known = all.find(hash, text)) return {*known};
   if (all.free.empty()) {  // first a place that is free, then the name: what throws in between leaves the place free
     GANGSCHED_ASSERT(all.texts.size() < std::numeric_limits<std::uint32_t>::max());
     const auto next = static_cast<std::uint32_t>(all.texts.size());
@@ -50,7 +54,7 @@ GANGSCHED_INLINE symbol interner::intern(std::string_view text) {
   }
   const std::uint32_t name = all.free.back();
   all.texts[name] = text;
-  all.symbols.emplace(all.texts[name], name);
+  all.symbols.insert(hash, name);
   all.free.pop_back();
   all.uses[name] = impl::use::unmarked;
   ++made_;
@@ -81,7 +85,7 @@ GANGSCHED_INLINE interner::swept interner::sweep() {
       case impl::use::marked: of = impl::use::unmarked; [[fallthrough]];
       case impl::use::kept: ++done.live; break;
       case impl::use::idle:
-        all.symbols.erase(all.texts[name]);
+        all.symbols.erase(detail::hash_of_name(all.texts[name]), [name](std::uint32_t one) { return one == name; });
         std::string{}.swap(all.texts[name]);
         all.free.push_back(name);
         of = impl::use::none;
@@ -94,9 +98,9 @@ GANGSCHED_INLINE interner::swept interner::sweep() {
 }
 
 GANGSCHED_INLINE std::optional<symbol> interner::find(std::string_view text) const {
-  const auto known = impl_->symbols.find(text);
-  if (known == impl_->symbols.end()) return std::nullopt;
-  return symbol{known->second};
+  const std::uint32_t* known = impl_->find(detail::hash_of_name(text), text);
+  if (known == nullptr) return std::nullopt;
+  return symbol{*known};
 }
 
 GANGSCHED_INLINE std::string_view interner::text(symbol name) const {

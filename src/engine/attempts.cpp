@@ -234,6 +234,7 @@ GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) 
 }
 
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {
+  if (torn_) return now_;  // at once: orders are to be made anew
   std::optional<instant> next = queue_.next_time();
   for (const waiting& one : room_) {
     if (one.plugins == 0 || !stands(one)) continue;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "gangsched/engine/attachments.hpp"
+
 namespace gangsched::engine {
 
 GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
@@ -13,6 +15,8 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       picker_(*state_, profiles_, options_, statistics_),
       queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
+  detail::attachments made{*state_};
+  call_mark whole{*state_};
   column_maker columns{*state_};
   for (const kernel_table& table : profiles_.all()) {
     for (const plugin_entry& plugin : table.plugins) {
@@ -24,6 +28,8 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (state_->pods.state[pod] == pod_state::assumed && ours(pod)) tell(pod);
   }
+  whole.keep();
+  made.keep();
 }
 
 /// The members of a tree have one scheduler, or are not ours.
@@ -260,7 +266,7 @@ GANGSCHED_INLINE void core::start_over() {
     const bool holds = state_->pods.alive(pod) && state_->pods.rows.generation(pod) == it->first.generation &&
                        state_->pods.node[pod] != no_row;
     if (!holds) count_uses(it->second, -1);
-    it = holds ? std::next(it) : uses_.erase(it);
+    it = holds ? std::next(it) : drop_uses(it);
   }
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;
@@ -343,7 +349,7 @@ GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
   if (uses_.empty()) return;
   for (auto it = uses_.lower_bound({pod, 0}); it != uses_.end() && it->first.row == pod && it->first.generation <= generation;) {
     count_uses(it->second, -1);
-    it = uses_.erase(it);
+    it = drop_uses(it);
   }
 }
 

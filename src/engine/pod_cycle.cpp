@@ -111,7 +111,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
     }
     attempt.commit();
     hush(from);  // columns that reserve hooks count up help nobody
-    if (!uses.empty()) uses_[{pod, state_->pods.rows.generation(pod)}] = std::move(uses);
+    if (!uses.empty()) note_uses(pod, std::move(uses));
   }
   count_out(pod);
   ask_permit(pod, where.score);
@@ -206,7 +206,7 @@ GANGSCHED_INLINE void core::release(row_t pod) {
   unreserve(pod, state_->pods.node[pod]);
   if (const std::span<const column_use> held = uses_of(pod); !held.empty()) {
     count_uses(held, -1);
-    uses_.erase({pod, state_->pods.rows.generation(pod)});
+    drop_uses(uses_.find({pod, state_->pods.rows.generation(pod)}));
   }
   waits_[pod] = 0;
   untell(pod);

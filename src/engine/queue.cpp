@@ -26,11 +26,49 @@ GANGSCHED_INLINE queue_item& queue::item(entity e) {
     items.resize(std::max({std::size_t{e.row} + 1, room, items.size() * 2}));
   }
   queue_item& found = items[e.row];
+  if (found.seen != call_) {
+    before_.push_back({e, found});
+    found.seen = call_;
+  }
   if (const std::uint32_t owner = generation_of(e); found.generation != owner) {
     forget(e, found);
     found.generation = owner;
   }
   return found;
+}
+
+GANGSCHED_INLINE void queue::remember() noexcept {
+  before_.clear();
+  counts_before_ = counts_;
+  ++call_;
+}
+
+GANGSCHED_INLINE void queue::recall() noexcept {
+  for (; !before_.empty(); before_.pop_back()) {
+    const auto& [e, item] = before_.back();
+    (e.group ? groups_ : pods_)[e.row] = item;
+  }
+  counts_ = counts_before_;
+}
+
+GANGSCHED_INLINE void queue::rebuild() {
+  bands_.clear();
+  compared_.clear(), backoff_.clear(), timed_.clear();
+  parked_ = {};
+  const auto stand = [&](const std::vector<queue_item>& items, bool group) {
+    for (row_t row = 0; row < items.size(); ++row) {
+      const queue_item& it = items[row];
+      const entity e{row, group};
+      if (it.generation != generation_of(e)) continue;
+      if (it.where == place::active) enter(e, it);
+      else if (it.where == place::backoff) arm(backoff_, e, it);
+      else if (it.where == place::timed) arm(timed_, e, it);
+      else if (it.where == place::unschedulable) parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
+    }
+  };
+  stand(pods_, false);
+  stand(groups_, true);
+  std::sort(parked_.entries.begin(), parked_.entries.end(), [](const entry& a, const entry& b) { return a.before(b); });
 }
 
 /// All but the ticket, by which entries elsewhere are told apart.
@@ -81,6 +119,10 @@ GANGSCHED_INLINE void queue::activate(entity e) {
   queue_item& it = item(e);
   if (it.where == place::active) return;
   move(e, it, place::active);
+  enter(e, it);
+}
+
+GANGSCHED_INLINE void queue::enter(entity e, const queue_item& it) {
   const queued q = describe(e, it);
   if (sort_->sort_by_key == nullptr) {
     compared_.push_back({q, {0, it.arrival, e, it.ticket}});

@@ -207,14 +207,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
     ask_permit_again();  // one that a bind hook refused may have been of a minimum
     if (stands(room_[i]) && room_[i].plugins == 0) finish_bind(room_[i].pod.row, room_[i].score, true);
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < room_.size(); ++i) {
-    if (!stands(room_[i])) continue;
-    if (kept != i) room_[kept] = std::move(room_[i]);
-    waits_[room_[kept].pod.row] = static_cast<std::uint32_t>(kept + 1);
-    ++kept;
-  }
-  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
+  room_is_loose_ = true;
   mark_own();
   absorb();
   queue_.tidy();
@@ -258,7 +251,6 @@ GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
 }
 
 GANGSCHED_INLINE void core::confirm(row_t pod) {
-  if (!notes_.empty()) note(pod, {});
   queue_.begin_round();
   absorb();
   untell(pod);
@@ -269,11 +261,9 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
-  if (table_of(pod).at(point::post_bind).empty()) return;
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::post_bind)) {
-    plugin.post_bind(plugin.self.get(), held);
-  }
+  for (const plugin_entry& plugin : table_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
+  if (!notes_.empty()) note(pod, {});
 }
 
 GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {

@@ -8,6 +8,7 @@ namespace gangsched::engine {
 
 /// The host hears of the pod's reservation, and so will of its end.
 GANGSCHED_INLINE void core::tell(row_t pod) {
+  remember_told(pod);
   const row_t node = state_->pods.node[pod];
   const told made{
       {pod, state_->pods.rows.generation(pod)}, {node, state_->nodes.rows.generation(node)}, state_->pods.attempt[pod]};
@@ -20,8 +21,13 @@ GANGSCHED_INLINE void core::tell(row_t pod) {
 }
 
 /// It is answered, or the host hears of its end elsewhere.
-GANGSCHED_INLINE void core::untell(row_t pod) noexcept {
+GANGSCHED_INLINE void core::untell(row_t pod) {
   if (pod >= told_at_.size() || told_at_[pod] == 0) return;
+  remember_told(pod);
+  erase_told(pod);
+}
+
+GANGSCHED_INLINE void core::erase_told(row_t pod) noexcept {
   const std::uint32_t place = std::exchange(told_at_[pod], 0);
   if (place != told_.size()) {
     told_[place - 1] = told_.back();

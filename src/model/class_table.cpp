@@ -1,18 +1,16 @@
 #include "gangsched/model/class_table.hpp"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
+#include <functional>
 
+#include "gangsched/core/hash_index.hpp"
 #include "gangsched/model/canonical.hpp"
 
 namespace gangsched {
 
 struct class_table::impl {
-  struct hash {
-    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
-  };
-  absl::flat_hash_map<std::string_view, class_id, hash, std::equal_to<std::string_view>> by_key;  // into pod_class::key
+  static std::size_t hash(std::string_view key) noexcept { return std::hash<std::string_view>{}(key); }
+  hash_index<class_id> by_key;
   std::vector<class_id> free;
   std::size_t sweep_at = 1024;
 };
@@ -24,20 +22,23 @@ GANGSCHED_INLINE class_table::class_table(undo_log& undo)
 GANGSCHED_INLINE class_table::~class_table() = default;
 
 GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
-  if (const auto found = impl_->by_key.find(made.key); found != impl_->by_key.end()) return found->second;
-  class_id id = size();
+  const std::size_t hash = impl::hash(made.key);
+  if (const class_id* known = impl_->by_key.find(hash, [&](class_id one) { return classes_[one]->key == made.key; })) return *known;
+  const bool grows = impl_->free.empty();
+  const class_id id = grows ? size() : impl_->free.back();
   auto owned = std::make_shared<const pod_class>(std::move(made));
-  const std::string_view key = owned->key;
-  if (impl_->free.empty()) {
-    classes_.push_back(std::move(owned));
-    generations_.push_back(0);
+  if (grows) {
+    detail::make_room(classes_);
+    generations_.resize(id + 1);
     pods_.grow(id + 1);
+  }
+  impl_->by_key.insert(hash, id);  // the last that can fail
+  if (grows) {
+    classes_.push_back(std::move(owned));
   } else {
-    id = impl_->free.back();
     impl_->free.pop_back();
     classes_[id] = std::move(owned);
   }
-  impl_->by_key.emplace(key, id);
   return id;
 }
 
@@ -55,9 +56,10 @@ GANGSCHED_INLINE std::size_t class_table::known() const noexcept { return impl_-
 
 GANGSCHED_INLINE void class_table::sweep(bool all) {
   if (impl_->by_key.size() < impl_->sweep_at && !all) return;
+  impl_->free.reserve(size());
   for (class_id id = 0; id < size(); ++id) {
     if (classes_[id] == nullptr || pods_[id] != 0) continue;
-    impl_->by_key.erase(classes_[id]->key);
+    impl_->by_key.erase(impl::hash(classes_[id]->key), [id](class_id one) { return one == id; });
     classes_[id].reset();
     ++generations_[id];
     impl_->free.push_back(id);

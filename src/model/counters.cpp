@@ -1,9 +1,8 @@
 #include "gangsched/model/counters.hpp"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical.hpp"
@@ -35,10 +34,10 @@ struct counter_table::index {
   };
   std::vector<std::unique_ptr<entry>> scopes;  // null: the number is free
   std::vector<scope_id> free;
-  absl::flat_hash_map<std::string, scope_id> scope_by_key;
-  absl::flat_hash_map<std::string, counter_id> by_key;
+  std::unordered_map<std::string, scope_id> scope_by_key;
+  std::unordered_map<std::string, counter_id> by_key;
   // Where a scope is looked for: a pod in it has one of these labels. Others are in `anywhere`.
-  absl::flat_hash_map<std::string, std::vector<scope_id>> by_label;
+  std::unordered_map<std::string, std::vector<scope_id>> by_label;
   std::vector<scope_id> anywhere;
 };
 
@@ -135,12 +134,10 @@ GANGSCHED_INLINE bool counter_table::sweep(const std::vector<bool>& used, intern
     if (all_[id] != nullptr && used[id]) scope_used[all_[id]->spec.scope] = true;
   }
   const auto unused = [&](scope_id id) { return !scope_used[id]; };
-  absl::erase_if(all.by_key, [&](const auto& entry) { return !used[entry.second]; });
-  absl::erase_if(all.scope_by_key, [&](const auto& entry) { return unused(entry.second); });
-  absl::erase_if(all.by_label, [&](auto& entry) {
-    std::erase_if(entry.second, unused);
-    return entry.second.empty();
-  });
+  std::erase_if(all.by_key, [&](const auto& entry) { return !used[entry.second]; });
+  std::erase_if(all.scope_by_key, [&](const auto& entry) { return unused(entry.second); });
+  for (auto& [label, scopes] : all.by_label) std::erase_if(scopes, unused);
+  std::erase_if(all.by_label, [](const auto& entry) { return entry.second.empty(); });
   std::erase_if(all.anywhere, unused);
   detail::free_unused(all.scopes, all.free, 0, scope_used, [&](index::entry& one) {
     std::erase_if(one.counters, [&](counter_id id) { return !used[id]; });
@@ -307,7 +304,7 @@ struct tuple_table::impl {
       return static_cast<std::size_t>(state);
     }
   };
-  absl::flat_hash_map<std::vector<std::int64_t>, std::int64_t, hash> words;
+  std::unordered_map<std::vector<std::int64_t>, std::int64_t, hash> words;
   std::vector<std::unique_ptr<const std::vector<std::int64_t>>> tuples;
   std::vector<std::int64_t> wanted;
 };
@@ -318,9 +315,14 @@ GANGSCHED_INLINE tuple_table::~tuple_table() = default;
 GANGSCHED_INLINE std::int64_t tuple_table::pack(std::span<const std::int64_t> tuple) {
   if (tuple.size() == 1) return tuple.front();
   impl_->wanted.assign(tuple.begin(), tuple.end());
-  const auto [found, made] = impl_->words.try_emplace(impl_->wanted, static_cast<std::int64_t>(impl_->tuples.size()));
-  if (made) impl_->tuples.push_back(std::make_unique<const std::vector<std::int64_t>>(impl_->wanted)), ++size_;
-  return found->second;
+  if (const auto known = impl_->words.find(impl_->wanted); known != impl_->words.end()) return known->second;
+  detail::make_room(impl_->tuples);
+  auto made = std::make_unique<const std::vector<std::int64_t>>(impl_->wanted);
+  const auto word = static_cast<std::int64_t>(impl_->tuples.size());
+  impl_->words.emplace(impl_->wanted, word);
+  impl_->tuples.push_back(std::move(made));
+  ++size_;
+  return word;
 }
 
 GANGSCHED_INLINE std::span<const std::int64_t> tuple_table::unpack(const std::int64_t& word, std::size_t size) const {

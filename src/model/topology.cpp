@@ -1,9 +1,8 @@
 #include "gangsched/model/topology.hpp"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/free_places.hpp"
@@ -153,7 +152,7 @@ GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes, cons
 }
 
 struct choice_table::index {
-  absl::flat_hash_map<std::string, choice_id> by_key;
+  std::unordered_map<std::string, choice_id> by_key;
 };
 
 GANGSCHED_INLINE choice_table::entry::entry(undo_log& undo, node_choice&& given)
@@ -185,7 +184,7 @@ GANGSCHED_INLINE choice_id choice_table::number(node_choice&& choice) {
 
 GANGSCHED_INLINE bool choice_table::sweep(const std::vector<bool>& used, interner& names) {
   made_ = 0;
-  absl::erase_if(index_->by_key, [&](const auto& known) { return !used[known.second]; });
+  std::erase_if(index_->by_key, [&](const auto& known) { return !used[known.second]; });
   return detail::free_unused(all_, free_, 1, used, [&](const entry& one) { detail::mark(names, one.choice); }) != 0;
 }
 

@@ -89,6 +89,10 @@ const std::vector<call>& calls() {
        [](full_house& h) { done(h.cluster.add_pod(a_pod{"new"}.ns(team).label("a-label-of-some-length", "value"))); }},
       {"add_pod, with everything",
        [](full_house& h) { done(h.cluster.add_pod(full_house::clothed("a-pod-with-a-name-of-some-length"))); }},
+      {"add_pod, with a new counter",
+       [](full_house& h) {
+         done(h.cluster.add_pod(a_pod{"new"}.cpu(1).label("app", "db").avoid("app", "a-value-that-is-new", "rack")));
+       }},
       {"add_pod, running, with a new resource",
        [](full_house& h) {
          done(h.cluster.add_pod(a_pod{"new"}.cpu(1).resource("example.com/a-new-resource", 1).on(h.nodes[0])));
@@ -112,7 +116,8 @@ const std::vector<call>& calls() {
          changed.node = h.cluster.node_of(h.single);
          done(h.cluster.update_pod(h.single, changed));
        }},
-      {"update_pod, pending", [](full_house& h) { done(h.cluster.update_pod(h.hopeless, a_pod{"hopeless"}.cpu(1))); }},
+      {"update_pod, pending",
+       [](full_house& h) { done(h.cluster.update_pod(h.hopeless, a_pod{"hopeless"}.cpu(1).avoid("app", "db"))); }},
       {"update_pod, bound by others",
        [](full_house& h) { done(h.cluster.update_pod(h.hopeless, a_pod{"hopeless"}.cpu(100).on(h.nodes[1]))); }},
       {"resize_pods",

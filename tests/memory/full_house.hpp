@@ -118,7 +118,7 @@ struct full_house {
   void check_accounts() {
     REQUIRE_FALSE(cluster.state().undo.recording());
     REQUIRE_FALSE(cluster.state().in_hook);
-    static_cast<void>(scheduler->counts());
+    must(scheduler->catch_up(now));
     for (const pod_id pod : cluster.pods()) {
       if (cluster.state_of(pod) != pod_state::pending || cluster.state().pods.terminating[pod.row]) continue;
       const auto standing = scheduler->standing(pod);

@@ -25,6 +25,11 @@ class GANGSCHED_API core {
  public:
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
 
+  // recovery.cpp: around each of the calls below that may change something, inside a `call_mark`. An exception abandons it.
+  void open_call(instant now);
+  void close_call() noexcept;
+  void abandon_call() noexcept;
+
   // One call of the host each (scheduler.hpp). `now` has been checked.
   bool schedule(instant now);
   void permit(instant now);
@@ -147,6 +152,7 @@ class GANGSCHED_API core {
     event what;
     std::vector<audience> by_profile;
   };
+  using noted_uses = std::map<pod_id, std::vector<column_use>>;
   enum class strategy : std::uint8_t { skip, after_backoff, immediately };
   using holder_rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   /// A member placed in a group's trial.
@@ -196,6 +202,12 @@ class GANGSCHED_API core {
   };
   struct candidate_list;
   class complete_search;
+
+  // recovery.cpp
+  void mend();
+  void close_ranks() noexcept;
+  void note_uses(row_t pod, std::vector<column_use>&& uses);
+  noted_uses::iterator drop_uses(noted_uses::iterator held);
 
   // core.cpp: what the host did since the last call
   void begin_call(instant now);
@@ -406,7 +418,9 @@ class GANGSCHED_API core {
 
   // told.cpp: reservations that the host knows of
   void tell(row_t pod);
-  void untell(row_t pod) noexcept;
+  void untell(row_t pod);
+  void erase_told(row_t pod) noexcept;
+  void remember_told(row_t pod);
   void void_told(row_t pod);
   void look_at_told();
   void say_voided();
@@ -448,7 +462,8 @@ class GANGSCHED_API core {
   std::vector<told> told_;
   std::vector<told> voided_;                  ///< those that ended by no doing of the engine's, until the host is told
   std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
-  std::map<pod_id, std::vector<column_use>> uses_;
+  bool room_is_loose_ = false;                ///< those who wait no more are to go at the end of the call
+  noted_uses uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
   struct held_back {
     group_id group;
@@ -495,6 +510,32 @@ class GANGSCHED_API core {
   std::vector<decision>* sink_ = &decisions_;
   std::vector<std::vector<device_grant>> granted_;  ///< what decisions point at: the first `grants_said_`; the others are kept for their memory
   std::size_t grants_said_ = 0;
+  /// What could not be told from the cluster, as it was when the call began; and what the call did to `uses_`.
+  struct standing_before {
+    struct place_in_room {
+      std::uint64_t plugins;
+      const char* rejected;
+      bool stands;
+    };
+    struct change_of_told {
+      row_t pod;
+      std::optional<told> before;
+    };
+    bool whole = false;
+    instant now{};
+    engine_statistics statistics;
+    picker::position picks{};
+    std::size_t failures = 0;
+    std::vector<place_in_room> room;
+    std::vector<flight> flights;
+    std::vector<stale_gang> stale;
+    std::vector<told> voided;
+    std::vector<change_of_told> told_changes;
+    std::vector<pod_id> new_uses;
+    std::vector<noted_uses::node_type> old_uses;
+  };
+  standing_before before_;
+  bool torn_ = false;  ///< a call was abandoned: what can be told from the cluster is to be made anew
 };
 
 }  // namespace gangsched::engine
@@ -514,6 +555,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/hints.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
+#include "gangsched/src/engine/recovery.cpp"
 #include "gangsched/src/engine/room.cpp"
 #include "gangsched/src/engine/trial.cpp"
 #include "gangsched/src/engine/stale.cpp"

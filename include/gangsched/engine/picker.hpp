@@ -64,6 +64,8 @@ class GANGSCHED_API picker {
     indexes_.clear();
     plans_.clear();
     scanned_.candidates = 0;
+    only_filter_ = false;  // an exception may have ended a pick
+    tried_ = no_row;
   }
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);

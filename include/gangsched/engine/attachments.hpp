@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+
+#include "gangsched/model/state.hpp"
+
+namespace gangsched::engine {
+namespace detail {
+
+/// What plugins ask the cluster for when a scheduler is made: of one that was not made in the end nothing stays.
+class attachments {
+ public:
+  explicit attachments(cluster_state& state) noexcept
+      : state_(&state), columns_(state.plugin_columns.size()), spread_(state.default_spread.size()) {}
+  attachments(const attachments&) = delete;
+  attachments& operator=(const attachments&) = delete;
+  ~attachments() {
+    if (state_ == nullptr) return;
+    state_->plugin_columns.erase(state_->plugin_columns.begin() + static_cast<std::ptrdiff_t>(columns_), state_->plugin_columns.end());
+    state_->default_spread.erase(state_->default_spread.begin() + static_cast<std::ptrdiff_t>(spread_), state_->default_spread.end());
+  }
+  void keep() noexcept { state_ = nullptr; }
+
+ private:
+  cluster_state* state_;
+  std::size_t columns_, spread_;
+};
+
+}  // namespace detail
+
+}  // namespace gangsched::engine

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/engine/core.hpp"
+
+// Calls that an exception ends, for want of memory: the cluster is rolled back to where the call began (`call_mark`), and so is what of the
+// engine nobody could tell from the cluster: how often and when everybody failed, who waits in the permit room and for whom, attempts in
+// flight, what reservations noted. The rest (orders, lines of who waits for a change, indexes, plans) is made anew at the next call.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE void core::open_call(instant now) {
+  standing_before& was = before_;
+  was.whole = false;
+  was.now = now_;
+  was.statistics = statistics_;
+  was.picks = picker_.where();
+  was.failures = failures_.size();
+  was.room.clear();
+  for (const waiting& one : room_) was.room.push_back({one.plugins, one.rejected, stands(one)});
+  was.flights = flights_;
+  was.stale = stale_;
+  was.voided = voided_;
+  was.told_changes.clear();
+  was.new_uses.clear();
+  was.old_uses.clear();
+  queue_.remember();
+  was.whole = true;
+  if (!torn_) return;
+  now_ = now;
+  mend();
+}
+
+GANGSCHED_INLINE void core::close_call() noexcept {
+  before_.old_uses.clear();
+  if (std::exchange(room_is_loose_, false)) close_ranks();
+}
+
+GANGSCHED_INLINE void core::abandon_call() noexcept {
+  standing_before& was = before_;
+  if (!was.whole) return;  // it had not begun
+  queue_.recall();
+  for (std::size_t i = was.room.size(); i < room_.size(); ++i) waits_[room_[i].pod.row] = 0;
+  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(was.room.size()), room_.end());
+  for (std::size_t i = 0; i < room_.size(); ++i) {
+    room_[i].plugins = was.room[i].plugins;
+    room_[i].rejected = was.room[i].rejected;
+    if (was.room[i].stands) waits_[room_[i].pod.row] = static_cast<std::uint32_t>(i + 1);
+  }
+  flights_.swap(was.flights);
+  for (flight& one : flights_) one.from = kept_from_ + kept_.size();  // what was kept for them may be gone: `mend` recalls them
+  stale_.swap(was.stale);
+  voided_.swap(was.voided);
+  for (; !was.told_changes.empty(); was.told_changes.pop_back()) {
+    const auto& [pod, before] = was.told_changes.back();
+    if (told_at_[pod] != 0) erase_told(pod);
+    if (!before) continue;
+    told_.push_back(*before);  // there was room for it
+    told_at_[pod] = static_cast<std::uint32_t>(told_.size());
+  }
+  for (const pod_id pod : was.new_uses) uses_.erase(pod);
+  for (; !was.old_uses.empty(); was.old_uses.pop_back()) uses_.insert(std::move(was.old_uses.back()));
+  while (failures_.size() > was.failures) failures_.pop_back();
+  sink_ = &decisions_;
+  broken_ = nullptr;
+  now_ = was.now;
+  statistics_ = was.statistics;
+  picker_.go_back(was.picks);
+  room_is_loose_ = false;
+  torn_ = true;
+}
+
+/// As when the log was lost: who waits for a change is tried again.
+GANGSCHED_INLINE void core::mend() {
+  forget_cached();
+  domains_.clear();
+  placed_.clear();
+  by_pod_ = {};
+  let_in_ = no_row;
+  queue_.rebuild();
+  start_over();
+  torn_ = false;
+}
+
+/// Those in the room who wait no more go.
+GANGSCHED_INLINE void core::close_ranks() noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < room_.size(); ++i) {
+    if (!stands(room_[i])) continue;
+    const row_t pod = room_[i].pod.row;
+    if (kept != i) room_[kept] = std::move(room_[i]);
+    waits_[pod] = static_cast<std::uint32_t>(++kept);
+  }
+  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
+}
+
+GANGSCHED_INLINE void core::remember_told(row_t pod) {
+  std::optional<told> before;
+  if (told_at_[pod] != 0) before = told_[told_at_[pod] - 1];
+  before_.told_changes.push_back({pod, before});
+}
+
+GANGSCHED_INLINE void core::note_uses(row_t pod, std::vector<column_use>&& uses) {
+  const pod_id id{pod, state_->pods.rows.generation(pod)};
+  before_.new_uses.push_back(id);
+  uses_[id] = std::move(uses);
+}
+
+GANGSCHED_INLINE core::noted_uses::iterator core::drop_uses(noted_uses::iterator held) {
+  gangsched::detail::make_room(before_.old_uses);
+  const auto next = std::next(held);
+  before_.old_uses.push_back(uses_.extract(held));
+  return next;
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,230 @@
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "memory/failing_new.hpp"
+#include "memory/full_house.hpp"
+#include "support/catch.hpp"
+
+namespace gangsched::testing::scheduler_calls_test {
+
+struct call {
+  const char* name;
+  std::function<void(full_house&)> before;  ///< what happens first
+  std::function<void(full_house&)> make;
+  bool same = true;  ///< as many pods find a node as if nothing had failed
+};
+
+void cycle_of(full_house& house) { static_cast<void>(house.scheduler->schedule_cycle(house.now)); }
+
+/// How many pods have a node when nobody is active any more, now and after a while.
+std::size_t placed(full_house& house) {
+  house.run();
+  house.now += std::chrono::seconds{30};
+  house.run();
+  std::size_t count = 0;
+  for (const pod_id pod : house.cluster.pods()) count += house.cluster.node_of(pod) ? 1u : 0u;
+  return count;
+}
+
+/// Whether the call comes to its end although the n-th allocation fails. If not, the cluster is as it was, everybody is accounted for, and what
+/// waits finds its place as it would have.
+bool succeeds(const call& of, const scheduler_options& options, long nth, failing_allocation::how how,
+              std::size_t expected) {
+  full_house house{options};
+  of.before(house);
+  const std::uint64_t before = house.cluster.digest();
+  const auto tried = house.scheduler->in_flight().size();
+  const queue_counts stood = house.scheduler->counts();
+  bool thrown = false, failed = false;
+  {
+    failing_allocation fails{nth, how};
+    try {
+      of.make(house);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failed = fails.stop();
+  }
+  INFO(of.name << ", allocation " << nth << (how == failing_allocation::how::once ? " alone" : " and all after it"));
+  REQUIRE(thrown == failed);
+  REQUIRE_FALSE(house.cluster.state().undo.recording());
+  REQUIRE_FALSE(house.cluster.state().in_hook);
+  if (!failed) return true;
+  REQUIRE(house.cluster.digest() == before);
+  REQUIRE(house.scheduler->in_flight().size() == tried);
+  REQUIRE(house.scheduler->counts().waiting == stood.waiting);
+  of.make(house);
+  full_house::must(house.scheduler->catch_up(house.now));
+  house.check_accounts();
+  const std::size_t found = placed(house);
+  house.check_accounts();
+  if (of.same) REQUIRE(found == expected);
+  return false;
+}
+
+void fails_everywhere(const call& of, const scheduler_options& options) {
+  full_house twin{options};
+  of.before(twin);
+  of.make(twin);
+  const std::size_t expected = placed(twin);
+  for (const auto how : {failing_allocation::how::from_then_on, failing_allocation::how::once}) {
+    long nth = 1;
+    while (!succeeds(of, options, nth, how, expected)) nth += how == failing_allocation::how::once ? 5 : 1;
+  }
+}
+
+void nothing(full_house&) {}
+
+const std::vector<call>& calls() {
+  static const std::vector<call> all{
+      {"making one", nothing,
+       [](full_house& h) {
+         gangsched::scheduler{h.cluster, profiles::kube_default()};
+       }},
+      {"schedule_cycle, a pod",
+       [](full_house& h) { static_cast<void>(full_house::must(h.cluster.add_pod(full_house::clothed("new")))); },
+       cycle_of},
+      {"schedule_cycle, a pod that fits nowhere",
+       [](full_house& h) {
+         static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"new"}.cpu(77).label("a-label", "value"))));
+       },
+       cycle_of},
+      {"schedule_cycle, preemption",
+       [](full_house& h) {
+         for (int i = 0; i < 4; ++i) {
+           const node_id node = h.nodes[static_cast<std::size_t>(i)];
+           const std::int64_t left = h.cluster.allocatable(node, "cpu") - h.cluster.requested(node, "cpu");
+           static_cast<void>(
+               full_house::must(h.cluster.add_pod(a_pod{"filler-" + std::to_string(i)}.cpu_milli(left).on(node))));
+         }
+         static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"new"}.cpu(2).priority_class("high"))));
+       },
+       cycle_of, false},
+      {"schedule_cycle, a gang",
+       [](full_house& h) {
+         group_spec made = full_house::gang_of("new", 3);
+         made.topology.within = {"rack"};
+         const group_id group = full_house::must(h.cluster.add_group(made));
+         static_cast<void>(full_house::must(h.cluster.add_pods(a_pod{"x"}.cpu(1).milli(500).in(group),
+                                                               std::vector<std::string>{"new-0", "new-1", "new-2"})));
+       },
+       cycle_of},
+      {"schedule_cycle, a gang that fits nowhere",
+       [](full_house& h) {
+         const group_id group = full_house::must(h.cluster.add_group(full_house::gang_of("new", 3)));
+         static_cast<void>(full_house::must(
+             h.cluster.add_pods(a_pod{"x"}.cpu(7).in(group), std::vector<std::string>{"new-0", "new-1", "new-2"})));
+         static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"new-3"}.cpu(6).in(group))));
+       },
+       cycle_of},
+      {"schedule_cycle, the last one of a gang in the permit room",
+       [](full_house& h) { static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"wait-2"}.cpu(1).in(h.wait)))); },
+       cycle_of},
+      {"schedule_cycle, waits that end", [](full_house& h) { h.now += std::chrono::minutes{10}; }, cycle_of},
+      {"schedule_cycle, a node that went",
+       [](full_house& h) { static_cast<void>(full_house::must(h.cluster.remove_node(h.nodes[2]))); }, cycle_of},
+      {"permit, a gang that is complete",
+       [](full_house& h) {
+         static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"wait-2"}.cpu(1).in(h.wait))));
+         cycle_of(h);
+       },
+       [](full_house& h) { static_cast<void>(h.scheduler->permit(h.now)); }},
+      {"permit, waits that end", [](full_house& h) { h.now += std::chrono::minutes{10}; },
+       [](full_house& h) { static_cast<void>(h.scheduler->permit(h.now)); }},
+      {"confirm", nothing, [](full_house& h) { static_cast<void>(h.scheduler->confirm(h.free[0])); }},
+      {"fail", nothing,
+       [](full_house& h) {
+         static_cast<void>(h.scheduler->fail(h.free[0], "a reason that is long enough to be somewhere"));
+       }},
+      {"fail, in the permit room", nothing,
+       [](full_house& h) {
+         static_cast<void>(h.scheduler->fail(h.waiting[0], "a reason that is long enough to be somewhere"));
+       }},
+      {"reject", nothing,
+       [](full_house& h) {
+         static_cast<void>(h.scheduler->reject(h.waiting[0], "a reason that is long enough to be somewhere"));
+       }},
+      {"restore", nothing,
+       [](full_house& h) {
+         static_cast<void>(h.scheduler->restore(h.hopeless, {3, h.now}));
+       }},
+      {"catch_up",
+       [](full_house& h) {
+         static_cast<void>(full_house::must(
+             h.cluster.add_pods(a_pod{"x"}.cpu(1), std::vector<std::string>{"new-0", "new-1", "new-2"})));
+         full_house::must(h.cluster.remove_pod(h.single));
+       },
+       [](full_house& h) { static_cast<void>(h.scheduler->catch_up(h.now)); }},
+      {"pop", [](full_house& h) { static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"new"}.cpu(1)))); },
+       [](full_house& h) { static_cast<void>(h.scheduler->pop(h.now)); }},
+      {"add_unschedulable", [](full_house& h) { static_cast<void>(full_house::must(h.scheduler->pop(h.now))); },
+       [](full_house& h) {
+         const pod_id pod = h.scheduler->in_flight().front().pod;
+         static_cast<void>(h.scheduler->add_unschedulable(pod, {{"NodeResourcesFit"}, {}}, h.now));
+       },
+       false},
+      {"activate", nothing,
+       [](full_house& h) { static_cast<void>(h.scheduler->activate(std::vector{h.hopeless}, h.now)); }},
+      {"flush_backoff", [](full_house& h) { h.now += std::chrono::seconds{5}; },
+       [](full_house& h) { static_cast<void>(h.scheduler->flush_backoff(h.now)); }},
+      {"flush_unschedulable", [](full_house& h) { h.now += std::chrono::minutes{6}; },
+       [](full_house& h) { static_cast<void>(h.scheduler->flush_unschedulable(h.now)); }},
+      {"plan_moves",
+       [](full_house& h) {
+         const group_id group = full_house::must(h.cluster.add_group(full_house::gang_of("new", 2)));
+         static_cast<void>(full_house::must(
+             h.cluster.add_pods(a_pod{"x"}.cpu(7).in(group), std::vector<std::string>{"new-0", "new-1"})));
+         h.run();
+       },
+       [](full_house& h) {
+         static_cast<void>(h.scheduler->plan_moves(h.cluster.find_group("default", "new").value()));
+       }},
+      {"verify", nothing, [](full_house& h) { static_cast<void>(h.scheduler->verify()); }},
+  };
+  return all;
+}
+
+TEST_CASE(
+    "a call of the scheduler for which there is no memory leaves the cluster as it was and everybody accounted for") {
+  for (const call& one : calls()) {
+    DYNAMIC_SECTION(one.name) { fails_everywhere(one, {}); }
+  }
+}
+
+TEST_CASE("so it does with the queue of kube-scheduler") {
+  for (const call& one : calls()) {
+    DYNAMIC_SECTION(one.name) { fails_everywhere(one, with_kube_queue()); }
+  }
+}
+
+TEST_CASE("a question of the scheduler for which there is no memory changes nothing") {
+  const std::vector<std::pair<const char*, std::function<void(full_house&)>>> questions{
+      {"explain", [](full_house& h) { static_cast<void>(h.scheduler->explain(h.hopeless)); }},
+      {"explain, a group", [](full_house& h) { static_cast<void>(h.scheduler->explain(h.wait)); }},
+      {"standing", [](full_house& h) { static_cast<void>(h.scheduler->standing(h.hopeless)); }},
+  };
+  for (const auto& [name, ask] : questions) {
+    DYNAMIC_SECTION(name) {
+      full_house house;
+      ask(house);
+      const std::uint64_t before = house.cluster.digest();
+      bool failed = true;
+      for (long nth = 1; failed; ++nth) {
+        failing_allocation fails{nth};
+        bool thrown = false;
+        try {
+          ask(house);
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        }
+        failed = fails.stop();
+        REQUIRE(thrown == failed);
+        REQUIRE(house.cluster.digest() == before);
+      }
+      house.check_accounts();
+    }
+  }
+}
+
+}  // namespace gangsched::testing::scheduler_calls_test
