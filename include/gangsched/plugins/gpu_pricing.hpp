@@ -38,7 +38,7 @@ class gpu_pricing {
     std::vector<expected_pods> all;
     std::vector<gpu_supply> supply;
     argument_reader read{name};
-    bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    bool read_all = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
       if (key == "expected") return read_expected_pods(read, value, path, all);
       if (key != "supply") return read.unknown(path);
       return read.items(value, path, [&](const argument& item, const std::string& at) {
@@ -50,9 +50,9 @@ class gpu_pricing {
         });
       });
     });
-    fine = fine && (!all.empty() || read.fail(errc::malformed, "args.expected", "is missing, or empty"));
-    fine = fine && (!supply.empty() || read.fail(errc::malformed, "args.supply", "is missing, or empty"));
-    if (!fine) return std::move(read).failure();
+    read_all = read_all && (!all.empty() || read.fail(errc::malformed, "args.expected", "is missing, or empty"));
+    read_all = read_all && (!supply.empty() || read.fail(errc::malformed, "args.supply", "is missing, or empty"));
+    if (!read_all) return std::move(read).failure();
     return gpu_pricing{std::make_shared<const gpu_price_book>(gpu_price_book::of(all, std::move(supply)))};
   }
 
