@@ -72,6 +72,7 @@ trace read(const std::string& path) {
   const auto arrival = file.find("arrival_s");
   const auto workers = file.find("workers");
   const auto duration = file.find("duration_s");
+  std::int64_t all = 0;
   trace to;
   to.source = std::filesystem::path{path}.filename().string();
   while (file.next()) {
@@ -79,6 +80,8 @@ trace read(const std::string& path) {
                        .arrival = file.number(arrival, 0, most_seconds),
                        .workers = file.number(workers, 1, most_workers),
                        .duration = file.number(duration, 0, most_seconds)});
+    all += to.jobs.back().workers;
+    if (all > most_pods) file.fail(workers, fmt::format("more than {} workers in all", most_pods));
     if (const auto failure = gangsched::check(gangsched::group_spec{.name = to.jobs.back().name})) {
       file.fail(name, failure->reason);
     }

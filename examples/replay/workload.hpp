@@ -54,5 +54,7 @@ struct workload {
 /// Bounds that keep every sum of amounts and times within 64 bits.
 inline constexpr std::int64_t most_seconds = 300'000'000;  // nine years
 inline constexpr std::int64_t most_amount = 1'000'000'000;
+/// Of one replay.
+inline constexpr std::int64_t most_pods = 5'000'000;
 
 }  // namespace replay

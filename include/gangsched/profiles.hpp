@@ -4,7 +4,7 @@
 /// Ready-made profiles and the registry of the library's plugins. Lowered once, in src/profiles.cpp.
 namespace gangsched {
 
-/// Every plugin of the library by its Kubernetes name.
+/// The library's plugins by their Kubernetes names: all but Extender, whose callbacks no argument can say.
 [[nodiscard]] GANGSCHED_API plugin_registry builtin_plugins();
 
 namespace profiles {

@@ -294,7 +294,7 @@ class device_linker {
     const auto text = pod.annotations.find("scheduling.koordinator.sh/device-allocated");
     const auto ids = device_ids_.find(pod.node);
     if (text == pod.annotations.end() || ids == device_ids_.end()) return;
-    const auto parsed = parse(source{"annotation.json", text->second});
+    const auto parsed = parse(source{"annotation.json", text->second}, of_annotation);
     if (!parsed || parsed->size() != 1) return;
     const value& all = parsed->front().root;
     for (std::size_t i = 0; i < all.keys.size(); ++i) {
@@ -312,7 +312,7 @@ class device_linker {
   static void add_cpus(pod_manifest& pod) {
     const auto text = pod.annotations.find("scheduling.koordinator.sh/resource-status");
     if (text == pod.annotations.end()) return;
-    const auto parsed = parse(source{"annotation.json", text->second});
+    const auto parsed = parse(source{"annotation.json", text->second}, of_annotation);
     const value* cpus = !parsed || parsed->size() != 1 ? nullptr : parsed->front().root.find("cpuset");
     auto places = cpus == nullptr ? std::nullopt : parse_cpu_list(cpus->text);
     if (!places || places->empty()) return;

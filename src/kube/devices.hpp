@@ -27,7 +27,7 @@ bool read_inside(reader& read, const spot& at, const std::string& text, const Ea
   const auto told = [&](errc code, const std::string& field, std::string reason) {
     return read.fail(code, at.line, at.path + (field.empty() || field[0] == '[' ? "" : ".") + field, std::move(reason));
   };
-  auto parsed = parse(source{"annotation.yaml", text});
+  auto parsed = parse(source{"annotation.yaml", text}, of_annotation);
   if (!parsed) return told(errc::malformed, "", "is neither JSON nor YAML: " + parsed.error().reason);
   if (parsed->size() != 1) return told(errc::malformed, "", "is not one value");
   std::vector<warning> warnings;

@@ -213,7 +213,7 @@ class annotation_reader {
 
   /// "groups": gangs that start together.
   std::optional<error> declare_together(std::string field, const std::string& text) {
-    auto parsed = parse_json({"groups", text});
+    auto parsed = parse_json({"groups", text}, of_annotation);
     if (!parsed || parsed->size() != 1 || parsed->front().root.kind != value_kind::list)
       return wrong(errc::malformed, field, "is no JSON list of groups");
     std::set<std::string> names;
@@ -236,7 +236,7 @@ class annotation_reader {
   }
 
   std::optional<error> read_gather(const std::string& field, const std::string& text, asked_topology& out) {
-    auto parsed = parse_json({"spec", text});
+    auto parsed = parse_json({"spec", text}, of_annotation);
     const auto no = [&] {
       return wrong(errc::malformed, field, "is no JSON like {\"gatherStrategy\": [{\"layer\": …}]}");
     };
@@ -410,7 +410,7 @@ std::optional<error> read_slice_layers(const std::string& field, const std::stri
   const auto wrong = [&](errc code, std::string_view inside, std::string reason) {
     return error{code, {}, fmt::format("{}{}", field, inside), std::move(reason)};
   };
-  auto parsed = parse_json({"constraints", text});
+  auto parsed = parse_json({"constraints", text}, of_annotation);
   if (!parsed || parsed->size() != 1 || parsed->front().root.kind != value_kind::list)
     return wrong(errc::malformed, "", "is no JSON list like [{\"topology\": …, \"size\": …}]");
   const std::vector<value>& layers = parsed->front().root.items;

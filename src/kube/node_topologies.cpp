@@ -357,7 +357,7 @@ std::optional<error> read_cpu_rules(const node_manifest& node, std::string objec
   const auto told = [&](std::string reason) {
     return error{errc::malformed, object, fmt::format("metadata.annotations[\"{}\"]", ratio), std::move(reason)};
   };
-  const auto parsed = parse(source{"annotation.json", found->second});
+  const auto parsed = parse(source{"annotation.json", found->second}, of_annotation);
   if (!parsed || parsed->size() != 1) return told("is neither JSON nor YAML");
   const value* cpu = parsed->front().root.find("cpu");
   if (cpu == nullptr) return std::nullopt;
@@ -413,6 +413,7 @@ std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list) 
     if (!number(first)) return std::nullopt;
     std::uint32_t last = first;
     if (at != end && *at == '-' && (++at, !number(last) || last < first)) return std::nullopt;
+    if (all.size() + (last - first) >= cpu_set::capacity) return std::nullopt;  // some CPU is there twice
     for (; first <= last; ++first) all.push_back(first);
     if (at != end && (*at++ != ',' || at == end)) return std::nullopt;
   }

@@ -26,6 +26,9 @@ struct place {
   [[nodiscard]] std::string path() const;
 };
 
+/// What the text of an annotation may cost: Kubernetes has 256 KiB for all of an object, and every pod may have some.
+inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 20, .values = 20'000, .copied = 1000};
+
 class reader {
  public:
   /// @p warnings may be null.

@@ -58,7 +58,7 @@ bool read_task(reader& read, const place& of, volcano_task& task, pod_set& set, 
     if (key == "template") return read_pod_template(read, v, ns, set, how);
     if (key == "dependsOn") return read.warn(v, "tasks start together here; it is left out");
     if (key == "partitionPolicy") return read_partition_policy(read, v, task);
-    if (key == "topologyPolicy") return read.warn(v, "NUMA nodes are not modelled; it is left out");
+    if (key == "topologyPolicy") return read.warn(v, "which NUMA policy a task wants is its node's here; it is left out");
     return read.ignore(key, v, {"policies", "maxRetry"});
   });
   if (!fine) return false;

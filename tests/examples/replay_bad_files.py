@@ -60,6 +60,7 @@ CASES = [
     # more than there may be
     ("gangs", "job," + ",".join(f"c{i}" for i in range(1000)) + "\n", ":1:4890: more than 1000 columns"),
     ("nodes", NODES + "n3,1,1,1025,T4\n", ":4:8: gpu: 1025 is more than 1024"),
+    ("gangs", GANGS + "".join(f"k{i},a,0,4096,60,LM\n" for i in range(1300)), ":1223:11: workers: more than 5000000 workers in all"),
     # quotes
     ("gangs", GANGS + 'j2,a,0,1,5,"LM\n', ":3:12: the quote is not closed in this line"),
     ("gangs", GANGS + '"j2"x,a,0,1,5,LM\n', ":3:5: text after the closing quote"),

@@ -138,6 +138,29 @@ TEST_CASE("HyperNodes do not look at nodes without bound", "[kube][limits]") {
   CHECK(refusal(many) == "a.yaml:202: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
 }
 
+TEST_CASE("annotations cannot multiply what they say", "[kube][limits]") {
+  const auto annotated = [](const std::string& text) {
+    return refusal("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations:\n    gangsched.dev/devices: '" +
+                   text + "'\n");
+  };
+  std::string copies;
+  for (int i = 0; i < 300; ++i) copies += ", *a";
+  CHECK(annotated("[&a {name: x, models: [a, b]}]") == "fine");
+  CHECK(annotated("[&a {name: x, models: [a, b]}" + copies + "]")
+            .ends_with("is neither JSON nor YAML: aliases make too much of the file"));
+  CHECK(annotated("[" + std::string(300'000, ' ') + "]")
+            .ends_with("is neither JSON nor YAML: has more than 262144 bytes"));
+  std::string cpus = "0-9";
+  for (int i = 0; i < 1000; ++i) cpus += ",0-9";
+  const std::string reserved =
+      "apiVersion: topology.node.k8s.io/v1alpha2\nkind: NodeResourceTopology\nmetadata:\n  name: node\n  annotations:\n"
+      "    kubelet.koordinator.sh/cpu-manager-policy: '{\"policy\": \"static\", \"reservedCPUs\": \"" +
+      cpus +
+      "\"}'\nzones: [{name: node-0, type: Node, resources: [{name: cpu, capacity: 4, allocatable: 4, available: "
+      "4}]}]\n";
+  CHECK(refusal(reserved).find("is no list of CPUs like 0-3,8") != std::string::npos);
+}
+
 TEST_CASE("a configuration has a bounded number of profiles and plugins", "[kube][limits]") {
   const plugin_registry registry = builtin_plugins();
   const auto told = [&](const std::string& text) {

@@ -169,9 +169,9 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
-/// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), nodes, groups,
-/// claims of devices, pods. What has a name that exists already is an error; namespaces and priority classes are replaced. Groups that pods or
-/// groups name and that are not there are expected: who is in them waits. O(size).
+/// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), services, selectors of controllers,
+/// nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error; namespaces, priority classes,
+/// services and selectors are replaced. Groups that pods or groups name and that are not there are expected: who is in them waits. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
