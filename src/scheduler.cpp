@@ -158,7 +158,9 @@ GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
   detail::running_call call{*core_, now};
   const bool worked = core_->schedule(now);
   cycle done{worked, core_->decisions(), core_->state()};
-  if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
+  if (const engine::cycle_error& why = core_->failure(); why.reason() != nullptr) {
+    done.set_error({errc::contract, why.object(), "plugins", why.reason()});
+  }
   return call.done(std::move(done));
 }
 
@@ -167,7 +169,9 @@ GANGSCHED_INLINE cycle scheduler::permit(instant now) {
   detail::running_call call{*core_, now};
   core_->permit(now);
   cycle done{!core_->decisions().empty(), core_->decisions(), core_->state()};
-  if (core_->broken() != nullptr) done.set_error({errc::contract, core_->broken_object(), "plugins", core_->broken()});
+  if (const engine::cycle_error& why = core_->failure(); why.reason() != nullptr) {
+    done.set_error({errc::contract, why.object(), "plugins", why.reason()});
+  }
   return call.done(std::move(done));
 }
 

@@ -125,7 +125,7 @@ GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
 }
 
 GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
-  failures_.clear();
+  decisions_.drop_answers();
   catch_up(now);
   flush(now);
   const std::optional<queue::popped> next = queue_.pop(now);
@@ -205,9 +205,9 @@ GANGSCHED_INLINE void core::give_up(std::vector<flight>::iterator tried) {
   if (!flew || !over.joined) return;
   // Members that came meanwhile were not in the attempt (kube-workloads, behaviours 20 and 21).
   std::vector<row_t> members;
-  each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
+  entities_.each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
   for (const row_t pod : members) {
-    if (wants_node(pod)) enqueue(pod, true);
+    if (entities_.wants_node(pod)) enqueue(pod, true);
   }
 }
 GANGSCHED_INLINE void core::done(pod_id pod) { give_up(flight_of(pod)); }
@@ -216,7 +216,7 @@ GANGSCHED_INLINE void core::done(group_id group) { give_up(flight_of(group)); }
 GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) {
   catch_up(now);
   for (const pod_id pod : pods) {
-    const entity e = entity_of(pod.row);
+    const entity e = entities_.entity_of(pod.row);
     switch (queue_.item(e).where) {
       case place::gated:
         if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) break;
@@ -255,14 +255,14 @@ GANGSCHED_INLINE queue_counts core::counts() const {
 }
 
 GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
-  const entity e = entity_of(pod);
+  const entity e = entities_.entity_of(pod);
   const queue_item* found = queue_.find(e);
   if (found == nullptr) return {};  // given up, or not heard of yet
   const queue_item& item = *found;
   queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
   switch (item.where) {
     case place::none:
-      if (wants_node(pod) && e.group && is_full(state_->pods.group[pod])) made.place = queue_place::kept_back;
+      if (entities_.wants_node(pod) && e.group && is_full(state_->pods.group[pod])) made.place = queue_place::kept_back;
       break;
     case place::active: made.place = queue_place::active; break;
     case place::backoff: made.place = queue_place::backoff; break;
@@ -273,7 +273,7 @@ GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
   }
   if (item.ready != no_backoff) made.backoff_until = item.ready;
   if (!by_hints() || e.group) return made;
-  const kernel_table& table = table_of(pod);
+  const kernel_table& table = entities_.profile_of(pod);
   for (const plugin_entry& plugin : table.plugins) {
     if ((rejections_[pod].unschedulable & bit_of(table, plugin)) != 0)
       made.rejected.unschedulable_plugins.push_back(plugin.name);

@@ -11,8 +11,12 @@ namespace gangsched::engine {
 GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
     : state_(&on.state()),
       profiles_(std::move(profiles), *state_),
+      entities_(*state_, profiles_),
+      decisions_(*state_),
+      error_(*state_),
       options_(options),
       picker_(*state_, profiles_, options_, statistics_),
+      reservations_(*state_, entities_, picker_, now_),
       queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   detail::attachments made{*state_};
@@ -26,38 +30,10 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   if (by_hints()) witness_.emplace(*state_);
   start_over();
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
-    if (state_->pods.state[pod] == pod_state::assumed && ours(pod)) tell(pod);
+    if (state_->pods.state[pod] == pod_state::assumed && entities_.has_profile(pod)) tell(pod);
   }
   whole.keep();
   made.keep();
-}
-
-/// The members of a tree have one scheduler, or are not ours.
-GANGSCHED_INLINE const kernel_table& core::table_of_group(row_t group) const noexcept {
-  const kernel_table* found = nullptr;
-  state_->groups.each_below(group, [&](row_t row) {
-    row_t member = state_->groups.first[row];
-    while (member != no_row && !ours(member)) member = state_->pods.next_in_group[member];
-    if (member != no_row) found = &table_of(member);
-    return found == nullptr;
-  });
-  return found == nullptr ? profiles_.front() : *found;
-}
-
-/// Groups in a tree are tried together, whatever their own mode.
-GANGSCHED_INLINE bool core::cycles_as_group(row_t group) const noexcept {
-  if (group == no_row) return false;
-  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-  return policy == nullptr || policy->mode == gang_mode::group_cycle || state_->groups.parent[group] != no_row;
-}
-
-GANGSCHED_INLINE entity core::entity_of(row_t pod) const noexcept {
-  const row_t group = state_->pods.group[pod];
-  return cycles_as_group(group) ? entity{state_->groups.root(group), true} : entity{pod, false};
-}
-
-GANGSCHED_INLINE bool core::wants_node(row_t pod) const noexcept {
-  return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && ours(pod);
 }
 
 GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
@@ -67,7 +43,7 @@ GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
 
 GANGSCHED_INLINE bool core::gate_rejects(row_t pod) {
   static_cast<void>(state_->class_of(pod));
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
+  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::pre_enqueue)) {
     if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
   }
   return false;
@@ -76,15 +52,15 @@ GANGSCHED_INLINE bool core::gate_rejects(row_t pod) {
 /// A group is gated if any member is. The member that was the reason last time is asked first: while a gang fills up, every arrival
 /// costs one question, not one per member.
 GANGSCHED_INLINE bool core::group_rejected(row_t root) {
-  if (alpha()) return nobody_enters(root);
+  if (entities_.members_enter_singly()) return nobody_enters(root);
   if (gate_witness_.size() <= root) gate_witness_.resize(std::max(root + 1, state_->groups.rows.room()), no_row);
   const row_t witness = gate_witness_[root];
-  const bool still = witness != no_row && state_->pods.alive(witness) && wants_node(witness) && entity_of(witness) == entity{root, true};
+  const bool still = witness != no_row && state_->pods.alive(witness) && entities_.wants_node(witness) && entities_.entity_of(witness) == entity{root, true};
   if (still && pod_rejected(witness)) return true;
   const bool expected = state_->groups.record[root]->expected;
   const bool open = state_->groups.each_below(root, [&](row_t group) {
     for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-      if (!wants_node(pod) || (!expected && !gate_rejects(pod))) continue;
+      if (!entities_.wants_node(pod) || (!expected && !gate_rejects(pod))) continue;
       gate_witness_[root] = pod;
       return false;
     }
@@ -92,17 +68,6 @@ GANGSCHED_INLINE bool core::group_rejected(row_t root) {
   });
   if (open) let_in_ = root;
   return !open;
-}
-
-/// A group's own priority, else that of its most important member. O(members).
-GANGSCHED_INLINE std::int32_t core::group_priority(row_t group) const {
-  if (const auto& own = state_->groups.record[group]->spec.priority) return *own;
-  std::optional<std::int32_t> most;
-  each_member(group, [&](row_t pod) {
-    const std::int32_t its = state_->classes[state_->pods.cls[pod]].priority;
-    most = std::max(most.value_or(its), its);
-  });
-  return most.value_or(0);
 }
 
 /// An entity takes its new place.
@@ -123,13 +88,13 @@ GANGSCHED_INLINE void core::gate_or_activate(entity e) {
 /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
 GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
-  const entity e = entity_of(pod);
+  const entity e = entities_.entity_of(pod);
   queue_item& item = queue_.item(e);
   if (!e.group && fresh) {
     queue_.renew(e);
     if (by_hints()) rejections_[pod] = {};
   }
-  if (!ours(pod)) return;
+  if (!entities_.has_profile(pod)) return;
   const bool enters = item.where == place::none;
   if (enters && (fresh || e.group)) item.since = now_;
   if (enters) item.ready = no_backoff;
@@ -143,11 +108,11 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     return;
   }
   if (!e.group) set_order(e, own, arrival);
-  else if (enters || !fresh) set_order(e, group_priority(e.row), arrival);
+  else if (enters || !fresh) set_order(e, entities_.group_priority(e.row), arrival);
   else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
   const auto rejected = [&] {
     if (e.group && e.row == let_in_) return false;
-    return e.group && alpha() ? nobody_enters(e.row) : pod_rejected(pod);
+    return e.group && entities_.members_enter_singly() ? nobody_enters(e.row) : pod_rejected(pod);
   };
   switch (item.where) {
     case place::none:
@@ -200,14 +165,14 @@ GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
     queue_.gate(e);
     if (!e.group) pass_on(e.row);
   };
-  if (cycles_as_group(group)) return ask({state_->groups.root(group), true});
+  if (entities_.cycles_as_group(group)) return ask({state_->groups.root(group), true});
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) ask({pod, false});
 }
 
 /// A member waits for a node from here on in the log, whatever became of it later. It is its tree's root that waits.
 GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
   count_out(pod);
-  if (group == no_row || !ours(pod)) return;
+  if (group == no_row || !entities_.has_profile(pod)) return;
   const row_t root = state_->groups.root(group);
   if (members_waiting_.size() <= root) members_waiting_.resize(std::max(root + 1, state_->groups.rows.room()));
   ++members_waiting_[root];
@@ -218,8 +183,8 @@ GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
 /// came later than that is still to be read.)
 GANGSCHED_INLINE void core::find_home(row_t group) {
   std::vector<row_t> members;
-  each_member(group, [&](row_t pod) {
-    if (wants_node(pod) && waits_in_[pod] != no_row) members.push_back(pod);
+  entities_.each_member(group, [&](row_t pod) {
+    if (entities_.wants_node(pod) && waits_in_[pod] != no_row) members.push_back(pod);
   });
   for (const row_t pod : members) {
     queue_.take_out({pod, false});
@@ -261,28 +226,22 @@ GANGSCHED_INLINE void core::start_over() {
   }
   calls_.assign(state_->pods.rows.count(), {});
   if (by_hints()) rejections_.resize(state_->pods.rows.count());
-  for (auto it = uses_.begin(); it != uses_.end();) {
-    const row_t pod = it->first.row;
-    const bool holds = state_->pods.alive(pod) && state_->pods.rows.generation(pod) == it->first.generation &&
-                       state_->pods.node[pod] != no_row;
-    if (!holds) count_uses(it->second, -1);
-    it = holds ? std::next(it) : drop_uses(it);
-  }
+  reservations_.forget_released();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;
     if (state_->groups.alive(group) && state_->groups.parent[group] == no_row) {
-      each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
+      entities_.each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
     }
     if (!pending) queue_.take_out({group, true});
   }
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (queue_.find({pod, false}) == nullptr) forget_row(pod);
-    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !ours(pod)) {
+    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !entities_.has_profile(pod)) {
       queue_.take_out({pod, false});
       continue;
     }
-    if (entity_of(pod).group) queue_.take_out({pod, false});
+    if (entities_.entity_of(pod).group) queue_.take_out({pod, false});
     pending.push_back(pod);
     count_waiting(pod, state_->pods.group[pod]);
   }
@@ -346,11 +305,7 @@ GANGSCHED_INLINE void core::mark_own() { own_to_ = state_->log.committed_end(); 
 
 GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
   if (pod < waits_.size()) waits_[pod] = 0;
-  if (uses_.empty()) return;
-  for (auto it = uses_.lower_bound({pod, 0}); it != uses_.end() && it->first.row == pod && it->first.generation <= generation;) {
-    count_uses(it->second, -1);
-    it = drop_uses(it);
-  }
+  reservations_.forget(pod, generation);
 }
 
 GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position) {
@@ -369,10 +324,10 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_updated:
     case change_kind::pod_gated:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) {
-        if (!ours(row)) leave(row);  // it was, perhaps
-        if (!pods.terminating[row] && ours(row) != (waits_in_[row] != no_row)) count_waiting(row, pods.group[row]);
+        if (!entities_.has_profile(row)) leave(row);  // it was, perhaps
+        if (!pods.terminating[row] && entities_.has_profile(row) != (waits_in_[row] != no_row)) count_waiting(row, pods.group[row]);
         const queue_item* item = queue_.find({row, false});
-        const entity e = entity_of(row);
+        const entity e = entities_.entity_of(row);
         if (!e.group && item != nullptr && item->where == place::active) queue_.take_out(e);  // its order may have changed
         enqueue(row, false);
       }
@@ -393,7 +348,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
       if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) break;
       for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-        if (!wants_node(pod)) continue;
+        if (!entities_.wants_node(pod)) continue;
         enqueue(pod, false);
         break;
       }
@@ -418,7 +373,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       ask_room_again(pods.group[row]);
       if (pods.state[row] == pod_state::pending) {
         if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
-        const entity e = entity_of(row);
+        const entity e = entities_.entity_of(row);
         const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
                                                    [&](const parked_group& one) { return one.group.row == e.row; });
         const queue_item& item = queue_.item(e);
@@ -446,15 +401,15 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::group_updated: {
       if (!state_->groups.alive(row)) break;
       const row_t root = state_->groups.root(row);
-      if (cycles_as_group(row)) set_order({root, true}, group_priority(root), queue_.item({root, true}).arrival);
+      if (entities_.cycles_as_group(row)) set_order({root, true}, entities_.group_priority(root), queue_.item({root, true}).arrival);
       bool first = true;
-      each_member(row, [&](row_t pod) {
-        if (!wants_node(pod) || (!first && cycles_as_group(pods.group[pod]))) return;
+      entities_.each_member(row, [&](row_t pod) {
+        if (!entities_.wants_node(pod) || (!first && entities_.cycles_as_group(pods.group[pod]))) return;
         first = false;
-        const queue_item* item = queue_.find(entity_of(pod));
+        const queue_item* item = queue_.find(entities_.entity_of(pod));
         const bool gated = item != nullptr && item->where == place::gated;
         // Of an elastic gang that was full.
-        const bool surplus = cycles_as_group(pods.group[pod]) && (item == nullptr || item->where == place::none);
+        const bool surplus = entities_.cycles_as_group(pods.group[pod]) && (item == nullptr || item->where == place::none);
         if (gated || surplus || record.more || record.after < record.before) enqueue(pod, false);
       });
       if (record.after > record.before) ask_gate_again(row);
@@ -482,9 +437,9 @@ GANGSCHED_INLINE void core::ask_dependents() {
     return !state_->groups.alive(group) || state_->groups.record[group]->spec.start_after.empty();
   });
   for (const row_t group : dependents_) {
-    each_member(group, [&](row_t pod) {
-      const queue_item* item = queue_.find(entity_of(pod));
-      if (wants_node(pod) && item != nullptr && item->where == place::gated) gate_or_activate(entity_of(pod));
+    entities_.each_member(group, [&](row_t pod) {
+      const queue_item* item = queue_.find(entities_.entity_of(pod));
+      if (entities_.wants_node(pod) && item != nullptr && item->where == place::gated) gate_or_activate(entities_.entity_of(pod));
     });
   }
 }
@@ -497,10 +452,10 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
   const bool placed = pods.state[record.row] != pod_state::pending &&
                       (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
   if (placed) ask_room_again(group);
-  if (cycles_as_group(group)) {
+  if (entities_.cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     // (One that waits has just been asked, with its group.)
-    if (came && !wants_node(record.row) && queue_.item(e).where == place::gated) gate_or_activate(e);
+    if (came && !entities_.wants_node(record.row) && queue_.item(e).where == place::gated) gate_or_activate(e);
     else if (placed) queue_.wake(e, now_);
     return;
   }
@@ -515,7 +470,7 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
 
 GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
   absorb();
-  const entity e = entity_of(pod);
+  const entity e = entities_.entity_of(pod);
   queue_item& item = queue_.item(e);
   item.failures = failures;
   item.since = since;
@@ -532,35 +487,6 @@ GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant s
 
 GANGSCHED_INLINE std::optional<std::string> core::difference() { return picker_.difference(); }
 
-GANGSCHED_INLINE decision& core::decide(decision_kind kind, row_t pod) {
-  decision& made = sink_->emplace_back();
-  made.kind = kind;
-  made.pod = {pod, state_->pods.rows.generation(pod)};
-  made.pod_cookie = state_->pods.record[pod]->cookie;
-  if (const row_t node = state_->pods.node[pod]; node != no_row) {
-    made.node = {node, state_->nodes.rows.generation(node)};
-    made.node_cookie = state_->nodes.record[node]->cookie;
-  }
-  if (state_->pods.state[pod] == pod_state::assumed) made.attempt = state_->pods.attempt[pod];
-  if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr && kind != decision_kind::reject) {
-    if (grants_said_ == granted_.size()) granted_.emplace_back();
-    std::vector<device_grant>& copy = granted_[grants_said_++];  // (when the list moves, what its vectors hold does not)
-    copy.assign(claim->grants.begin(), claim->grants.end());
-    made.devices = copy;
-  }
-  if (const row_t group = state_->pods.group[pod]; group != no_row) {
-    made.group = {group, state_->groups.rows.generation(group)};
-    made.rank = state_->pods.record[pod]->rank.value_or(-1);
-  }
-  return made;
-}
-
-GANGSCHED_INLINE void core::forget_said() {
-  decisions_.clear();
-  failures_.clear();
-  grants_said_ = 0;
-}
-
 GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   memory_ = {};
@@ -570,9 +496,8 @@ GANGSCHED_INLINE void core::forget_cached() {
 
 GANGSCHED_INLINE bool core::schedule(instant now) {
   begin_call(now);
-  forget_said();
-  sink_ = &decisions_;
-  broken_ = nullptr;
+  decisions_.clear();
+  error_.clear();
   absorb();
   say_voided();
   expire_waits();
@@ -590,7 +515,7 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
     return true;
   }
   queue_.tidy();
-  return !decisions_.empty();
+  return decisions_.size() != 0;
 }
 
 }  // namespace gangsched::engine

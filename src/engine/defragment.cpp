@@ -38,7 +38,7 @@ GANGSCHED_INLINE core::movable core::movable_pods(row_t group, const move_option
 GANGSCHED_INLINE void core::take_away(row_t pod) {
   const row_t node = state_->pods.node[pod];
   state_->take_off_node(pod);
-  count_uses(uses_of(pod), -1);
+  reservations_.count_uses(pod, -1);
   state_->changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .before = node});
 }
 
@@ -50,7 +50,7 @@ GANGSCHED_INLINE bool core::goes_home(row_t pod, row_t home) {
   picker_.skip_idle(plan, pod);
   if (!picker_.filter(pod, home).ok()) return false;
   state_->put_on_node(pod, home);
-  count_uses(uses_of(pod), +1);
+  reservations_.count_uses(pod, +1);
   state_->changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .after = home});
   return true;
 }
@@ -79,7 +79,7 @@ GANGSCHED_INLINE std::optional<move_plan> core::try_moves(row_t group, const mov
       state_->drop_claim(one.pod);
       const picked found = picker_.pick(one.pod);
       if (status said; found.node == no_row || !state_->fits_in_words(found.node, state_->classes[state_->pods.cls[one.pod]]) ||
-                       !assume(one.pod, found.node, said)) {
+                       !reservations_.assume(one.pod, found.node, said)) {
         made.reset();
         break;
       }

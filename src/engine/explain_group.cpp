@@ -130,7 +130,7 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
 }
 
 GANGSCHED_INLINE explanation core::explain(row_t pod) {
-  if (!ours(pod)) {
+  if (!entities_.has_profile(pod)) {
     explanation why;
     why.code = code::unschedulable;
     why.summary = "no profile has the scheduler name \"";
@@ -146,7 +146,7 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
       return why;
     }
   }
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::pre_enqueue)) {
+  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::pre_enqueue)) {
     if (state_->pods.state[pod] != pod_state::pending) break;
     static_cast<void>(state_->class_of(pod));
     const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});

@@ -9,7 +9,7 @@ namespace gangsched::engine {
 /// Only who is gated himself waits for his gate.
 GANGSCHED_INLINE bool core::nobody_enters(row_t group) {
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    const bool waits = state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && ours(pod);
+    const bool waits = state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && entities_.has_profile(pod);
     if (waits && !pod_rejected(pod)) return false;
   }
   return true;
@@ -37,8 +37,8 @@ GANGSCHED_INLINE void core::order_as_entered(row_t group, std::vector<row_t>& me
 
 /// Without preemption of the group as one, members preempt for themselves.
 GANGSCHED_INLINE bool core::preempts_by_pod(row_t group) const {
-  if (!alpha()) return false;
-  const kernel_table& table = table_of_group(group);
+  if (!entities_.members_enter_singly()) return false;
+  const kernel_table& table = entities_.profile_of_group(group);
   const bool placements = !table.at(point::generate_placements).empty() && !state_->groups.record[group]->spec.topology.within.empty();
   return table.at(point::group_preempt).empty() && !table.at(point::post_filter).empty() && !placements;
 }

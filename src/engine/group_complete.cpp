@@ -23,7 +23,7 @@ class core::complete_search {
   bool solve(const part& what, const std::vector<row_t>* within, const continuation& rest) {
     std::vector<row_t> beside;
     if (!what.is_slice()) {
-      for (const plugin_entry& plugin : core_->table_of_group(what.group).hooks(point::group_pre_filter)) {
+      for (const plugin_entry& plugin : core_->entities_.profile_of_group(what.group).hooks(point::group_pre_filter)) {
         if (!plugin.group_pre_filter(plugin.self.get(), group_view{*core_->state_, what.group}).ok()) return false;
       }
       within = core_->beside_others(what.group, within, beside);
@@ -163,7 +163,7 @@ class core::complete_search {
 
 /// Whether greedy placing can be wrong: for one class whose filters look at one node only it cannot.
 GANGSCHED_INLINE bool core::worth_searching(const part& whole) {
-  if (options_.search_budget == 0 || alpha()) return false;
+  if (options_.search_budget == 0 || entities_.members_enter_singly()) return false;
   std::vector<row_t> members;
   collect_members(whole, members);
   constexpr std::size_t most = 256;  // as deep does it go

@@ -51,12 +51,12 @@ GANGSCHED_INLINE std::vector<row_t> core::pending_members(row_t group, bool desi
     return std::pair{-std::int64_t{state_->classes[pods.cls[pod]].priority}, rank ? std::int64_t{*rank} : last};
   };
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-    if (!wants_node(pod)) continue;
+    if (!entities_.wants_node(pod)) continue;
     static_cast<void>(state_->class_of(pod));
     sorted = sorted && (members.empty() || order(members.back()) <= order(pod));
     members.push_back(pod);
   }
-  if (alpha()) order_as_entered(group, members);
+  if (entities_.members_enter_singly()) order_as_entered(group, members);
   else if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
@@ -158,7 +158,7 @@ GANGSCHED_INLINE void core::collect_members(const part& of, std::vector<row_t>& 
 /// What the groups and pods of a tree have to agree on, running ones included (kube-workloads 4, behaviour 19).
 GANGSCHED_INLINE status core::disagreement(row_t root) const {
   status said;
-  if (alpha()) return said;
+  if (entities_.members_enter_singly()) return said;
   const group_spec& top = state_->groups.record[root]->spec;
   const pod_class* first = nullptr;
   state_->groups.each_below(root, [&](row_t row) {
@@ -189,7 +189,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   collect_members(whole, members);
   note_ratios(group);
   if (members.empty()) {
-    if (alpha() && nobody_enters(group)) queue_.gate({group, true});  // each waits for a gate of its own
+    if (entities_.members_enter_singly() && nobody_enters(group)) queue_.gate({group, true});  // each waits for a gate of its own
     return;
   }
   group_outcome outcome;
@@ -207,17 +207,17 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     outcome = place_group(whole);
   }
   if (!outcome.verdict.ok()) {
-    if (outcome.verdict.code == code::error && !outcome.of_group) note_broken({group, true}, outcome.verdict.reason);
+    if (outcome.verdict.code == code::error && !outcome.of_group) error_.set({group, true}, outcome.verdict.reason);
     return reject_group(group, whole, outcome);
   }
   hush(from);
   queue_.item({group, true}).failures = 0;
 
-  const std::vector<member_place> placed = std::move(placed_);
+  std::vector<member_place> placed = std::move(placed_);
   placed_.clear();
-  for (const member_place& one : placed) {
+  for (member_place& one : placed) {
     count_out(one.pod);
-    if (!one.uses.empty()) uses_[{one.pod, pods.rows.generation(one.pod)}] = one.uses;
+    if (!one.uses.empty()) reservations_.keep(one.pod, std::move(one.uses));
   }
   for (const member_place& one : placed) {
     if (pods.state[one.pod] == pod_state::assumed) ask_permit(one.pod, one.score);
@@ -235,11 +235,11 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   for (const row_t pod : members) {
     if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
-    decide(decision_kind::reject, pod).code = code::unschedulable;
+    decisions_.add(decision_kind::reject, pod).code = code::unschedulable;
   }
-  if (left && kept && !alpha()) queue_.activate({group, true});
+  if (left && kept && !entities_.members_enter_singly()) queue_.activate({group, true});
   else if (left) park_group(group, outcome.rejectors);
-  else if (alpha() && members_waiting_[group] != 0 && nobody_enters(group)) queue_.gate({group, true});  // for gates of their own
+  else if (entities_.members_enter_singly() && members_waiting_[group] != 0 && nobody_enters(group)) queue_.gate({group, true});  // for gates of their own
   ask_ratios();
 }
 
@@ -250,7 +250,7 @@ GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const g
   std::vector<row_t> members;
   collect_members(whole, members);
   for (const row_t pod : members) {
-    decision& said = decide(decision_kind::reject, pod);
+    decision& said = decisions_.add(decision_kind::reject, pod);
     said.code = verdict.code;
     said.reason = verdict.reason;
   }

@@ -35,7 +35,7 @@ GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, statu
     return all;
   }
   all.push_back({.all = true});
-  for (const plugin_entry& plugin : table_of_group(what.group).hooks(point::generate_placements)) {
+  for (const plugin_entry& plugin : entities_.profile_of_group(what.group).hooks(point::generate_placements)) {
     std::vector<placement> mine;
     said = plugin.generate_placements(plugin.self.get(), group, cluster_view{*state_}, [&](placement made) {
       std::sort(made.nodes.begin(), made.nodes.end());
@@ -74,7 +74,7 @@ GANGSCHED_INLINE const std::vector<row_t>* core::beside_others(row_t group, cons
     const domain_index& domains = domains_of(one.key);
     std::vector<std::uint8_t> theirs(domains.size(), 0);
     bool anywhere = false;
-    each_member(one.to.row, [&](row_t pod) {
+    entities_.each_member(one.to.row, [&](row_t pod) {
       const row_t node = state_->pods.node[pod];
       const domain_id domain = node == no_row ? no_domain : domains.of(node);
       if (domain != no_domain) theirs[domain] = 1, anywhere = true;
@@ -206,7 +206,7 @@ GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list,
     parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
-  const kernel_table& profile = table_of_group(what.group);
+  const kernel_table& profile = entities_.profile_of_group(what.group);
   list.set_scorers(profile.hooks(point::score_placement));
   const std::size_t scorers = list.scorers.size();
   const std::uint32_t scheduled = group.assumed() + group.bound();

@@ -182,9 +182,7 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
     }
     // What the plan did not know of (a nomination, a reserve hook) stands in the way.
     while (placed_.size() > from) {
-      unreserve(placed_.back().pod, placed_.back().node);
-      count_uses(placed_.back().uses, -1);
-      state_->release(placed_.back().pod);
+      reservations_.undo(placed_.back().pod, placed_.back().uses);
       placed_.pop_back();
     }
   }

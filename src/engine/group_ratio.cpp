@@ -48,7 +48,7 @@ GANGSCHED_INLINE void core::note_ratios(row_t root) {
     std::erase_if(held_back_, [&](const held_back& one) { return one.group.row == group; });
     std::uint64_t wanted = 0;
     for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-      if (wants_node(pod) || state_->pods.node[pod] != no_row) ++wanted;
+      if (entities_.wants_node(pod) || state_->pods.node[pod] != no_row) ++wanted;
     }
     if (wanted > *limit) held_back_.push_back({id, *limit});
     return true;
@@ -73,11 +73,11 @@ GANGSCHED_INLINE void core::ask_ratios() {
     const bool ours = item.where == place::in_flight && find_flight(e) == flights_.end();  // its cycle is ending
     if (item.where == place::none || ours) {
       std::uint64_t arrival = ~std::uint64_t{0};
-      each_member(root, [&](row_t pod) {
-        if (wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
+      entities_.each_member(root, [&](row_t pod) {
+        if (entities_.wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
       });
       if (item.where == place::none) item.since = now_, item.ready = no_backoff;
-      set_order(e, group_priority(root), arrival);
+      set_order(e, entities_.group_priority(root), arrival);
       gate_or_activate(e);
     } else {
       queue_.wake(e, now_);
@@ -88,7 +88,7 @@ GANGSCHED_INLINE void core::ask_ratios() {
 /// What a ratio does to the group now, in words: for explanations.
 GANGSCHED_INLINE std::string core::ratio_note(row_t group) const {
   bool some_wait = false;
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) some_wait = some_wait || wants_node(pod);
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) some_wait = some_wait || entities_.wants_node(pod);
   for (const group_ratio& one : state_->groups.record[group]->spec.ratios) {
     if (!gangsched::detail::names_group(*state_, one.to)) continue;
     const std::uint64_t mine = with_node(group), theirs = with_node(one.to.row);

@@ -28,7 +28,7 @@ GANGSCHED_INLINE status core::try_group(row_t group, std::vector<assignment>& pl
     std::vector<row_t> rows;
     for (const node_id node : within->nodes) rows.push_back(node.row);
     placed_.clear();
-    for (const plugin_entry& plugin : table_of_group(group).hooks(point::group_pre_filter)) {
+    for (const plugin_entry& plugin : entities_.profile_of_group(group).hooks(point::group_pre_filter)) {
       if (outcome.verdict.ok()) outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
     }
     std::vector<row_t> beside;
@@ -75,7 +75,7 @@ GANGSCHED_INLINE bool core::fit_by_node(std::span<const assignment> placed) {
     asked = cls;
     const class_plan& plan = picker_.plan_of(cls);
     return plan.keyed_filters.empty() && plan.opaque_filters.empty() && plan.cycle_hooks.empty() &&
-           table_of(one.pod.row).at(point::reserve).empty();
+           entities_.profile_of(one.pod.row).at(point::reserve).empty();
   });
 }
 
@@ -93,7 +93,7 @@ GANGSCHED_INLINE bool core::still_fit(std::span<const assignment> placed) {
     if (!fits) break;
     member_place there{pod, node, 0, {}};
     status said;
-    fits = assume(pod, node, said) && reserve(pod, node, there.uses, said);
+    fits = reservations_.assume(pod, node, said) && reservations_.reserve(pod, node, there.uses, said);
     if (!fits) break;
     placed_.push_back(std::move(there));
   }
@@ -111,13 +111,11 @@ GANGSCHED_INLINE void core::nominate_members(row_t group, std::span<const assign
                        gangsched::detail::names_node(*state_, its->node);
     state_->nominate(pod, named ? its->node.row : no_row);
     if (!named) {
-      if (!places.empty()) decide(decision_kind::reject, pod).code = code::unschedulable;
+      if (!places.empty()) decisions_.add(decision_kind::reject, pod).code = code::unschedulable;
       continue;
     }
     clear_nominations(pod, its->node.row);
-    decision& nominated = decide(decision_kind::nominate, pod);
-    nominated.node = its->node;
-    nominated.node_cookie = state_->nodes.record[its->node.row]->cookie;
+    decisions_.nominate(pod, its->node);
   }
 }
 
@@ -163,9 +161,7 @@ GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
   for (const assignment& one : room.placed) {
     state_->nominate(one.pod.row, one.node.row);
     clear_nominations(one.pod.row, one.node.row);
-    decision& nominated = decide(decision_kind::nominate, one.pod.row);
-    nominated.node = one.node;
-    nominated.node_cookie = state_->nodes.record[one.node.row]->cookie;
+    decisions_.nominate(one.pod.row, one.node);
   }
   // Before the victims leave, so that they hear of them.
   for (std::size_t i = 0; i < room.made.size(); ++i) park(room.made[i].pod.row, by_hints() ? rejectors[i] : ~std::uint64_t{0});
@@ -177,7 +173,7 @@ GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
 /// the group was not helped; @p broken: why, if that is an error.
 GANGSCHED_INLINE bool core::make_group_room(row_t group, status& broken) {
   if (preempts_by_pod(group)) return evict_for_members(group);
-  const kernel_table& table = table_of_group(group);
+  const kernel_table& table = entities_.profile_of_group(group);
   if (table.at(point::group_preempt).empty()) return false;
   victim_plan plan;
   bool keep = true;
@@ -189,17 +185,17 @@ GANGSCHED_INLINE bool core::make_group_room(row_t group, status& broken) {
     if (plan.verdict.code != code::unschedulable) break;
   }
   if (plan.verdict.code == code::error) {
-    note_broken({group, true}, plan.verdict.reason);
+    error_.set({group, true}, plan.verdict.reason);
     broken = plan.verdict;
   }
-  if (plan.verdict.ok() && alpha()) plan.nominations = fitting_members(group);
+  if (plan.verdict.ok() && entities_.members_enter_singly()) plan.nominations = fitting_members(group);
   if (!plan.verdict.ok() || (plan.victims.empty() && plan.nominations.empty())) {
     if (!keep) nominate_members(group, {});
     return false;
   }
   nominate_members(group, plan.nominations);
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
-  if (plan.victims.empty() && !alpha()) retry_group(group, false, false);
+  if (plan.victims.empty() && !entities_.members_enter_singly()) retry_group(group, false, false);
   else park_group(group, ~std::uint64_t{0});
   for (const pod_id victim : plan.victims) evict(victim, plan.reason);
   return true;

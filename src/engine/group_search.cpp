@@ -10,7 +10,7 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE status core::feasible(row_t group, const group_progress& progress) const {
-  return feasible(table_of_group(group), group, progress);
+  return feasible(entities_.profile_of_group(group), group, progress);
 }
 
 GANGSCHED_INLINE status core::feasible(const kernel_table& profile, row_t group, const group_progress& progress) const {
@@ -36,7 +36,7 @@ GANGSCHED_INLINE core::group_outcome core::place_group(const part& whole, bool s
 GANGSCHED_INLINE core::group_outcome core::choose(const part& what, const std::vector<row_t>* within, std::uint64_t* budget) {
   group_outcome outcome;
   if (!what.is_slice()) {
-    for (const plugin_entry& plugin : table_of_group(what.group).hooks(point::group_pre_filter)) {
+    for (const plugin_entry& plugin : entities_.profile_of_group(what.group).hooks(point::group_pre_filter)) {
       outcome.verdict = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, what.group});
       if (!outcome.verdict.ok()) return outcome;
     }
@@ -199,7 +199,7 @@ GANGSCHED_INLINE bool core::place_member(row_t pod, const picked& found, status&
   if (!state_->fits_in_words(found.node, state_->classes[state_->pods.cls[pod]])) return false;
   transaction one{*state_};
   member_place placed{pod, found.node, found.score, {}};
-  if (!assume(pod, found.node, said) || !reserve(pod, found.node, placed.uses, said)) return false;
+  if (!reservations_.assume(pod, found.node, said) || !reservations_.reserve(pod, found.node, placed.uses, said)) return false;
   one.commit();
   placed_.push_back(std::move(placed));
   return true;
@@ -213,7 +213,7 @@ GANGSCHED_INLINE core::group_outcome core::try_members(const part& what, const s
   const group_spec& spec = state_->groups.record[what.group]->spec;
   std::optional<spread_limit> limit;
   if (!spec.topology.spread_key.empty()) limit.emplace(*state_, domains_of(spec.topology.spread_key), what.group, spec.topology.spread_most);
-  const kernel_table& profile = table_of_group(what.group);
+  const kernel_table& profile = entities_.profile_of_group(what.group);
   const auto verdict = [&] {
     if (!what.is_slice()) return feasible(profile, what.group, progress.now());
     return progress.failed() ? status::unschedulable("a slice does not fit") : status::success();
@@ -277,7 +277,7 @@ GANGSCHED_INLINE core::group_outcome core::try_parts(const part& what, const std
 /// Before the trial is rolled back: what reserve hooks did outside the cluster is undone in reverse.
 GANGSCHED_INLINE void core::discard_members(std::size_t from) {
   while (placed_.size() > from) {
-    unreserve(placed_.back().pod, placed_.back().node);
+    reservations_.unreserve(placed_.back().pod, placed_.back().node);
     placed_.pop_back();
   }
 }
@@ -356,9 +356,7 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
   if (sliced && !together(what)) return {};
   for (const move& one : moves) {
     const member_place& old = placed_[one.which];
-    unreserve(old.pod, old.node);
-    count_uses(old.uses, -1);
-    state_->release(old.pod);
+    reservations_.undo(old.pod, old.uses);
   }
   for (const move& one : moves) {
     placed_[one.which].node = one.node;
@@ -366,7 +364,7 @@ GANGSCHED_INLINE status core::order_by_rank(const part& what, std::size_t from) 
   }
   for (const move& one : moves) {
     member_place& now = placed_[one.which];
-    if (status said; !assume(now.pod, now.node, said) || !reserve(now.pod, now.node, now.uses, said)) {
+    if (status said; !reservations_.assume(now.pod, now.node, said) || !reservations_.reserve(now.pod, now.node, now.uses, said)) {
       return said.code == code::error ? said : status::unschedulable("a reserve hook refused the node of a rank");
     }
   }

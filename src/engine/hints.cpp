@@ -59,7 +59,7 @@ GANGSCHED_INLINE core::call_up core::call_up_for(const witnessed& heard) const {
 }
 
 GANGSCHED_INLINE const core::call_up::audience& core::concerned(const call_up& call, row_t pod) const noexcept {
-  return call.by_profile[static_cast<std::size_t>(&table_of(pod) - profiles_.all().data())];
+  return call.by_profile[static_cast<std::size_t>(&entities_.profile_of(pod) - profiles_.all().data())];
 }
 
 GANGSCHED_INLINE core::strategy core::judge(row_t pod, const witnessed& heard, call_up& call) {
@@ -73,7 +73,7 @@ GANGSCHED_INLINE core::strategy core::judge(row_t pod, const witnessed& heard, c
   if (((by.unschedulable | by.pending) & to.asked) == 0) return best;
   call.what.own = own;
   const pod_info rejected{*state_, pod};
-  const kernel_table& table = table_of(pod);
+  const kernel_table& table = entities_.profile_of(pod);
   for (const plugin_entry& plugin : table.plugins) {
     const std::uint64_t bit = bit_of(table, plugin) & to.asked;
     const bool more = (by.pending & bit) != 0 || ((by.unschedulable & bit) != 0 && best == strategy::skip);
@@ -108,7 +108,7 @@ GANGSCHED_INLINE void core::ask_gates(call_up& call) {
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     const queue_item* item = queue_.find({pod, false});
     if (item == nullptr || item->where != place::gated || !state_->pods.alive(pod)) continue;
-    const kernel_table& table = table_of(pod);
+    const kernel_table& table = entities_.profile_of(pod);
     for (const plugin_entry& plugin : table.hooks(point::pre_enqueue)) {
       if ((bit_of(table, plugin) & concerned(call, pod).asked) == 0) continue;
       if (plugin.requeue_pod(plugin.self.get(), call.what, pod_info{*state_, pod}) == hint::skip) continue;

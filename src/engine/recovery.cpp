@@ -14,15 +14,14 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   was.now = now_;
   was.statistics = statistics_;
   was.picks = picker_.where();
-  was.failures = failures_.size();
+  decisions_.remember();
   was.room.clear();
   for (const waiting& one : room_) was.room.push_back({one.plugins, one.rejected, stands(one)});
   was.flights = flights_;
   was.stale = stale_;
   was.voided = voided_;
   was.told_changes.clear();
-  was.new_uses.clear();
-  was.old_uses.clear();
+  reservations_.remember();
   queue_.remember();
   was.whole = true;
   if (!torn_) return;
@@ -31,7 +30,7 @@ GANGSCHED_INLINE void core::open_call(instant now) {
 }
 
 GANGSCHED_INLINE void core::close_call() noexcept {
-  before_.old_uses.clear();
+  reservations_.end_call();
   if (std::exchange(room_is_loose_, false)) close_ranks();
 }
 
@@ -57,11 +56,9 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
     told_.push_back(*before);  // there was room for it
     told_at_[pod] = static_cast<std::uint32_t>(told_.size());
   }
-  for (const pod_id pod : was.new_uses) uses_.erase(pod);
-  for (; !was.old_uses.empty(); was.old_uses.pop_back()) uses_.insert(std::move(was.old_uses.back()));
-  while (failures_.size() > was.failures) failures_.pop_back();
-  sink_ = &decisions_;
-  broken_ = nullptr;
+  reservations_.recall();
+  decisions_.recall();
+  error_.clear();
   now_ = was.now;
   statistics_ = was.statistics;
   picker_.go_back(was.picks);
@@ -97,19 +94,6 @@ GANGSCHED_INLINE void core::remember_told(row_t pod) {
   std::optional<told> before;
   if (told_at_[pod] != 0) before = told_[told_at_[pod] - 1];
   before_.told_changes.push_back({pod, before});
-}
-
-GANGSCHED_INLINE void core::note_uses(row_t pod, std::vector<column_use>&& uses) {
-  const pod_id id{pod, state_->pods.rows.generation(pod)};
-  before_.new_uses.push_back(id);
-  uses_[id] = std::move(uses);
-}
-
-GANGSCHED_INLINE core::noted_uses::iterator core::drop_uses(noted_uses::iterator held) {
-  gangsched::detail::make_room(before_.old_uses);
-  const auto next = std::next(held);
-  before_.old_uses.push_back(uses_.extract(held));
-  return next;
 }
 
 }  // namespace gangsched::engine

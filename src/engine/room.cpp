@@ -26,7 +26,7 @@ class room_for_plugin final : public permit_room {
 
  private:
   /// The bit means another plugin in another profile.
-  [[nodiscard]] bool knows(const core::waiting& one) const { return &core_->table_of(one.pod.row) == of_; }
+  [[nodiscard]] bool knows(const core::waiting& one) const { return &core_->entities_.profile_of(one.pod.row) == of_; }
 
   core* core_;
   const kernel_table* of_;
@@ -63,7 +63,7 @@ GANGSCHED_INLINE void core::ask_room_again(row_t group) {
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   waiting entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], 0, 0, {}, score, nullptr};
-  const kernel_table& profile = table_of(pod);
+  const kernel_table& profile = entities_.profile_of(pod);
   const hook_range hooks = profile.hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];
@@ -75,11 +75,11 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
       const std::uint64_t from = state_->log.end();
       release(pod);
       hush(from);
-      decision& rejected = decide(decision_kind::reject, pod);
+      decision& rejected = decisions_.add(decision_kind::reject, pod);
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
-      const entity e = entity_of(pod);
-      if (said.verdict.code == code::error) note_broken({pod, false}, said.verdict.reason), requeue(pod, true);
+      const entity e = entities_.entity_of(pod);
+      if (said.verdict.code == code::error) error_.set({pod, false}, said.verdict.reason), requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
       else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(profile, plugin)}, ~std::uint64_t{0});
       else come_back(pod, {.unschedulable = bit_of(profile, plugin)}, ~std::uint64_t{0});
@@ -93,44 +93,44 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   room_.push_back(std::move(entry));
   waits_[pod] = static_cast<std::uint32_t>(room_.size());
   tell(pod);
-  decide(decision_kind::wait, pod).score = score;
+  decisions_.add(decision_kind::wait, pod).score = score;
   call_older_holders(state_->pods.group[pod]);
 }
 
 /// Pre-bind and bind hooks fill in the decision; one that rejects takes the pod back: a revocation if the host knew of its wait.
 GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool waited) {
   waits_[pod] = 0;
-  const std::size_t at = sink_->size();
-  decide(decision_kind::bind, pod).score = score;
+  const std::size_t at = decisions_.size();
+  decisions_.add(decision_kind::bind, pod).score = score;
   status said;
-  const kernel_table& profile = table_of(pod);
+  const kernel_table& profile = entities_.profile_of(pod);
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
   for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
-    said = plugin.pre_bind(plugin.self.get(), held, (*sink_)[at]);
+    said = plugin.pre_bind(plugin.self.get(), held, decisions_[at]);
     if (said.code == code::skip) said = {};
     if (!said.ok()) break;
   }
   if (said.ok()) {
     for (const plugin_entry& plugin : profile.hooks(point::bind)) {
-      said = plugin.bind(plugin.self.get(), held, (*sink_)[at]);
+      said = plugin.bind(plugin.self.get(), held, decisions_[at]);
       if (said.code != code::skip) break;
       said = {};
     }
   }
   if (said.ok()) return tell(pod);
-  sink_->resize(at);
+  decisions_.shrink(at);
   const std::uint64_t from = state_->log.end();
-  if (said.code == code::error) note_broken({pod, false}, said.reason);
+  if (said.code == code::error) error_.set({pod, false}, said.reason);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
   if (waited) return;
   hush(from);
-  (*sink_)[at].kind = decision_kind::reject;  // the host has not heard of it
-  (*sink_)[at].code = said.code;
+  decisions_[at].kind = decision_kind::reject;  // the host has not heard of it
+  decisions_[at].code = said.code;
 }
 
 /// A reservation is taken back and the host told; the pod is queued again as after a failure.
 GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error) {
-  decide(decision_kind::revoke, pod).reason = reason;
+  decisions_.add(decision_kind::revoke, pod).reason = reason;
   release(pod);
   requeue(pod, error);
 }
@@ -175,18 +175,18 @@ GANGSCHED_INLINE void core::ask_permit_again() {
       const row_t pod = room_[at].pod.row;
       if (!stands(room_[at]) || room_[at].rejected != nullptr || state_->pods.terminating[pod]) continue;
       if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) continue;
-      const hook_range hooks = table_of(pod).hooks(point::permit);
+      const hook_range hooks = entities_.profile_of(pod).hooks(point::permit);
       for (std::size_t i = 0; i < hooks.size(); ++i) {
         if (((room_[at].overruled >> i) & 1u) != 0) continue;
         const plugin_entry& plugin = hooks[i];
-        room_for_plugin room{*this, table_of(pod), i};
+        room_for_plugin room{*this, entities_.profile_of(pod), i};
         const auto [said, timeout] = plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, room);
         if (said.ok()) {
           room_[at].plugins &= ~(std::uint64_t{1} << i);
         } else if (said.code == code::wait) {
           hold(room_[at], i, timeout);
         } else {
-          if (said.code == code::error) note_broken({pod, false}, said.reason);
+          if (said.code == code::error) error_.set({pod, false}, said.reason);
           send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
           break;
         }
@@ -197,8 +197,8 @@ GANGSCHED_INLINE void core::ask_permit_again() {
 
 GANGSCHED_INLINE void core::permit(instant now) {
   begin_call(now);
-  forget_said();
-  broken_ = nullptr;
+  decisions_.clear();
+  error_.clear();
   absorb();
   say_voided();
   expire_waits();
@@ -217,7 +217,7 @@ GANGSCHED_INLINE bool core::allow(row_t pod, std::string_view plugin) {
   queue_.begin_round();
   waiting* one = find_waiting(pod);
   if (one == nullptr) return false;
-  const hook_range hooks = table_of(pod).hooks(point::permit);
+  const hook_range hooks = entities_.profile_of(pod).hooks(point::permit);
   std::uint64_t answered = 0;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;
@@ -232,7 +232,7 @@ GANGSCHED_INLINE std::vector<std::string> core::pending_plugins(row_t pod) const
   std::vector<std::string> names;
   if (!waits(pod)) return names;
   const waiting& one = room_[waits_[pod] - 1];
-  const hook_range hooks = table_of(pod).hooks(point::permit);
+  const hook_range hooks = entities_.profile_of(pod).hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (((one.plugins >> i) & 1u) != 0) names.push_back(hooks[i].name);
   }
@@ -257,20 +257,19 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
   state_->bind(pod);
   mark_own();
   if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
-  if (const entity e = entity_of(pod); e.group) {
+  if (const entity e = entities_.entity_of(pod); e.group) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
   const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const plugin_entry& plugin : table_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
+  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
   if (!notes_.empty()) note(pod, {});
 }
 
 GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
   queue_.begin_round();
   absorb();
-  failures_.emplace_back();
-  sink_ = &failures_.back();
+  decisions_.begin_answer();
   // The widest group above it that is atomic goes with it.
   row_t whole = no_row;
   for (row_t up = state_->pods.group[pod]; up != no_row; up = state_->groups.parent[up]) {
@@ -279,20 +278,19 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
   }
   release(pod);
   std::vector<row_t> siblings;
-  if (whole != no_row) each_member(whole, [&](row_t other) { siblings.push_back(other); });
+  if (whole != no_row) entities_.each_member(whole, [&](row_t other) { siblings.push_back(other); });
   for (const row_t other : siblings) {
     if (state_->pods.state[other] == pod_state::assumed) {
-      decide(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
+      decisions_.add(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
       release(other);
       requeue(other, true);
     } else if (state_->pods.state[other] == pod_state::bound && !state_->pods.terminating[other]) {
-      decide(decision_kind::evict, other).reason = "a member of its atomic gang failed";
+      decisions_.add(decision_kind::evict, other).reason = "a member of its atomic gang failed";
     }
   }
   requeue(pod, true);
   mark_own();
-  sink_ = &decisions_;
-  return failures_.back();
+  return decisions_.end_answer();
 }
 
 }  // namespace gangsched::engine

@@ -39,7 +39,7 @@ GANGSCHED_INLINE bool core::has_enough(row_t group) const {
 GANGSCHED_INLINE bool core::is_stale(row_t group) const {
   if (state_->groups.record[group]->spec.done) return false;
   bool runs = false;
-  each_member(group, [&](row_t pod) { runs = runs || (state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod]); });
+  entities_.each_member(group, [&](row_t pod) { runs = runs || (state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod]); });
   return runs && !has_enough(group);
 }
 
@@ -74,7 +74,7 @@ GANGSCHED_INLINE void core::evict_stale() {
     if (!is_stale(group)) return true;
     constexpr const char* why = "its gang has had fewer members than its minimum for too long";
     std::vector<row_t> members;
-    each_member(group, [&](row_t pod) { members.push_back(pod); });
+    entities_.each_member(group, [&](row_t pod) { members.push_back(pod); });
     for (const row_t pod : members) evict({pod, state_->pods.rows.generation(pod)}, why);
     one.since = now_;
     one.told = true;

@@ -59,7 +59,7 @@ GANGSCHED_INLINE void core::say_voided() {
   for (const told& one : voided_) {
     if (!gangsched::detail::names_pod(*state_, one.pod)) continue;
     const bool there = gangsched::detail::names_node(*state_, one.node);
-    decision& said = decide(decision_kind::revoke, one.pod.row);
+    decision& said = decisions_.add(decision_kind::revoke, one.pod.row);
     said.attempt = one.attempt;
     said.node = there ? one.node : node_id{};
     said.node_cookie = there ? state_->nodes.record[one.node.row]->cookie : 0;

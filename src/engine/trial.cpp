@@ -46,7 +46,7 @@ class trial_of final : public trial {
   void take_node(pod_id member) override {
     if (core_->state_->pods.node[member.row] == no_row) return;
     begun_ = no_row;
-    core_->count_uses(core_->uses_of(member.row), -1);
+    core_->reservations_.count_uses(member.row, -1);
     core_->state_->release(member.row);
     taken_ = true;
     need_.reset();
@@ -138,7 +138,7 @@ class trial_of final : public trial {
       };
       while (taken()) state.nodes.ports.remove(node, port);
     }
-    core_->count_uses(core_->uses_of(pod), -1);
+    core_->reservations_.count_uses(pod, -1);
     state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
   }
   [[nodiscard]] removal kind_of_removal() const {
@@ -149,7 +149,7 @@ class trial_of final : public trial {
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *core_->state_;
     state.put_on_node(pod, node, how);
-    core_->count_uses(core_->uses_of(pod), +1);
+    core_->reservations_.count_uses(pod, +1);
     state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
   }
   [[nodiscard]] reads facets_of(row_t pod) const {

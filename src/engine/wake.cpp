@@ -44,9 +44,9 @@ GANGSCHED_INLINE void core::hush(std::uint64_t from) {
 /// Back into the queue after a reservation was taken back: waits for its time only.
 GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
   if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
-  if (state_->pods.terminating[pod] || !ours(pod)) return;
+  if (state_->pods.terminating[pod] || !entities_.has_profile(pod)) return;
   if (by_hints()) rejections_[pod] = {};
-  const entity e = entity_of(pod);
+  const entity e = entities_.entity_of(pod);
   if (e.group) {
     retry_group(e.row, error, true);
   } else {
@@ -66,13 +66,13 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict, bo
   std::erase_if(parked_groups_, [&](const parked_group& one) { return one.group.row == group; });  // its own release is no news to it
   queue_item& item = queue_.item(e);
   std::size_t pending = 0;
-  each_member(group, [&](row_t pod) {
-    if (!wants_node(pod)) return;
+  entities_.each_member(group, [&](row_t pod) {
+    if (!entities_.wants_node(pod)) return;
     ++pending;
     item.arrival = std::min(item.arrival, state_->pods.arrival[pod]);
   });
   if (pending == 0) return queue_.take_out(e);
-  item.priority = group_priority(group);
+  item.priority = entities_.group_priority(group);
   // Members that fail together are one failure.
   const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == now_;
   if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
@@ -83,8 +83,8 @@ GANGSCHED_INLINE void core::retry_group(row_t group, bool error, bool strict, bo
 GANGSCHED_INLINE void core::collect_classes(parked_group& of) {
   of.classes.clear();
   if (!gangsched::detail::names_group(*state_, of.group)) return;
-  each_member(of.group.row, [&](row_t pod) {
-    if (state_->pods.state[pod] != pod_state::pending || !ours(pod)) return;
+  entities_.each_member(of.group.row, [&](row_t pod) {
+    if (state_->pods.state[pod] != pod_state::pending || !entities_.has_profile(pod)) return;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
     if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);

@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "gangsched/core/hash.hpp"
+
 #include "covers.hpp"
 #include "run.hpp"
 
@@ -15,11 +17,12 @@ namespace {
 using namespace gangsched::soak;
 
 constexpr const char* usage =
-    "usage: gangsched-soak FROM TO STEPS [--seconds S] [--every] [--calls] [--steps]\n"
+    "usage: gangsched-soak FROM TO STEPS [--seconds S] [--every] [--calls] [--steps] [--digest]\n"
     "  seeds FROM to TO - 1, sequences of STEPS steps; ends early after S seconds\n"
     "  --every  says where each fault is, not only the first of its kind\n"
     "  --calls  prints how often each public call was made\n"
-    "  --steps  prints every step and decision\n";
+    "  --steps  prints every step and decision\n"
+    "  --digest prints a digest of all decisions, in order: equal where two versions of the library decide the same\n";
 
 volatile std::sig_atomic_t current = 0;
 
@@ -31,11 +34,11 @@ extern "C" void died(int signal) {
 
 struct wishes {
   double seconds = 1e9;
-  bool calls = false, show = false, every = false;
+  bool calls = false, show = false, every = false, digest = false;
 };
 struct report {
   std::map<std::string, std::uint64_t> faults;
-  std::uint64_t passed = 0, failed = 0, steps = 0, decisions = 0, refused = 0;
+  std::uint64_t passed = 0, failed = 0, steps = 0, decisions = 0, refused = 0, digest = 0;
 };
 
 void print(const char* what, const setting& on, const sequence& steps) {
@@ -57,6 +60,7 @@ void soak_one(std::uint64_t seed, std::size_t length, const wishes& want, report
   const setting on = make_setting(seed);
   sequence steps;
   const outcome made = run_random(on, length, &steps);
+  all.digest = gangsched::mix64(all.digest ^ made.digest);
   all.steps += made.steps;
   all.decisions += made.decisions;
   all.refused += made.refused;
@@ -90,6 +94,8 @@ int main(int argc, char** argv) {
       want.calls = true;
     else if (std::strcmp(argv[i], "--steps") == 0)
       want.show = true;
+    else if (std::strcmp(argv[i], "--digest") == 0)
+      want.digest = true;
     else if (std::strcmp(argv[i], "--every") == 0)
       want.every = true;
     else if (std::strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
@@ -111,6 +117,7 @@ int main(int argc, char** argv) {
     for (const auto& [name, count] : call_counts())
       std::printf("call %s: %llu\n", std::string{name}.c_str(), static_cast<unsigned long long>(count));
   }
+  if (want.digest) std::printf("digest %016llx\n", static_cast<unsigned long long>(all.digest));
   for (const auto& [kind, count] : all.faults)
     std::printf("%llu x %s\n", static_cast<unsigned long long>(count), kind.c_str());
   std::printf("%llu steps, %llu decisions, %llu refused calls; %.0f sequences/s\n",

@@ -9,9 +9,13 @@
 
 #include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/bound_memory.hpp"
+#include "gangsched/engine/cycle_error.hpp"
+#include "gangsched/engine/decision_list.hpp"
+#include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
+#include "gangsched/engine/reservations.hpp"
 #include "gangsched/engine/trial_memory.hpp"
 #include "gangsched/engine/witness.hpp"
 #include "gangsched/model/cluster.hpp"
@@ -73,13 +77,12 @@ class GANGSCHED_API core {
   [[nodiscard]] std::vector<std::string> pending_plugins(row_t pod) const;
   void reject(row_t pod);
 
-  [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
+  [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_.of_cycle(); }
   [[nodiscard]] cluster_state& state() noexcept { return *state_; }
   [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
-  /// The error that a hook ended the last cycle with, or null; and whose cycle it was.
-  [[nodiscard]] const char* broken() const noexcept { return broken_; }
-  [[nodiscard]] const std::string& broken_object() const noexcept { return broken_object_; }
+  /// What a hook ended the last cycle with, if anything.
+  [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
  private:
   friend class room_for_plugin;
@@ -152,7 +155,6 @@ class GANGSCHED_API core {
     event what;
     std::vector<audience> by_profile;
   };
-  using noted_uses = std::map<pod_id, std::vector<column_use>>;
   enum class strategy : std::uint8_t { skip, after_backoff, immediately };
   using holder_rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   /// A member placed in a group's trial.
@@ -160,7 +162,7 @@ class GANGSCHED_API core {
     row_t pod;
     row_t node;
     std::int64_t score;
-    std::vector<column_use> uses;
+    reservations::uses uses;
   };
   /// What members found for themselves in a group's cycle, each by its own preemption.
   struct members_room {
@@ -206,8 +208,6 @@ class GANGSCHED_API core {
   // recovery.cpp
   void mend();
   void close_ranks() noexcept;
-  void note_uses(row_t pod, std::vector<column_use>&& uses);
-  noted_uses::iterator drop_uses(noted_uses::iterator held);
 
   // core.cpp: what the host did since the last call
   void begin_call(instant now);
@@ -227,31 +227,11 @@ class GANGSCHED_API core {
   void note_dependent(row_t group);
   void ask_dependents();
   void member_changed(const change& record, row_t group);
-  [[nodiscard]] std::int32_t group_priority(row_t group) const;
   void gate_or_activate(entity e);
   [[nodiscard]] bool group_rejected(row_t group);
   [[nodiscard]] bool pod_rejected(row_t pod);
   [[nodiscard]] bool gate_rejects(row_t pod);
-  [[nodiscard]] entity entity_of(row_t pod) const noexcept;
-  [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
-  /// Calls visit(row) for the members of a group and of all groups below it.
-  template <class Visit>
-  void each_member(row_t group, Visit&& visit) const {
-    state_->groups.each_below(group, [&](row_t row) {
-      for (row_t pod = state_->groups.first[row]; pod != no_row; pod = state_->pods.next_in_group[pod]) visit(pod);
-      return true;
-    });
-  }
-  /// Whether the pod waits for a node and some profile is for it.
-  [[nodiscard]] bool wants_node(row_t pod) const noexcept;
   void find_home(row_t group);
-  /// Whether some profile is for the pod.
-  [[nodiscard]] bool ours(row_t pod) const noexcept { return profiles_.find(state_->classes[state_->pods.cls[pod]]) != nullptr; }
-  [[nodiscard]] const kernel_table& table_of(row_t pod) const noexcept {
-    const kernel_table* found = profiles_.find(state_->classes[state_->pods.cls[pod]]);
-    return found != nullptr ? *found : profiles_.front();
-  }
-  [[nodiscard]] const kernel_table& table_of_group(row_t group) const noexcept;
   void host_released(row_t pod, std::uint32_t generation);
 
   // wake.cpp: who can be helped
@@ -312,7 +292,6 @@ class GANGSCHED_API core {
   bool try_entity(entity e);
   bool run(entity e);
   void run_pod(row_t pod);
-  void note_broken(entity whose, const char* why);
   void place(row_t pod, const picked& where);
   void reject_pod(row_t pod, const picked& why);
   bool make_room(row_t pod, std::uint64_t rejectors);
@@ -321,14 +300,7 @@ class GANGSCHED_API core {
   void clear_nominations(row_t pod, row_t node);
   std::unique_ptr<trial> start_trial(std::uint16_t plugin, bool for_group = false);
   bool take_back_holdings(row_t own, entity e);
-  [[nodiscard]] bool incomplete(row_t group) const noexcept;
   void call_older_holders(row_t group);
-  bool assume(row_t pod, row_t node, status& said);
-  [[nodiscard]] const char* wrong_choice(row_t pod, row_t node, const device_rules& rules) const;
-  bool reserve(row_t pod, row_t node, std::vector<column_use>& uses, status& said);
-  void unreserve(row_t pod, row_t node);
-  void count_uses(std::span<const column_use> uses, std::int64_t sign);
-  [[nodiscard]] std::span<const column_use> uses_of(row_t pod) const;
   void release(row_t pod);
   [[nodiscard]] holder_rank rank_of(row_t group) const;
 
@@ -368,7 +340,6 @@ class GANGSCHED_API core {
   [[nodiscard]] std::string ratio_note(row_t group) const;
 
   // group_alpha.cpp: pod groups as in 1.36
-  [[nodiscard]] bool alpha() const noexcept { return state_->semantics.release() < kube_release::v1_37; }
   [[nodiscard]] bool nobody_enters(row_t group);
   void order_as_entered(row_t group, std::vector<row_t>& members);
   [[nodiscard]] bool preempts_by_pod(row_t group) const;
@@ -438,23 +409,20 @@ class GANGSCHED_API core {
   /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
   [[nodiscard]] bool stands(const waiting& entry) const noexcept;
 
-  /// Before a call that says anew what was decided.
-  void forget_said();
-  decision& decide(decision_kind kind, row_t pod);
-
   cluster_state* state_;
   profile_set profiles_;
+  entity_view entities_;
+  decision_list decisions_;
+  cycle_error error_;
   scheduler_options options_;
   engine_statistics statistics_;
+  instant now_ = instant::min();  ///< as the host said last
   picker picker_;
+  reservations reservations_;
   trial_memory memory_;
   queue queue_;
-  instant now_ = instant::min();  ///< as the host said last
   log_cursor cursor_;
   std::uint32_t epoch_ = 0;  ///< of the selectors, as the parked lists know it
-  const char* broken_ = nullptr;
-  std::string broken_object_;
-  std::string thrown_;  ///< what the last hook said that threw
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
@@ -463,7 +431,6 @@ class GANGSCHED_API core {
   std::vector<told> voided_;                  ///< those that ended by no doing of the engine's, until the host is told
   std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
   bool room_is_loose_ = false;                ///< those who wait no more are to go at the end of the call
-  noted_uses uses_;
   std::vector<row_t> dependents_;             ///< groups that start after others
   struct held_back {
     group_id group;
@@ -504,13 +471,8 @@ class GANGSCHED_API core {
   std::tuple<row_t, class_id, std::uint64_t> in_vain_{no_row, no_class, 0};
   std::vector<std::uint64_t> entered_;  ///< by pod row: order of the first entry into the queue, for groups as in 1.36
   std::uint64_t entries_ = 0;
-  std::vector<decision> decisions_;
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
-  std::deque<std::vector<decision>> failures_;  ///< what fail returned since the last cycle
-  std::vector<decision>* sink_ = &decisions_;
-  std::vector<std::vector<device_grant>> granted_;  ///< what decisions point at: the first `grants_said_`; the others are kept for their memory
-  std::size_t grants_said_ = 0;
-  /// What could not be told from the cluster, as it was when the call began; and what the call did to `uses_`.
+  /// What could not be told from the cluster, as it was when the call began.
   struct standing_before {
     struct place_in_room {
       std::uint64_t plugins;
@@ -525,14 +487,11 @@ class GANGSCHED_API core {
     instant now{};
     engine_statistics statistics;
     picker::position picks{};
-    std::size_t failures = 0;
     std::vector<place_in_room> room;
     std::vector<flight> flights;
     std::vector<stale_gang> stale;
     std::vector<told> voided;
     std::vector<change_of_told> told_changes;
-    std::vector<pod_id> new_uses;
-    std::vector<noted_uses::node_type> old_uses;
   };
   standing_before before_;
   bool torn_ = false;  ///< a call was abandoned: what can be told from the cluster is to be made anew

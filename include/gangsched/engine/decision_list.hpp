@@ -1,0 +1,53 @@
+#pragma once
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "gangsched/framework/hooks.hpp"
+
+namespace gangsched::engine {
+
+/// What calls of the scheduler have decided, and what decisions point at. The decisions of a cycle, or of a permit, are there until the next
+/// one begins; so is each answer to a failure, which is a list of its own.
+class GANGSCHED_API decision_list {
+ public:
+  explicit decision_list(const cluster_state& state) noexcept : state_(&state) {}
+
+  /// Appends a decision about a pod, with all that the tables say of it: node, attempt, group, rank, cookies, devices. O(devices).
+  decision& add(decision_kind kind, row_t pod);
+  /// The same for a nomination to a node that there is.
+  decision& nominate(row_t pod, node_id node);
+  [[nodiscard]] bool has(decision_kind kind, pod_id pod) const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return current_->size(); }
+  [[nodiscard]] decision& operator[](std::size_t at) noexcept { return (*current_)[at]; }
+  /// Takes back the last ones, down to @p size.
+  void shrink(std::size_t size) { current_->resize(size); }
+
+  /// Before a call that decides anew: drops everything.
+  void clear() noexcept;
+  /// What is added until `end_answer` is the answer to a failure.
+  void begin_answer();
+  std::span<const decision> end_answer() noexcept;
+  void drop_answers() noexcept { answers_.clear(); }
+  /// Of the last cycle or permit.
+  [[nodiscard]] std::span<const decision> of_cycle() const noexcept { return cycle_; }
+
+  // For a call that may be abandoned: `recall` drops the answers that were begun since `remember`.
+  void remember() noexcept { answers_before_ = answers_.size(); }
+  void recall() noexcept;
+
+ private:
+  const cluster_state* state_;
+  std::vector<decision> cycle_;
+  std::deque<std::vector<decision>> answers_;
+  std::vector<decision>* current_ = &cycle_;
+  std::size_t answers_before_ = 0;
+  std::vector<std::vector<device_grant>> grants_;  ///< what decisions point at: the first `grants_used_`; the others are kept for their memory
+  std::size_t grants_used_ = 0;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/decision_list.cpp"
+#endif

@@ -1,0 +1,60 @@
+#include "gangsched/engine/decision_list.hpp"
+
+#include <algorithm>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE decision& decision_list::add(decision_kind kind, row_t pod) {
+  decision& made = current_->emplace_back();
+  made.kind = kind;
+  made.pod = {pod, state_->pods.rows.generation(pod)};
+  made.pod_cookie = state_->pods.record[pod]->cookie;
+  if (const row_t node = state_->pods.node[pod]; node != no_row) {
+    made.node = {node, state_->nodes.rows.generation(node)};
+    made.node_cookie = state_->nodes.record[node]->cookie;
+  }
+  if (state_->pods.state[pod] == pod_state::assumed) made.attempt = state_->pods.attempt[pod];
+  if (const device_claim* claim = state_->pods.claim[pod]; claim != nullptr && kind != decision_kind::reject) {
+    if (grants_used_ == grants_.size()) grants_.emplace_back();
+    std::vector<device_grant>& copy = grants_[grants_used_++];  // (when the list moves, what its vectors hold does not)
+    copy.assign(claim->grants.begin(), claim->grants.end());
+    made.devices = copy;
+  }
+  if (const row_t group = state_->pods.group[pod]; group != no_row) {
+    made.group = {group, state_->groups.rows.generation(group)};
+    made.rank = state_->pods.record[pod]->rank.value_or(-1);
+  }
+  return made;
+}
+
+GANGSCHED_INLINE decision& decision_list::nominate(row_t pod, node_id node) {
+  decision& made = add(decision_kind::nominate, pod);
+  made.node = node;
+  made.node_cookie = state_->nodes.record[node.row]->cookie;
+  return made;
+}
+
+GANGSCHED_INLINE bool decision_list::has(decision_kind kind, pod_id pod) const noexcept {
+  return std::any_of(current_->begin(), current_->end(), [&](const decision& one) { return one.kind == kind && one.pod == pod; });
+}
+
+GANGSCHED_INLINE void decision_list::clear() noexcept {
+  cycle_.clear();
+  answers_.clear();
+  grants_used_ = 0;
+  current_ = &cycle_;
+}
+
+GANGSCHED_INLINE void decision_list::begin_answer() { current_ = &answers_.emplace_back(); }
+
+GANGSCHED_INLINE std::span<const decision> decision_list::end_answer() noexcept {
+  current_ = &cycle_;
+  return answers_.back();
+}
+
+GANGSCHED_INLINE void decision_list::recall() noexcept {
+  while (answers_.size() > answers_before_) answers_.pop_back();
+  current_ = &cycle_;
+}
+
+}  // namespace gangsched::engine
