@@ -4,70 +4,31 @@
 #include "gangsched/engine/core.hpp"
 
 // Attempts: what is popped is in flight until it comes back, is placed or is given up. Events in the meantime are kept, and judged
-// when it comes back, by who rejected it then. The engine's own cycles use the same pop and the same ways back, but no flight: they
+// when it comes back, by who rejected it then. The engine's own cycles use the same pop and the same ways back, but no entry there: they
 // end within a call, in which nothing happens.
 namespace gangsched::engine {
 
-GANGSCHED_INLINE void core::take_off(const queue::popped& next) {
-  const entity e = next.who;
-  flight made{.who = e, .pod = {}, .group = {}, .from = kept_from_ + kept_.size(), .early = next.early};
-  const queued seen = queue_.describe(e, queue_.item(e));
-  made.pod = seen.pod;
-  made.group = seen.group;
-  made.number = queue_.item(e).attempts;
-  flights_.push_back(made);
-}
-
-GANGSCHED_INLINE std::vector<core::flight>::iterator core::find_flight(entity e) {
-  return std::find_if(flights_.begin(), flights_.end(), [&](const flight& one) {
-    if (one.who != e) return false;  // somebody else may have had the row
-    return e.group ? state_->groups.alive(e.row) && one.group.generation == state_->groups.rows.generation(e.row)
-                   : state_->pods.alive(e.row) && one.pod.generation == state_->pods.rows.generation(e.row);
-  });
-}
-
-/// The attempt is over; events that nobody needs any more go.
-GANGSCHED_INLINE void core::land(std::vector<flight>::iterator one) {
-  flights_.erase(one);
-  const std::uint64_t needed = flights_.empty() ? kept_from_ + kept_.size() : flights_.front().from;
-  for (; kept_from_ < needed; ++kept_from_) kept_.pop_front();
-}
-
-GANGSCHED_INLINE void core::keep(const change& record) {
-  if (!flights_.empty()) keep(witnessed{.record = record});
-}
-
-/// An attempt that takes too long to remember what happened meanwhile is tried again when it comes back, whatever that was.
-GANGSCHED_INLINE void core::keep(witnessed&& heard) {
-  constexpr std::size_t most = std::size_t{1} << 16;
-  if (kept_.size() == most) {
-    kept_from_ += most;
-    kept_.clear();
-    for (flight& one : flights_) one.recall = true, one.from = kept_from_;
-  }
-  kept_.push_back(std::move(heard));
-}
-
-GANGSCHED_INLINE core::strategy core::strongest_since(const flight& one, row_t pod, std::uint64_t marks) {
-  strategy best = one.recall ? strategy::after_backoff : strategy::skip;
-  for (std::uint64_t at = one.from; at < kept_from_ + kept_.size() && best != strategy::immediately; ++at) {
-    const witnessed& heard = kept_[static_cast<std::size_t>(at - kept_from_)];
+GANGSCHED_INLINE core::strategy core::strongest_since(const in_flight_pods::entry& one, row_t pod, std::uint64_t marks) {
+  strategy best = one.requeue ? strategy::after_backoff : strategy::skip;
+  in_flight_.each_event_since(one, [&](const object_event& happened) {
     if (by_hints()) {
-      call_up call = call_up_for(heard);
-      best = std::max(best, judge(pod, heard, call));
-    } else if (helps(state_->class_of(pod), marks, heard.record, event_of(heard.record))) {
+      queueing_event call = queueing_event_of(happened);
+      best = std::max(best, judge(pod, happened, call));
+    } else if (helps(state_->class_of(pod), marks, happened.record, event_of(happened.record))) {
       best = strategy::after_backoff;
     }
-  }
+    return best != strategy::immediately;
+  });
   return best;
 }
 
-GANGSCHED_INLINE bool core::helped_since(const parked_group& one, std::uint64_t from) {
-  for (std::uint64_t at = from; at < kept_from_ + kept_.size(); ++at) {
-    const change& record = kept_[static_cast<std::size_t>(at - kept_from_)].record;
-    if (helps(one, record, event_of(record))) return true;
-  }
-  return false;
+GANGSCHED_INLINE bool core::helped_since(const parked_group& one, const in_flight_pods::entry& tried) {
+  bool helped = false;
+  in_flight_.each_event_since(tried, [&](const object_event& happened) {
+    helped = helps(one, happened.record, event_of(happened.record));
+    return !helped;
+  });
+  return helped;
 }
 
 /// A rejected pod, to where a change can find it; one that happened while it was being tried finds it at once.
@@ -75,13 +36,13 @@ GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint
   if (by_hints()) rejections_[pod] = why;
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
   queue_.park({pod, false}, now_);
-  const auto tried = find_flight({pod, false});
-  const strategy how = tried == flights_.end() ? strategy::skip : strongest_since(*tried, pod, marks);
+  const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
+  const strategy how = tried == nullptr ? strategy::skip : strongest_since(*tried, pod, marks);
   if (how == strategy::skip)
     line_up(pod, marks, state_->log.end());
   else
     move(pod, how);
-  if (tried != flights_.end() && pod_rejected(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
+  if (tried != nullptr && pod_rejected(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
 }
 
 GANGSCHED_INLINE void core::come_back_broken(entity e) {
@@ -118,8 +79,8 @@ GANGSCHED_INLINE void core::flush_backoff(instant now) {
 GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
   catch_up(now);
   // Upstream's timer lets go of everybody when there is anybody to let go, a gated pod even: those in flight do not wait either.
-  if (by_hints() && !flights_.empty() && queue_.overdue(now)) {
-    for (flight& one : flights_) one.recall = true;
+  if (by_hints() && !in_flight_.empty() && queue_.overdue(now)) {
+    in_flight_.requeue_all();
   }
   queue_.flush_unschedulable(now);
 }
@@ -130,30 +91,23 @@ GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
   flush(now);
   const std::optional<queue::popped> next = queue_.pop(now);
   if (!next) return std::nullopt;
-  take_off(*next);
-  const flight& made = flights_.back();
+  const queue_item& item = queue_.item(next->who);
+  const queued seen = queue_.describe(next->who, item);
+  const in_flight_pods::entry& made =
+      in_flight_.begin_attempt({.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});
   return attempt{made.pod, made.group, made.number, made.early};
 }
 
-GANGSCHED_INLINE std::vector<core::flight>::iterator core::flight_of(pod_id pod) {
-  return std::find_if(flights_.begin(), flights_.end(),
-                      [&](const flight& one) { return !one.who.group && one.pod == pod; });
-}
-GANGSCHED_INLINE std::vector<core::flight>::iterator core::flight_of(group_id group) {
-  return std::find_if(flights_.begin(), flights_.end(),
-                      [&](const flight& one) { return one.who.group && one.group == group; });
-}
-
 /// Whether who is tried can come back: it may be gone, and its row another's; or it may be placed, or on its way out.
-GANGSCHED_INLINE bool core::flies(std::vector<flight>::iterator tried) {
-  return find_flight(tried->who) == tried && queue_.item(tried->who).where == place::in_flight;
+GANGSCHED_INLINE bool core::can_come_back(const in_flight_pods::entry& tried) {
+  return in_flight_.find(tried.who) == &tried && queue_.item(tried.who).where == place::in_flight;
 }
 
 GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
   catch_up(now);
-  const auto tried = flight_of(pod);
-  if (tried == flights_.end()) return;  // it runs, as the cluster says by now
-  if (flies(tried)) {
+  const in_flight_pods::entry* const tried = in_flight_.find(pod);
+  if (tried == nullptr) return;  // it runs, as the cluster says by now
+  if (can_come_back(*tried)) {
     rejection by;
     std::uint64_t marks = 0;
     const class_plan& plan = picker_.plan_of(state_->class_of(pod.row));
@@ -174,35 +128,34 @@ GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why
     else
       come_back(pod.row, by, marks);
   }
-  land(tried);
+  in_flight_.end_attempt(*tried);
 }
 
 GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by& why, instant now) {
   catch_up(now);
-  const auto tried = flight_of(group);
-  if (tried == flights_.end()) return;
+  const in_flight_pods::entry* const tried = in_flight_.find(group);
+  if (tried == nullptr) return;
   const bool error = why.unschedulable_plugins.empty() && why.pending_plugins.empty();
-  if (flies(tried) && error)
+  if (can_come_back(*tried) && error)
     come_back_broken(tried->who);
-  else if (flies(tried)) {
-    const bool changed = tried->recall || tried->joined;
-    const std::uint64_t from = tried->from;
+  else if (can_come_back(*tried)) {
+    const bool changed = tried->requeue || tried->joined;
     park_group(group.row, ~std::uint64_t{0});
-    if (!by_hints() && (changed || helped_since(parked_groups_.back(), from))) {
+    if (!by_hints() && (changed || helped_since(parked_groups_.back(), *tried))) {
       parked_groups_.pop_back();
       queue_.wake({group.row, true}, now_);
     }
   }
-  land(tried);
+  in_flight_.end_attempt(*tried);
 }
 
-GANGSCHED_INLINE void core::give_up(std::vector<flight>::iterator tried) {
-  if (tried == flights_.end()) return;
-  const flight over = *tried;
-  const bool flew = flies(tried);
-  if (flew) queue_.take_out(over.who);
-  land(tried);
-  if (!flew || !over.joined) return;
+GANGSCHED_INLINE void core::give_up(const in_flight_pods::entry* tried) {
+  if (tried == nullptr) return;
+  const in_flight_pods::entry over = *tried;
+  const bool could = can_come_back(*tried);
+  if (could) queue_.take_out(over.who);
+  in_flight_.end_attempt(*tried);
+  if (!could || !over.joined) return;
   // Members that came meanwhile were not in the attempt (kube-workloads, behaviours 20 and 21).
   std::vector<row_t> members;
   entities_.each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
@@ -210,8 +163,8 @@ GANGSCHED_INLINE void core::give_up(std::vector<flight>::iterator tried) {
     if (entities_.wants_node(pod)) enqueue(pod, true);
   }
 }
-GANGSCHED_INLINE void core::done(pod_id pod) { give_up(flight_of(pod)); }
-GANGSCHED_INLINE void core::done(group_id group) { give_up(flight_of(group)); }
+GANGSCHED_INLINE void core::done(pod_id pod) { give_up(in_flight_.find(pod)); }
+GANGSCHED_INLINE void core::done(group_id group) { give_up(in_flight_.find(group)); }
 
 GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) {
   catch_up(now);
@@ -225,7 +178,7 @@ GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) 
       case place::timed:
       case place::unschedulable: queue_.activate(e); break;
       case place::in_flight:
-        if (const auto tried = find_flight(e); tried != flights_.end()) tried->recall = true;
+        if (in_flight_pods::entry* const tried = in_flight_.find(e); tried != nullptr) tried->requeue = true;
         break;
       case place::none:
       case place::active: break;
@@ -242,7 +195,7 @@ GANGSCHED_INLINE std::optional<instant> core::next_time() const {
       if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
     }
   }
-  if (const std::optional<instant> due = next_stale()) next = std::min(next.value_or(*due), *due);
+  if (const std::optional<instant> due = stale_.next_due()) next = std::min(next.value_or(*due), *due);
   if (next == instant::max()) return std::nullopt;  // never
   return next;
 }
@@ -250,7 +203,7 @@ GANGSCHED_INLINE std::optional<instant> core::next_time() const {
 GANGSCHED_INLINE queue_counts core::counts() const {
   queue_counts all = queue_.counts();
   for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
-  all.in_flight = flights_.size();
+  all.in_flight = in_flight_.size();
   return all;
 }
 
@@ -284,7 +237,7 @@ GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
 
 GANGSCHED_INLINE std::vector<attempt> core::in_flight() const {
   std::vector<attempt> all;
-  for (const flight& one : flights_) all.push_back({one.pod, one.group, one.number, one.early});
+  for (const in_flight_pods::entry& one : in_flight_.all()) all.push_back({one.pod, one.group, one.number, one.early});
   return all;
 }
 

@@ -14,6 +14,9 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       entities_(*state_, profiles_),
       decisions_(*state_),
       error_(*state_),
+      reported_(*state_),
+      stale_(*state_, entities_),
+      in_flight_(*state_),
       options_(options),
       picker_(*state_, profiles_, options_, statistics_),
       reservations_(*state_, entities_, picker_, now_),
@@ -27,10 +30,10 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
     }
   }
-  if (by_hints()) witness_.emplace(*state_);
+  if (by_hints()) object_cache_.emplace(*state_);
   start_over();
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
-    if (state_->pods.state[pod] == pod_state::assumed && entities_.has_profile(pod)) tell(pod);
+    if (state_->pods.state[pod] == pod_state::assumed && entities_.has_profile(pod)) reported_.add(pod);
   }
   whole.keep();
   made.keep();
@@ -128,8 +131,8 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
       break;
     case place::in_flight:
       // Under hints the plugins are asked about the change when it comes back.
-      if (const auto tried = find_flight(e); tried != flights_.end()) {
-        tried->recall = tried->recall || !by_hints();
+      if (in_flight_pods::entry* const tried = in_flight_.find(e); tried != nullptr) {
+        tried->requeue = tried->requeue || !by_hints();
         tried->joined = tried->joined || (e.group && fresh);
       }
       break;
@@ -208,21 +211,20 @@ GANGSCHED_INLINE void core::start_over() {
   parked_.clear();
   parked_groups_.clear();
   hushed_.clear();
-  if (witness_) witness_->start_over();
-  for (flight& one : flights_) one.recall = true;
+  if (object_cache_) object_cache_->start_over();
+  in_flight_.requeue_all();
   ask_again_.clear();
   for (const waiting& one : room_) {
     if (stands(one) && state_->pods.group[one.pod.row] != no_row) ask_again_.push_back(state_->pods.group[one.pod.row]);
   }
   waits_.resize(state_->pods.rows.count());
-  told_at_.resize(state_->pods.rows.count());
-  look_at_told();
+  reported_.look_again();
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
   dependents_.clear();
   held_back_.clear();  // whoever waits is queued again
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
-    if (state_->groups.alive(group)) dependents_.push_back(group), shake(group);  // those that depend on nobody go when they are asked
+    if (state_->groups.alive(group)) dependents_.push_back(group), stale_.group_changed(group);  // those that depend on nobody go when they are asked
   }
   calls_.assign(state_->pods.rows.count(), {});
   if (by_hints()) rejections_.resize(state_->pods.rows.count());
@@ -269,7 +271,6 @@ GANGSCHED_INLINE void core::absorb() {
   if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
     waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));
     calls_.resize(waits_.size());
-    told_at_.resize(waits_.size());
     waits_in_.resize(waits_.size(), no_row);
     if (by_hints()) rejections_.resize(waits_.size());
   }
@@ -311,9 +312,9 @@ GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
 GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position) {
   const pod_table& pods = state_->pods;
   const row_t row = record.row;
-  if (record.kind == change_kind::pod_removed) shake(record.after);
-  else if (record.about_pod() && pods.alive(row)) shake(pods.group[row]);
-  else if (record.kind == change_kind::group_updated) shake(row);
+  if (record.kind == change_kind::pod_removed) stale_.group_changed(record.after);
+  else if (record.about_pod() && pods.alive(row)) stale_.group_changed(pods.group[row]);
+  else if (record.kind == change_kind::group_updated) stale_.group_changed(row);
   switch (record.kind) {
     case change_kind::pod_added:
       queue_.take_out({row, false});
@@ -334,7 +335,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       break;
     case change_kind::pod_removed: {
       leave(row);
-      untell(row);
+      reported_.remove(row);
       forget_row(row);
       const bool reused = pods.alive(row);
       host_released(row, pods.rows.generation(row) - (reused ? 1u : 0u));
@@ -362,12 +363,14 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
       if (pods.alive(row) && pods.state[row] != pod_state::pending) leave(row);
-      if (record.kind == change_kind::pod_bound) untell(row);
-      if (const auto tried = find_flight({row, false}); record.kind == change_kind::pod_bound && tried != flights_.end()) land(tried);
+      if (record.kind == change_kind::pod_bound) reported_.remove(row);
+      if (const auto* tried = in_flight_.find(entity{row, false}); record.kind == change_kind::pod_bound && tried != nullptr) {
+        in_flight_.end_attempt(*tried);
+      }
       count_out(row);
       break;
     case change_kind::pod_released:
-      void_told(row);
+      reported_.end(row);
       if (!pods.alive(row)) break;
       host_released(row, pods.rows.generation(row));
       ask_room_again(pods.group[row]);
@@ -377,7 +380,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
                                                    [&](const parked_group& one) { return one.group.row == e.row; });
         const queue_item& item = queue_.item(e);
-        if (!e.group && find_flight(e) != flights_.end()) {
+        if (!e.group && in_flight_.find(e) != nullptr) {
           queue_.fly(e);  // the host reserved a node for it and gave that back: it is still being tried
         } else if (parked || item.where == place::none || item.where == place::active) {
           enqueue(row, false);
@@ -499,7 +502,7 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   decisions_.clear();
   error_.clear();
   absorb();
-  say_voided();
+  reported_.report_ended(decisions_);
   expire_waits();
   mark_own();
   absorb();

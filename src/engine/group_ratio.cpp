@@ -70,7 +70,7 @@ GANGSCHED_INLINE void core::ask_ratios() {
     const entity e{root, true};
     if (root >= members_waiting_.size() || members_waiting_[root] == 0) continue;
     queue_item& item = queue_.item(e);
-    const bool ours = item.where == place::in_flight && find_flight(e) == flights_.end();  // its cycle is ending
+    const bool ours = item.where == place::in_flight && in_flight_.find(e) == nullptr;  // its cycle is ending
     if (item.where == place::none || ours) {
       std::uint64_t arrival = ~std::uint64_t{0};
       entities_.each_member(root, [&](row_t pod) {

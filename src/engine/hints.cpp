@@ -39,13 +39,13 @@ GANGSCHED_INLINE core::rejection core::rejection_of(row_t pod, std::uint64_t mar
 /// Who takes the event for a help without being asked, and who is to be asked. A plugin that says nothing of events is taken to mind
 /// every one. One that wants to know of new nodes hears of them too when a taint goes that kept it from looking at them; Kubernetes
 /// does not ask it then.
-GANGSCHED_INLINE core::call_up core::call_up_for(const witnessed& heard) const {
-  call_up made{event_of(heard.record), {}};
+GANGSCHED_INLINE core::queueing_event core::queueing_event_of(const object_event& heard) const {
+  queueing_event made{event_of(heard.record), {}};
   made.what.what = heard.what;
   made.what.old_node = heard.old_node.get(), made.what.new_node = heard.new_node.get();
   made.what.old_pod = heard.old_pod.get(), made.what.new_pod = heard.new_pod.get();
   for (const kernel_table& table : profiles_.all()) {
-    call_up::audience& to = made.by_profile.emplace_back();
+    queueing_event::audience& to = made.by_profile.emplace_back();
     for (const plugin_entry& plugin : table.plugins) {
       const bool by_taint = heard.what == events::node_taints && !any(plugin.wakes_on & events::node_taints) &&
                             any(plugin.wakes_on & events::node_added);
@@ -58,16 +58,16 @@ GANGSCHED_INLINE core::call_up core::call_up_for(const witnessed& heard) const {
   return made;
 }
 
-GANGSCHED_INLINE const core::call_up::audience& core::concerned(const call_up& call, row_t pod) const noexcept {
+GANGSCHED_INLINE const core::queueing_event::audience& core::concerned(const queueing_event& call, row_t pod) const noexcept {
   return call.by_profile[static_cast<std::size_t>(&entities_.profile_of(pod) - profiles_.all().data())];
 }
 
-GANGSCHED_INLINE core::strategy core::judge(row_t pod, const witnessed& heard, call_up& call) {
+GANGSCHED_INLINE core::strategy core::judge(row_t pod, const object_event& heard, queueing_event& call) {
   const bool own = heard.subject == pod_id{pod, state_->pods.rows.generation(pod)};
-  if (own ? heard.to == witnessed::audience::others : heard.to == witnessed::audience::subject) return strategy::skip;
+  if (own ? heard.to == object_event::audience::others : heard.to == object_event::audience::subject) return strategy::skip;
   const rejection& by = rejections_[pod];
   if (by.empty()) return strategy::after_backoff;
-  const call_up::audience& to = concerned(call, pod);
+  const queueing_event::audience& to = concerned(call, pod);
   if ((by.pending & to.unasked) != 0) return strategy::immediately;
   strategy best = (by.unschedulable & to.unasked) != 0 ? strategy::after_backoff : strategy::skip;
   if (((by.unschedulable | by.pending) & to.asked) == 0) return best;
@@ -95,10 +95,10 @@ GANGSCHED_INLINE void core::move(row_t pod, strategy how) {
 }
 
 /// Hooks that keep pods out of the queue are asked again when they say that an event may change their mind.
-GANGSCHED_INLINE void core::ask_gates(call_up& call) {
+GANGSCHED_INLINE void core::ask_gates(queueing_event& call) {
   call.what.own = false;
   const auto concerns_gates = [&](const kernel_table& table) {
-    const call_up::audience& to = call.by_profile[static_cast<std::size_t>(&table - profiles_.all().data())];
+    const queueing_event::audience& to = call.by_profile[static_cast<std::size_t>(&table - profiles_.all().data())];
     for (const plugin_entry& one : table.hooks(point::pre_enqueue)) {
       if ((bit_of(table, one) & to.asked) != 0) return true;
     }
@@ -120,10 +120,10 @@ GANGSCHED_INLINE void core::ask_gates(call_up& call) {
 
 GANGSCHED_INLINE void core::hear(const change& record) {
   heard_.clear();
-  witness_->read(record, heard_);
-  if (parked_.empty() && flights_.empty() && queue_.counts().gated == 0) return;
-  for (witnessed& one : heard_) {
-    call_up call = call_up_for(one);
+  object_cache_->read(record, heard_);
+  if (parked_.empty() && in_flight_.empty() && queue_.counts().gated == 0) return;
+  for (object_event& one : heard_) {
+    queueing_event call = queueing_event_of(one);
     for (auto it = parked_.begin(); it != parked_.end();) {
       parked_class& line = it->second;
       while (line.front < line.pods.size() && !stands(line.pods[line.front])) ++line.front;
@@ -135,8 +135,8 @@ GANGSCHED_INLINE void core::hear(const change& record) {
       }
       it = line.front == line.pods.size() ? parked_.erase(it) : std::next(it);
     }
-    if (one.to != witnessed::audience::subject) ask_gates(call);
-    if (!flights_.empty()) keep(std::move(one));
+    if (one.to != object_event::audience::subject) ask_gates(call);
+    in_flight_.add_event(std::move(one));
   }
 }
 

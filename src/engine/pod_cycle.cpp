@@ -111,7 +111,7 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
 GANGSCHED_INLINE void core::release(row_t pod) {
   reservations_.release(pod);
   waits_[pod] = 0;
-  untell(pod);
+  reported_.remove(pod);
   ask_room_again(state_->pods.group[pod]);
   if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
 }

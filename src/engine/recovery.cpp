@@ -17,10 +17,9 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   decisions_.remember();
   was.room.clear();
   for (const waiting& one : room_) was.room.push_back({one.plugins, one.rejected, stands(one)});
-  was.flights = flights_;
-  was.stale = stale_;
-  was.voided = voided_;
-  was.told_changes.clear();
+  in_flight_.remember();
+  stale_.remember();
+  reported_.remember();
   reservations_.remember();
   queue_.remember();
   was.whole = true;
@@ -45,17 +44,9 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
     room_[i].rejected = was.room[i].rejected;
     if (was.room[i].stands) waits_[room_[i].pod.row] = static_cast<std::uint32_t>(i + 1);
   }
-  flights_.swap(was.flights);
-  for (flight& one : flights_) one.from = kept_from_ + kept_.size();  // what was kept for them may be gone: `mend` recalls them
-  stale_.swap(was.stale);
-  voided_.swap(was.voided);
-  for (; !was.told_changes.empty(); was.told_changes.pop_back()) {
-    const auto& [pod, before] = was.told_changes.back();
-    if (told_at_[pod] != 0) erase_told(pod);
-    if (!before) continue;
-    told_.push_back(*before);  // there was room for it
-    told_at_[pod] = static_cast<std::uint32_t>(told_.size());
-  }
+  in_flight_.recall();
+  stale_.recall();
+  reported_.recall();
   reservations_.recall();
   decisions_.recall();
   error_.clear();
@@ -88,12 +79,6 @@ GANGSCHED_INLINE void core::close_ranks() noexcept {
     waits_[pod] = static_cast<std::uint32_t>(++kept);
   }
   room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
-}
-
-GANGSCHED_INLINE void core::remember_told(row_t pod) {
-  std::optional<told> before;
-  if (told_at_[pod] != 0) before = told_[told_at_[pod] - 1];
-  before_.told_changes.push_back({pod, before});
 }
 
 }  // namespace gangsched::engine

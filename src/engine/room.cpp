@@ -92,7 +92,7 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   }
   room_.push_back(std::move(entry));
   waits_[pod] = static_cast<std::uint32_t>(room_.size());
-  tell(pod);
+  reported_.add(pod);
   decisions_.add(decision_kind::wait, pod).score = score;
   call_older_holders(state_->pods.group[pod]);
 }
@@ -117,7 +117,7 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
       said = {};
     }
   }
-  if (said.ok()) return tell(pod);
+  if (said.ok()) return reported_.add(pod);
   decisions_.shrink(at);
   const std::uint64_t from = state_->log.end();
   if (said.code == code::error) error_.set({pod, false}, said.reason);
@@ -163,7 +163,9 @@ GANGSCHED_INLINE void core::expire_waits() {
       }
     }
   }
-  evict_stale();
+  stale_.recheck(now_, [&](row_t pod) {
+    evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
+  });
 }
 
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
@@ -200,7 +202,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
   decisions_.clear();
   error_.clear();
   absorb();
-  say_voided();
+  reported_.report_ended(decisions_);
   expire_waits();
   flush(now);
   for (std::size_t i = 0; i < room_.size(); ++i) {
@@ -253,10 +255,10 @@ GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
 GANGSCHED_INLINE void core::confirm(row_t pod) {
   queue_.begin_round();
   absorb();
-  untell(pod);
+  reported_.remove(pod);
   state_->bind(pod);
   mark_own();
-  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
+  if (const auto* tried = in_flight_.find(entity{pod, false}); tried != nullptr) in_flight_.end_attempt(*tried);
   if (const entity e = entities_.entity_of(pod); e.group) {
     queue_item& item = queue_.item(e);
     if (item.where == place::none) item.failures = item.errors = 0;

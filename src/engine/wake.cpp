@@ -43,7 +43,7 @@ GANGSCHED_INLINE void core::hush(std::uint64_t from) {
 
 /// Back into the queue after a reservation was taken back: waits for its time only.
 GANGSCHED_INLINE void core::requeue(row_t pod, bool error) {
-  if (const auto tried = find_flight({pod, false}); tried != flights_.end()) land(tried);
+  if (const auto* tried = in_flight_.find(entity{pod, false}); tried != nullptr) in_flight_.end_attempt(*tried);
   if (state_->pods.terminating[pod] || !entities_.has_profile(pod)) return;
   if (by_hints()) rejections_[pod] = {};
   const entity e = entities_.entity_of(pod);
@@ -270,7 +270,7 @@ GANGSCHED_INLINE void core::wake_by(const change& read, std::uint64_t position) 
     default: break;
   }
   if (record.node() == no_row && record.kind != change_kind::namespace_changed) return;
-  keep(record);
+  in_flight_.add_event({.record = record});
   if (parked_.empty() && parked_groups_.empty()) return;
   const event what = event_of(record);
 

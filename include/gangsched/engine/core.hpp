@@ -12,12 +12,14 @@
 #include "gangsched/engine/cycle_error.hpp"
 #include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/entity_view.hpp"
+#include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/queue.hpp"
+#include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/reservations.hpp"
+#include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/trial_memory.hpp"
-#include "gangsched/engine/witness.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -57,8 +59,8 @@ class GANGSCHED_API core {
   [[nodiscard]] queue_counts counts() const;
   [[nodiscard]] queue_standing standing(row_t pod) const;
   [[nodiscard]] std::vector<attempt> in_flight() const;
-  [[nodiscard]] bool is_tried(pod_id pod) { return flight_of(pod) != flights_.end(); }
-  [[nodiscard]] bool is_tried(group_id group) { return flight_of(group) != flights_.end(); }
+  [[nodiscard]] bool is_tried(pod_id pod) { return in_flight_.find(pod) != nullptr; }
+  [[nodiscard]] bool is_tried(group_id group) { return in_flight_.find(group) != nullptr; }
   void restore(row_t pod, std::uint32_t failures, instant since);
   void forget_cached();
   /// What an attempt that an exception ended has left in the engine; the cluster has been rolled back.
@@ -88,12 +90,6 @@ class GANGSCHED_API core {
   friend class room_for_plugin;
   friend class trial_of;
 
-  /// A reservation that the host knows of, and has neither answered nor been told the end of.
-  struct told {
-    pod_id pod;
-    node_id node;
-    bind_attempt attempt;
-  };
   /// A pod in the permit room.
   struct waiting {
     pod_id pod;
@@ -136,19 +132,8 @@ class GANGSCHED_API core {
     std::uint64_t unschedulable = 0, pending = 0;
     [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
   };
-  /// An attempt of the host's that is under way.
-  struct flight {
-    entity who;
-    pod_id pod;      ///< of a group, its first pending member
-    group_id group;
-    std::uint64_t from;   ///< the first event that it has not seen
-    bool recall = false;  ///< somebody wants it back in the queue whatever comes of it
-    bool joined = false;  ///< of a group: a member came that is not in the attempt
-    bool early = false;
-    std::uint32_t number = 1;
-  };
   /// An event as hooks see it, and whom it concerns.
-  struct call_up {
+  struct queueing_event {
     struct audience {
       std::uint64_t unasked = 0, asked = 0;  ///< plugins, as in a rejection
     };
@@ -243,12 +228,6 @@ class GANGSCHED_API core {
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
   [[nodiscard]] bool waits_parked(const parked_group& one) const noexcept;
-  // Gangs that lost members (stale.cpp).
-  void shake(row_t group);
-  [[nodiscard]] bool has_enough(row_t group) const;
-  [[nodiscard]] bool is_stale(row_t group) const;
-  void evict_stale();
-  [[nodiscard]] std::optional<instant> next_stale() const;
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool minds_labels(row_t root) const;
   [[nodiscard]] bool minds_neighbours(row_t root) const;
@@ -265,27 +244,20 @@ class GANGSCHED_API core {
   [[nodiscard]] bool by_hints() const noexcept { return options_.wake == wake_rule::hints; }
   [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t marks);
   [[nodiscard]] static std::uint64_t bit_of(const kernel_table& of, const plugin_entry& plugin) noexcept;
-  [[nodiscard]] const call_up::audience& concerned(const call_up& call, row_t pod) const noexcept;
+  [[nodiscard]] const queueing_event::audience& concerned(const queueing_event& call, row_t pod) const noexcept;
   void hear(const change& record);
-  [[nodiscard]] call_up call_up_for(const witnessed& heard) const;
-  [[nodiscard]] strategy judge(row_t pod, const witnessed& heard, call_up& call);
-  void ask_gates(call_up& call);
+  [[nodiscard]] queueing_event queueing_event_of(const object_event& heard) const;
+  [[nodiscard]] strategy judge(row_t pod, const object_event& heard, queueing_event& call);
+  void ask_gates(queueing_event& call);
   void move(row_t pod, strategy how);
 
   // attempts.cpp: in flight
-  void take_off(const queue::popped& next);
-  void land(std::vector<flight>::iterator one);
-  void give_up(std::vector<flight>::iterator one);
-  [[nodiscard]] bool flies(std::vector<flight>::iterator one);
-  [[nodiscard]] std::vector<flight>::iterator find_flight(entity e);
-  [[nodiscard]] std::vector<flight>::iterator flight_of(pod_id pod);
-  [[nodiscard]] std::vector<flight>::iterator flight_of(group_id group);
+  void give_up(const in_flight_pods::entry* tried);
+  [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
   void come_back(row_t pod, const rejection& why, std::uint64_t marks);
   void come_back_broken(entity e);
-  [[nodiscard]] strategy strongest_since(const flight& one, row_t pod, std::uint64_t marks);
-  [[nodiscard]] bool helped_since(const parked_group& one, std::uint64_t from);
-  void keep(const change& record);
-  void keep(witnessed&& heard);
+  [[nodiscard]] strategy strongest_since(const in_flight_pods::entry& one, row_t pod, std::uint64_t marks);
+  [[nodiscard]] bool helped_since(const parked_group& one, const in_flight_pods::entry& tried);
   void flush(instant now);
 
   // pod_cycle.cpp
@@ -387,15 +359,6 @@ class GANGSCHED_API core {
   domain_index& domains_of(std::string_view key);
   const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out);
 
-  // told.cpp: reservations that the host knows of
-  void tell(row_t pod);
-  void untell(row_t pod);
-  void erase_told(row_t pod) noexcept;
-  void remember_told(row_t pod);
-  void void_told(row_t pod);
-  void look_at_told();
-  void say_voided();
-
   // room.cpp
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
@@ -414,6 +377,9 @@ class GANGSCHED_API core {
   entity_view entities_;
   decision_list decisions_;
   cycle_error error_;
+  reported_reservations reported_;
+  stale_gangs stale_;
+  in_flight_pods in_flight_;
   scheduler_options options_;
   engine_statistics statistics_;
   instant now_ = instant::min();  ///< as the host said last
@@ -426,9 +392,6 @@ class GANGSCHED_API core {
 
   std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
   std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
-  std::vector<std::uint32_t> told_at_;        ///< by pod row: 1 + its place among those
-  std::vector<told> told_;
-  std::vector<told> voided_;                  ///< those that ended by no doing of the engine's, until the host is told
   std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
   bool room_is_loose_ = false;                ///< those who wait no more are to go at the end of the call
   std::vector<row_t> dependents_;             ///< groups that start after others
@@ -446,21 +409,10 @@ class GANGSCHED_API core {
   std::vector<wake_call> calls_;                   ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<std::pair<std::uint64_t, std::uint64_t>> hushed_;  ///< log ranges that undid what the same cycle did: they help nobody
   std::map<class_id, parked_class> parked_;
-  std::optional<witness> witness_;            ///< under wake_rule::hints
+  std::optional<object_cache> object_cache_;            ///< under wake_rule::hints
   std::vector<rejection> rejections_;         ///< by pod row: of its last attempt
-  std::vector<witnessed> heard_;              ///< of the record that is being read
-  std::vector<flight> flights_;               ///< in order of `from`
-  std::deque<witnessed> kept_;                ///< events since the first of them began
-  std::uint64_t kept_from_ = 0;               ///< the number of the first
+  std::vector<object_event> heard_;              ///< of the record that is being read
   std::vector<parked_group> parked_groups_;
-  std::vector<row_t> shaken_;  ///< groups with stale_after that something happened to, some several times
-  struct stale_gang {
-    group_id group;
-    instant since;      ///< it is so, or since its eviction was said
-    bool told = false;
-  };
-  [[nodiscard]] static instant due_of(const stale_gang& one, instant after) noexcept;
-  std::vector<stale_gang> stale_;
   std::vector<member_place> placed_;
   static constexpr std::uint8_t most_domains = 64;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of labels that groups have asked for, those used last at the end
@@ -479,19 +431,11 @@ class GANGSCHED_API core {
       const char* rejected;
       bool stands;
     };
-    struct change_of_told {
-      row_t pod;
-      std::optional<told> before;
-    };
     bool whole = false;
     instant now{};
     engine_statistics statistics;
     picker::position picks{};
     std::vector<place_in_room> room;
-    std::vector<flight> flights;
-    std::vector<stale_gang> stale;
-    std::vector<told> voided;
-    std::vector<change_of_told> told_changes;
   };
   standing_before before_;
   bool torn_ = false;  ///< a call was abandoned: what can be told from the cluster is to be made anew
@@ -517,7 +461,5 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/recovery.cpp"
 #include "gangsched/src/engine/room.cpp"
 #include "gangsched/src/engine/trial.cpp"
-#include "gangsched/src/engine/stale.cpp"
-#include "gangsched/src/engine/told.cpp"
 #include "gangsched/src/engine/wake.cpp"
 #endif

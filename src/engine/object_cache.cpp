@@ -1,4 +1,4 @@
-#include "gangsched/engine/witness.hpp"
+#include "gangsched/engine/object_cache.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,21 +14,21 @@ GANGSCHED_INLINE bool scaled_down(const pod_class& before, const pod_class& afte
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::shared_ptr<const past_node> witness::look_at_node(row_t row) const {
+GANGSCHED_INLINE std::shared_ptr<const past_node> object_cache::look_at_node(row_t row) const {
   return state_->nodes.alive(row) ? std::make_shared<const past_node>(*state_, row) : nullptr;
 }
-GANGSCHED_INLINE std::shared_ptr<const past_pod> witness::look_at_pod(row_t row) const {
+GANGSCHED_INLINE std::shared_ptr<const past_pod> object_cache::look_at_pod(row_t row) const {
   return state_->pods.alive(row) ? std::make_shared<const past_pod>(*state_, row) : nullptr;
 }
 
-GANGSCHED_INLINE void witness::start_over() {
+GANGSCHED_INLINE void object_cache::start_over() {
   nodes_.assign(state_->nodes.rows.count(), nullptr);
   for (row_t row = 0; row < nodes_.size(); ++row) nodes_[row] = look_at_node(row);
   pods_.assign(state_->pods.rows.count(), nullptr);
   for (row_t row = 0; row < pods_.size(); ++row) pods_[row] = look_at_pod(row);
 }
 
-GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witnessed>& out) {
+GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<object_event>& out) {
   if (nodes_.size() <= record.row) nodes_.resize(record.row + 1);
   std::shared_ptr<const past_node>& known = nodes_[record.row];
   if (record.kind == change_kind::node_removed) {
@@ -57,7 +57,7 @@ GANGSCHED_INLINE void witness::read_node(const change& record, std::vector<witne
   tell(any(record.facets & reads::images), events::node_images);
 }
 
-GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector<witnessed>& out) {
+GANGSCHED_INLINE void object_cache::read_pod_update(const change& record, std::vector<object_event>& out) {
   if (!state_->pods.alive(record.row)) return;
   const std::shared_ptr<const past_pod> after = look_at_pod(record.row);
   if (pods_[record.row] != nullptr && pods_[record.row]->id() != after->id()) return;  // it is gone already, and its row another's
@@ -69,7 +69,7 @@ GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector
   const auto tell = [&](bool changed, events what) {
     if (!changed) return;
     out.push_back({.record = record, .what = what, .old_pod = before, .new_pod = after, .subject = after->id()});
-    if (!placed) out.back().to = witnessed::audience::subject;
+    if (!placed) out.back().to = object_event::audience::subject;
   };
   tell(before->labels() != after->labels(), events::pod_labels);
   tell(detail::scaled_down(before->spec(), after->spec()), events::pod_scaled_down);
@@ -78,7 +78,7 @@ GANGSCHED_INLINE void witness::read_pod_update(const change& record, std::vector
   tell(out.size() == none || !(before->spec().volumes == after->spec().volumes), events::pod_updated);
 }
 
-GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>& out) {
+GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<object_event>& out) {
   if (record.about_pod() && pods_.size() <= record.row) pods_.resize(record.row + 1);
   switch (record.kind) {
     case change_kind::node_added:
@@ -112,7 +112,7 @@ GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>
                      .what = events::pod_removed,
                      .old_pod = pod,
                      .subject = pod->id(),
-                     .to = witnessed::audience::others,
+                     .to = object_event::audience::others,
                      .highest = pod->spec().priority});
       return;
     }
@@ -125,7 +125,7 @@ GANGSCHED_INLINE void witness::read(const change& record, std::vector<witnessed>
                      .what = events::pod_removed,
                      .old_pod = pod,
                      .subject = pod->id(),
-                     .to = witnessed::audience::others});
+                     .to = object_event::audience::others});
       return;
     }
     case change_kind::namespace_changed: out.push_back({.record = record, .what = events::namespace_changed}); return;

@@ -9,7 +9,7 @@
 namespace gangsched::engine {
 
 /// An event with the objects it is about, kept for those who were being tried when it happened.
-struct witnessed {
+struct object_event {
   change record;
   events what = events::nothing;
   std::shared_ptr<const past_node> old_node = nullptr, new_node = nullptr;
@@ -23,18 +23,18 @@ struct witnessed {
 /// Reads the change log for hints: remembers every object as it was when its last change was read, so that events have an old and
 /// a new one. Several changes of one object between two readings show as one, as they may to any client of Kubernetes.
 /// O(objects) memory; O(size of the object) a change.
-class GANGSCHED_API witness {
+class GANGSCHED_API object_cache {
  public:
-  explicit witness(const cluster_state& state) noexcept : state_(&state) {}
+  explicit object_cache(const cluster_state& state) noexcept : state_(&state) {}
 
   /// Forgets what was read: the cluster is as it is now.
   void start_over();
   /// Appends the events that the record is, in Kubernetes' order.
-  void read(const change& record, std::vector<witnessed>& out);
+  void read(const change& record, std::vector<object_event>& out);
 
  private:
-  void read_node(const change& record, std::vector<witnessed>& out);
-  void read_pod_update(const change& record, std::vector<witnessed>& out);
+  void read_node(const change& record, std::vector<object_event>& out);
+  void read_pod_update(const change& record, std::vector<object_event>& out);
   [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;
   [[nodiscard]] std::shared_ptr<const past_pod> look_at_pod(row_t row) const;
 
@@ -46,5 +46,5 @@ class GANGSCHED_API witness {
 }  // namespace gangsched::engine
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/engine/witness.cpp"
+#include "gangsched/src/engine/object_cache.cpp"
 #endif

@@ -1,0 +1,73 @@
+#pragma once
+#include <deque>
+#include <vector>
+
+#include "gangsched/engine/attempt.hpp"
+#include "gangsched/engine/object_cache.hpp"
+#include "gangsched/engine/queue.hpp"
+
+namespace gangsched::engine {
+
+/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6): an attempt is judged when it
+/// comes back, since only then it is known who rejected it.
+class GANGSCHED_API in_flight_pods {
+ public:
+  struct entry {
+    entity who;
+    pod_id pod;              ///< of a group, its first pending member
+    group_id group;
+    std::uint64_t from = 0;  ///< the first event that it has not seen
+    bool requeue = false;    ///< it is tried again whatever comes of it
+    bool joined = false;     ///< of a group: a member came that is not in the attempt
+    bool early = false;
+    std::uint32_t number = 1;
+  };
+
+  explicit in_flight_pods(const cluster_state& state) noexcept : state_(&state) {}
+
+  [[nodiscard]] bool empty() const noexcept { return attempts_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return attempts_.size(); }
+  /// In the order in which they began; valid until one begins or ends.
+  [[nodiscard]] std::span<const entry> all() const noexcept { return attempts_; }
+  /// Null if nobody tries who has the row now. Valid as long as `all`. O(attempts), like those below.
+  [[nodiscard]] entry* find(entity e) noexcept;
+  [[nodiscard]] const entry* find(entity e) const noexcept;
+  /// Null if it is not being tried. Its row may be another's by now.
+  [[nodiscard]] entry* find(pod_id pod) noexcept;
+  [[nodiscard]] entry* find(group_id group) noexcept;
+
+  entry& begin_attempt(entry made);
+  /// Events that nobody needs any more go.
+  void end_attempt(const entry& over);
+  /// All of them are tried again, whatever comes of them.
+  void requeue_all() noexcept;
+
+  /// For attempts under way; nothing if there are none. One that takes too long for all events to be kept is tried again.
+  void add_event(object_event&& happened);
+  /// Calls visit(event), which returns whether to go on, for those that the attempt has not seen.
+  template <class Visit>
+  void each_event_since(const entry& attempt, Visit&& visit) const {
+    for (std::uint64_t at = attempt.from; at < end_of_events(); ++at) {
+      if (!visit(events_[static_cast<std::size_t>(at - first_event_)])) return;
+    }
+  }
+
+  // For a call that may be abandoned: `recall` puts back the attempts that were under way when `remember` was called. What happened since
+  // they began may be forgotten: `requeue_all` is to follow.
+  void remember() { before_ = attempts_; }
+  void recall() noexcept;
+
+ private:
+  [[nodiscard]] std::uint64_t end_of_events() const noexcept { return first_event_ + events_.size(); }
+
+  const cluster_state* state_;
+  std::vector<entry> attempts_, before_;  ///< in order of `from`
+  std::deque<object_event> events_;
+  std::uint64_t first_event_ = 0;         ///< its number
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/in_flight_pods.cpp"
+#endif

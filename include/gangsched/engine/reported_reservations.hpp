@@ -1,0 +1,55 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/decision_list.hpp"
+
+namespace gangsched::engine {
+
+/// Reservations that the host was told of (`wait`, `bind`) and has neither answered nor been told the end of. When its own doing ends one, by
+/// removing a node for instance, it is told that too, once, in the next call.
+class GANGSCHED_API reported_reservations {
+ public:
+  explicit reported_reservations(const cluster_state& state) noexcept : state_(&state) {}
+
+  /// The host hears of the pod's reservation, and so will of its end.
+  void add(row_t pod);
+  /// It is answered, or the host hears of its end elsewhere.
+  void remove(row_t pod);
+  /// What the host did to the cluster took it back.
+  void end(row_t pod);
+  /// The log does not say any more what became of them: looks at the cluster. O(reservations).
+  void look_again();
+  /// Decides a `revoke` for each that has ended. Of a pod that is gone since there is nobody to speak of.
+  void report_ended(decision_list& decisions);
+
+  // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
+  void remember();
+  void recall() noexcept;
+
+ private:
+  struct reservation {
+    pod_id pod;
+    node_id node;
+    bind_attempt attempt;
+  };
+  struct change {
+    row_t pod;
+    std::optional<reservation> before;
+  };
+  [[nodiscard]] bool has(row_t pod) const noexcept { return pod < place_.size() && place_[pod] != 0; }
+  void note_change(row_t pod);
+  void erase(row_t pod) noexcept;
+
+  const cluster_state* state_;
+  std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among those
+  std::vector<reservation> all_;
+  std::vector<reservation> ended_, ended_before_;
+  std::vector<change> changes_;  ///< in this call
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/reported_reservations.cpp"
+#endif

@@ -1,0 +1,58 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/entity_view.hpp"
+
+namespace gangsched::engine {
+
+/// Gangs some of whose members still run although too few are left (`gang::stale_after`; volcano-kai-yunikorn 2, stalegangeviction).
+class GANGSCHED_API stale_gangs {
+ public:
+  stale_gangs(const cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+
+  /// Something happened to the group: those at or above it that have a limit are looked at by the next `recheck`. O(depth).
+  void group_changed(row_t group);
+  /// Calls evict(pod) for the members of gangs that have been stale for long enough. A host that does not listen is told again, but not
+  /// without end at one instant. O(members of groups that changed, and of those due).
+  template <class Evict>
+  void recheck(instant now, Evict&& evict) {
+    look_at_changed(now);
+    for (const group_id gang : due(now)) {
+      std::vector<row_t> members;
+      entities_->each_member(gang.row, [&](row_t pod) { members.push_back(pod); });
+      for (const row_t pod : members) evict(pod);
+    }
+  }
+  /// When the next of them is due. O(stale gangs).
+  [[nodiscard]] std::optional<instant> next_due() const;
+
+  // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
+  void remember() { before_ = all_; }
+  void recall() noexcept { all_.swap(before_); }
+
+ private:
+  struct stale_gang {
+    group_id group;
+    instant since;         ///< it is so, or since its eviction was decided
+    bool evicted = false;  ///< it was decided
+  };
+  /// The gang's limit; nothing if it has none, or is gone.
+  [[nodiscard]] std::optional<instant> limit_of(const stale_gang& one) const noexcept;
+  [[nodiscard]] static instant due_time(const stale_gang& one, instant limit) noexcept;
+  [[nodiscard]] bool has_enough(row_t group) const;
+  [[nodiscard]] bool is_stale(row_t group) const;
+  void look_at_changed(instant now);
+  std::vector<group_id> due(instant now);
+
+  const cluster_state* state_;
+  const entity_view* entities_;
+  std::vector<row_t> changed_;  ///< some several times
+  std::vector<stale_gang> all_, before_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/stale_gangs.cpp"
+#endif
