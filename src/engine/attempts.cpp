@@ -189,12 +189,7 @@ GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) 
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {
   if (torn_) return now_;  // at once: orders are to be made anew
   std::optional<instant> next = queue_.next_time();
-  for (const waiting& one : room_) {
-    if (one.plugins == 0 || !stands(one)) continue;
-    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
-      if (((one.plugins >> i) & 1u) != 0) next = next ? std::min(*next, one.deadline[i]) : one.deadline[i];
-    }
-  }
+  if (const std::optional<instant> due = waiting_.next_deadline()) next = std::min(next.value_or(*due), *due);
   if (const std::optional<instant> due = stale_.next_due()) next = std::min(next.value_or(*due), *due);
   if (next == instant::max()) return std::nullopt;  // never
   return next;
@@ -202,7 +197,7 @@ GANGSCHED_INLINE std::optional<instant> core::next_time() const {
 
 GANGSCHED_INLINE queue_counts core::counts() const {
   queue_counts all = queue_.counts();
-  for (const waiting& one : room_) all.waiting += stands(one) ? 1 : 0;
+  all.waiting = waiting_.count();
   all.in_flight = in_flight_.size();
   return all;
 }

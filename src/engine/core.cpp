@@ -17,6 +17,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       reported_(*state_),
       stale_(*state_, entities_),
       in_flight_(*state_),
+      waiting_(*state_),
       options_(options),
       picker_(*state_, profiles_, options_, statistics_),
       reservations_(*state_, entities_, picker_, now_),
@@ -213,11 +214,7 @@ GANGSCHED_INLINE void core::start_over() {
   hushed_.clear();
   if (object_cache_) object_cache_->start_over();
   in_flight_.requeue_all();
-  ask_again_.clear();
-  for (const waiting& one : room_) {
-    if (stands(one) && state_->pods.group[one.pod.row] != no_row) ask_again_.push_back(state_->pods.group[one.pod.row]);
-  }
-  waits_.resize(state_->pods.rows.count());
+  waiting_.all_groups_changed();
   reported_.look_again();
   waits_in_.assign(state_->pods.rows.count(), no_row);
   members_waiting_.assign(state_->groups.rows.count(), 0);
@@ -268,11 +265,10 @@ GANGSCHED_INLINE void core::absorb() {
   if (state_->undo.trying()) return;
   drop_unused();
   const change_log& log = state_->log;
-  if (const std::size_t pods = state_->pods.rows.count(); waits_.size() < pods) {
-    waits_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_.size()}));
-    calls_.resize(waits_.size());
-    waits_in_.resize(waits_.size(), no_row);
-    if (by_hints()) rejections_.resize(waits_.size());
+  if (const std::size_t pods = state_->pods.rows.count(); calls_.size() < pods) {
+    calls_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * calls_.size()}));
+    waits_in_.resize(calls_.size(), no_row);
+    if (by_hints()) rejections_.resize(calls_.size());
   }
   if (epoch_ != state_->classes.epoch()) rekey_parked();
   let_in_ = no_row;
@@ -294,9 +290,8 @@ GANGSCHED_INLINE void core::absorb() {
 /// What is known of a pod stands in tables that are far apart.
 GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
   const row_t pod = record.row;
-  if (!record.about_pod() || pod >= waits_.size()) return;
+  if (!record.about_pod() || pod >= calls_.size()) return;
   queue_.prefetch(pod);
-  gangsched::detail::prefetch(&waits_[pod]);
   gangsched::detail::prefetch(&waits_in_[pod]);
   gangsched::detail::prefetch(&calls_[pod]);
 }
@@ -305,7 +300,7 @@ GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
 GANGSCHED_INLINE void core::mark_own() { own_to_ = state_->log.committed_end(); }
 
 GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
-  if (pod < waits_.size()) waits_[pod] = 0;
+  waiting_.remove(pod);
   reservations_.forget(pod, generation);
 }
 
@@ -343,7 +338,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       const row_t group = record.after;
       if (group != no_row) ask_dependents();  // a group that was removed before is gone with its last member
       if (group == no_row || !state_->groups.alive(group)) break;
-      if (record.before != no_row) ask_room_again(group);
+      if (record.before != no_row) waiting_.group_changed(group);
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
       // One of those that are too many for an elastic gang, or by a ratio, may take its place.
       const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
@@ -357,7 +352,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     }
     case change_kind::pod_terminating:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) leave(row);
-      if (pods.alive(row) && pods.node[row] != no_row) ask_room_again(pods.group[row]);
+      if (pods.alive(row) && pods.node[row] != no_row) waiting_.group_changed(pods.group[row]);
       count_out(row);
       break;
     case change_kind::pod_assumed:
@@ -373,7 +368,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       reported_.end(row);
       if (!pods.alive(row)) break;
       host_released(row, pods.rows.generation(row));
-      ask_room_again(pods.group[row]);
+      waiting_.group_changed(pods.group[row]);
       if (pods.state[row] == pod_state::pending) {
         if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
         const entity e = entities_.entity_of(row);
@@ -416,7 +411,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
         if (gated || surplus || record.more || record.after < record.before) enqueue(pod, false);
       });
       if (record.after > record.before) ask_gate_again(row);
-      if (record.after != record.before) ask_room_again(row);
+      if (record.after != record.before) waiting_.group_changed(row);
       note_dependent(row);
       ask_dependents();
       break;
@@ -454,7 +449,7 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
   const bool came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
   const bool placed = pods.state[record.row] != pod_state::pending &&
                       (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
-  if (placed) ask_room_again(group);
+  if (placed) waiting_.group_changed(group);
   if (entities_.cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     // (One that waits has just been asked, with its group.)

@@ -110,9 +110,9 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
 /// Takes back everything an assumed pod holds.
 GANGSCHED_INLINE void core::release(row_t pod) {
   reservations_.release(pod);
-  waits_[pod] = 0;
+  waiting_.remove(pod);
   reported_.remove(pod);
-  ask_room_again(state_->pods.group[pod]);
+  waiting_.group_changed(state_->pods.group[pod]);
   if (!state_->pods.terminating[pod]) count_waiting(pod, state_->pods.group[pod]);
 }
 
@@ -197,31 +197,22 @@ GANGSCHED_INLINE core::holder_rank core::rank_of(row_t group) const {
 /// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
 GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
   if (own != no_row && state_->groups.record[own]->spec.composite) return false;  // its groups are not in the room
-  if (options_.holds == hold_rule::timers_only || room_.empty() || !entities_.incomplete(own)) return false;
+  if (options_.holds == hold_rule::timers_only || waiting_.empty() || !entities_.incomplete(own)) return false;
   const holder_rank rank = rank_of(own);
   std::vector<std::pair<holder_rank, row_t>> later;
   row_t asked = no_row;  // members of a group mostly wait side by side
-  for (const waiting& one : room_) {
+  waiting_.each([&](const waiting_pods::entry& one) {
     const row_t group = state_->pods.group[one.pod.row];
-    if (group == asked || !stands(one)) continue;
-    asked = group;
-    if (group == own || !entities_.incomplete(group)) continue;
+    if (group == std::exchange(asked, group) || group == own || !entities_.incomplete(group)) return;
     const std::pair holder{rank_of(group), group};
     if (holder.first > rank && std::find(later.begin(), later.end(), holder) == later.end()) later.push_back(holder);
-  }
+  });
   std::sort(later.rbegin(), later.rend());
-  const auto holders = [&](row_t group) {
-    std::vector<row_t> held;
-    for (const waiting& one : room_) {
-      if (stands(one) && state_->pods.group[one.pod.row] == group) held.push_back(one.pod.row);
-    }
-    return held;
-  };
   const std::size_t start = picker_.where().start;  // what is only tried examines no nodes
   const auto would_fit = [&](std::span<const row_t> gangs) {
     transaction trial{*state_};
     for (const row_t group : gangs) {
-      for (const row_t held : holders(group)) {
+      for (const row_t held : waiting_.members_of(group)) {
         reservations_.count_uses(held, -1);
         state_->release(held);
       }
@@ -243,7 +234,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
   }
   picker_.go_back({statistics_.decisions, start});
   for (const row_t group : giving) {
-    for (const row_t held : holders(group)) send_back(held, "its node was taken back for an older gang", false);
+    for (const row_t held : waiting_.members_of(group)) send_back(held, "its node was taken back for an older gang", false);
   }
   return !giving.empty();
 }

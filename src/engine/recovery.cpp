@@ -15,8 +15,7 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   was.statistics = statistics_;
   was.picks = picker_.where();
   decisions_.remember();
-  was.room.clear();
-  for (const waiting& one : room_) was.room.push_back({one.plugins, one.rejected, stands(one)});
+  waiting_.remember();
   in_flight_.remember();
   stale_.remember();
   reported_.remember();
@@ -30,20 +29,14 @@ GANGSCHED_INLINE void core::open_call(instant now) {
 
 GANGSCHED_INLINE void core::close_call() noexcept {
   reservations_.end_call();
-  if (std::exchange(room_is_loose_, false)) close_ranks();
+  waiting_.end_call();
 }
 
 GANGSCHED_INLINE void core::abandon_call() noexcept {
   standing_before& was = before_;
   if (!was.whole) return;  // it had not begun
   queue_.recall();
-  for (std::size_t i = was.room.size(); i < room_.size(); ++i) waits_[room_[i].pod.row] = 0;
-  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(was.room.size()), room_.end());
-  for (std::size_t i = 0; i < room_.size(); ++i) {
-    room_[i].plugins = was.room[i].plugins;
-    room_[i].rejected = was.room[i].rejected;
-    if (was.room[i].stands) waits_[room_[i].pod.row] = static_cast<std::uint32_t>(i + 1);
-  }
+  waiting_.recall();
   in_flight_.recall();
   stale_.recall();
   reported_.recall();
@@ -53,7 +46,6 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
   now_ = was.now;
   statistics_ = was.statistics;
   picker_.go_back(was.picks);
-  room_is_loose_ = false;
   torn_ = true;
 }
 
@@ -67,18 +59,6 @@ GANGSCHED_INLINE void core::mend() {
   queue_.rebuild();
   start_over();
   torn_ = false;
-}
-
-/// Those in the room who wait no more go.
-GANGSCHED_INLINE void core::close_ranks() noexcept {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < room_.size(); ++i) {
-    if (!stands(room_[i])) continue;
-    const row_t pod = room_[i].pod.row;
-    if (kept != i) room_[kept] = std::move(room_[i]);
-    waits_[pod] = static_cast<std::uint32_t>(++kept);
-  }
-  room_.erase(room_.begin() + static_cast<std::ptrdiff_t>(kept), room_.end());
 }
 
 }  // namespace gangsched::engine

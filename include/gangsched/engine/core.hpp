@@ -20,6 +20,7 @@
 #include "gangsched/engine/reservations.hpp"
 #include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/trial_memory.hpp"
+#include "gangsched/engine/waiting_pods.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -71,7 +72,7 @@ class GANGSCHED_API core {
   [[nodiscard]] std::optional<std::string> difference();
 
   /// Whether the pod waits in the permit room.
-  [[nodiscard]] bool waits(row_t pod) const noexcept;
+  [[nodiscard]] bool waits(row_t pod) const noexcept { return waiting_.has(pod); }
   /// What the host said when the pod failed or was rejected last, or nothing.
   void note(row_t pod, std::string_view text);
   /// @p plugin: its name, or empty for all. False if it does not hold the pod.
@@ -87,19 +88,8 @@ class GANGSCHED_API core {
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
  private:
-  friend class room_for_plugin;
   friend class trial_of;
 
-  /// A pod in the permit room.
-  struct waiting {
-    pod_id pod;
-    bind_attempt attempt;
-    std::uint64_t plugins;         ///< indices (in order of point::permit) that have not allowed it yet
-    std::uint64_t overruled;       ///< those that the host has answered for: they are not asked any more
-    std::vector<instant> deadline; ///< by index, from when a plugin first held it
-    std::int64_t score;
-    const char* rejected;          ///< why it is to be sent back, or null
-  };
   /// The unschedulable pods of one class, in order of their failure, and what rejected them.
   struct parked_class {
     struct entry {
@@ -192,7 +182,6 @@ class GANGSCHED_API core {
 
   // recovery.cpp
   void mend();
-  void close_ranks() noexcept;
 
   // core.cpp: what the host did since the last call
   void begin_call(instant now);
@@ -363,14 +352,10 @@ class GANGSCHED_API core {
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
-  void hold(waiting& one, std::size_t plugin, instant timeout) const;
-  void ask_room_again(row_t group);
+  [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
   void ask_permit_again();
   void break_up(row_t group);
   void send_back(row_t pod, const char* reason, bool error);
-  waiting* find_waiting(row_t pod) noexcept;
-  /// Whether the entry is of a pod that waits now; a pod that waited before may have older ones until the next permit.
-  [[nodiscard]] bool stands(const waiting& entry) const noexcept;
 
   cluster_state* state_;
   profile_set profiles_;
@@ -380,6 +365,7 @@ class GANGSCHED_API core {
   reported_reservations reported_;
   stale_gangs stale_;
   in_flight_pods in_flight_;
+  waiting_pods waiting_;
   scheduler_options options_;
   engine_statistics statistics_;
   instant now_ = instant::min();  ///< as the host said last
@@ -390,10 +376,6 @@ class GANGSCHED_API core {
   log_cursor cursor_;
   std::uint32_t epoch_ = 0;  ///< of the selectors, as the parked lists know it
 
-  std::vector<std::uint32_t> waits_;          ///< by pod row: 1 + its place in the room while it waits there
-  std::vector<waiting> room_;                 ///< in order of reservation; gone ones are dropped by permit
-  std::vector<row_t> ask_again_;              ///< groups that changed: their waiting members may be let go, or not any more
-  bool room_is_loose_ = false;                ///< those who wait no more are to go at the end of the call
   std::vector<row_t> dependents_;             ///< groups that start after others
   struct held_back {
     group_id group;
@@ -426,16 +408,10 @@ class GANGSCHED_API core {
   std::map<pod_id, std::string> notes_;       ///< the host's last word on pods that failed
   /// What could not be told from the cluster, as it was when the call began.
   struct standing_before {
-    struct place_in_room {
-      std::uint64_t plugins;
-      const char* rejected;
-      bool stands;
-    };
     bool whole = false;
     instant now{};
     engine_statistics statistics;
     picker::position picks{};
-    std::vector<place_in_room> room;
   };
   standing_before before_;
   bool torn_ = false;  ///< a call was abandoned: what can be told from the cluster is to be made anew

@@ -1,0 +1,91 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/model/state.hpp"
+
+namespace gangsched::engine {
+
+/// The pods that permit hooks hold (kube-framework 1.5), in order of reservation: which hooks, and until when; and the groups of which
+/// something changed, whose members are to be asked about once more.
+class GANGSCHED_API waiting_pods {
+ public:
+  struct entry {
+    pod_id pod;
+    bind_attempt attempt;
+    std::int64_t score;                 ///< of its node, for the decision
+    std::uint64_t plugins = 0;          ///< indices (in order of point::permit) that have not allowed it yet
+    std::uint64_t overruled = 0;        ///< those that the host has answered for: they are not asked any more
+    std::vector<instant> deadline = {}; ///< by index, from when a plugin first held it
+    const char* rejected = nullptr;     ///< why it is to be taken back, or null
+  };
+
+  explicit waiting_pods(const cluster_state& state) noexcept : state_(&state) {}
+
+  /// The plugin holds the pod, from @p now for @p timeout, at most 15 minutes; the first time counts.
+  static void hold(entry& one, std::size_t plugin, instant now, instant timeout);
+
+  void add(entry&& one);
+  /// It waits no more. Its entry stays until `compact`.
+  void remove(row_t pod) noexcept {
+    if (pod < place_.size()) place_[pod] = 0;
+  }
+  [[nodiscard]] bool has(row_t pod) const noexcept { return find(pod) != nullptr; }
+  /// Null if the pod does not wait. Valid until another is added.
+  [[nodiscard]] const entry* find(row_t pod) const noexcept;
+  [[nodiscard]] entry* find(row_t pod) noexcept { return const_cast<entry*>(std::as_const(*this).find(pod)); }
+  /// No entry is there, not even of pods that wait no more. O(1).
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  /// Calls visit(entry) for each that waits, those included that are added meanwhile.
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (stands(i)) visit(all_[i]);
+    }
+  }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (stands(i)) visit(all_[i]);
+    }
+  }
+  [[nodiscard]] std::vector<row_t> members_of(row_t group) const;
+  [[nodiscard]] std::size_t count() const noexcept;
+  /// The earliest deadline that is still to come true. O(pods that wait).
+  [[nodiscard]] std::optional<instant> next_deadline() const noexcept;
+
+  /// The group changed, or has a member more or less with a node: hooks may say something else of its members now. `no_row`: nothing.
+  void group_changed(row_t group);
+  /// The log does not say any more whose changed.
+  void all_groups_changed();
+  /// The groups since the last call of this.
+  [[nodiscard]] std::vector<row_t> take_changed_groups() noexcept { return std::exchange(changed_, {}); }
+
+  /// At the end of this call, entries of pods that wait no more go.
+  void compact() noexcept { compact_ = true; }
+  // For a call that may be abandoned: `recall` puts back who waited, and for whom, when `remember` was called.
+  void remember();
+  void recall() noexcept;
+  void end_call() noexcept;
+
+ private:
+  struct standing {
+    std::uint64_t plugins;
+    const char* rejected;
+    bool waits;
+  };
+  [[nodiscard]] bool stands(std::size_t at) const noexcept { return find(all_[at].pod.row) == &all_[at]; }
+
+  const cluster_state* state_;
+  std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among all while it waits
+  std::vector<entry> all_;
+  std::vector<row_t> changed_;
+  std::vector<standing> before_;
+  bool compact_ = false;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/waiting_pods.cpp"
+#endif

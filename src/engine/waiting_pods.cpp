@@ -1,0 +1,88 @@
+#include "gangsched/engine/waiting_pods.hpp"
+
+#include <algorithm>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE void waiting_pods::hold(entry& one, std::size_t plugin, instant now, instant timeout) {
+  constexpr instant longest = std::chrono::minutes{15};
+  one.plugins |= std::uint64_t{1} << plugin;
+  if (one.deadline.size() <= plugin) one.deadline.resize(plugin + 1, instant::max());
+  if (one.deadline[plugin] == instant::max()) one.deadline[plugin] = later_by(now, std::min(timeout, longest));
+}
+
+GANGSCHED_INLINE void waiting_pods::add(entry&& one) {
+  const row_t pod = one.pod.row;
+  if (place_.size() <= pod) place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
+  all_.push_back(std::move(one));
+  place_[pod] = static_cast<std::uint32_t>(all_.size());
+}
+
+GANGSCHED_INLINE const waiting_pods::entry* waiting_pods::find(row_t pod) const noexcept {
+  if (pod >= place_.size() || place_[pod] == 0 || state_->pods.state[pod] != pod_state::assumed) return nullptr;
+  const entry& one = all_[place_[pod] - 1];
+  return one.attempt == state_->pods.attempt[pod] ? &one : nullptr;
+}
+
+GANGSCHED_INLINE std::vector<row_t> waiting_pods::members_of(row_t group) const {
+  std::vector<row_t> members;
+  each([&](const entry& one) {
+    if (state_->pods.group[one.pod.row] == group) members.push_back(one.pod.row);
+  });
+  return members;
+}
+
+GANGSCHED_INLINE std::size_t waiting_pods::count() const noexcept {
+  std::size_t sum = 0;
+  each([&](const entry&) { ++sum; });
+  return sum;
+}
+
+GANGSCHED_INLINE std::optional<instant> waiting_pods::next_deadline() const noexcept {
+  std::optional<instant> next;
+  each([&](const entry& one) {
+    for (std::size_t i = 0; i < one.deadline.size(); ++i) {
+      if (((one.plugins >> i) & 1u) != 0) next = std::min(next.value_or(one.deadline[i]), one.deadline[i]);
+    }
+  });
+  return next;
+}
+
+GANGSCHED_INLINE void waiting_pods::group_changed(row_t group) {
+  if (group != no_row && !all_.empty() && (changed_.empty() || changed_.back() != group)) changed_.push_back(group);
+}
+
+GANGSCHED_INLINE void waiting_pods::all_groups_changed() {
+  changed_.clear();
+  each([&](const entry& one) { group_changed(state_->pods.group[one.pod.row]); });
+}
+
+GANGSCHED_INLINE void waiting_pods::remember() {
+  before_.clear();
+  for (std::size_t i = 0; i < all_.size(); ++i) before_.push_back({all_[i].plugins, all_[i].rejected, stands(i)});
+}
+
+GANGSCHED_INLINE void waiting_pods::recall() noexcept {
+  for (std::size_t i = before_.size(); i < all_.size(); ++i) place_[all_[i].pod.row] = 0;
+  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(before_.size()), all_.end());
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    all_[i].plugins = before_[i].plugins;
+    all_[i].rejected = before_[i].rejected;
+    if (before_[i].waits) place_[all_[i].pod.row] = static_cast<std::uint32_t>(i + 1);
+  }
+  compact_ = false;
+}
+
+GANGSCHED_INLINE void waiting_pods::end_call() noexcept {
+  if (!std::exchange(compact_, false)) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (!stands(i)) continue;
+    const row_t pod = all_[i].pod.row;
+    if (kept != i) all_[kept] = std::move(all_[i]);
+    place_[pod] = static_cast<std::uint32_t>(++kept);
+  }
+  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(kept), all_.end());
+}
+
+}  // namespace gangsched::engine
