@@ -8,46 +8,17 @@
 // end within a call, in which nothing happens.
 namespace gangsched::engine {
 
-GANGSCHED_INLINE core::strategy core::strongest_since(const in_flight_pods::entry& one, row_t pod, std::uint64_t marks) {
-  strategy best = one.requeue ? strategy::after_backoff : strategy::skip;
-  in_flight_.each_event_since(one, [&](const object_event& happened) {
-    if (by_hints()) {
-      queueing_event call = queueing_event_of(happened);
-      best = std::max(best, judge(pod, happened, call));
-    } else if (helps(state_->class_of(pod), marks, happened.record, event_of(happened.record))) {
-      best = strategy::after_backoff;
-    }
-    return best != strategy::immediately;
-  });
-  return best;
-}
-
-GANGSCHED_INLINE bool core::helped_since(const parked_group& one, const in_flight_pods::entry& tried) {
-  bool helped = false;
-  in_flight_.each_event_since(tried, [&](const object_event& happened) {
-    helped = helps(one, happened.record, event_of(happened.record));
-    return !helped;
-  });
-  return helped;
-}
-
-/// A rejected pod, to where a change can find it; one that happened while it was being tried finds it at once.
+/// A rejected pod, to where an event can find it; one that happened while it was being tried finds it at once.
 GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint64_t marks) {
-  if (by_hints()) rejections_[pod] = why;
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
-  queue_.park({pod, false}, now_);
   const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
-  const strategy how = tried == nullptr ? strategy::skip : strongest_since(*tried, pod, marks);
-  if (how == strategy::skip)
-    line_up(pod, marks, state_->log.end());
-  else
-    move(pod, how);
-  if (tried != nullptr && pod_rejected(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
+  unschedulable_.add(pod, why, marks, in_flight_, tried);
+  if (tried != nullptr && gates_.rejects_pod(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
 }
 
 GANGSCHED_INLINE void core::come_back_broken(entity e) {
   if (e.group) return retry_group(e.row, true, true);
-  if (by_hints()) rejections_[e.row] = {};
+  unschedulable_.clear_rejection(e.row);
   queue_.retry_later(e, now_, 1, true, true);
 }
 
@@ -108,21 +79,8 @@ GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why
   const in_flight_pods::entry* const tried = in_flight_.find(pod);
   if (tried == nullptr) return;  // it runs, as the cluster says by now
   if (can_come_back(*tried)) {
-    rejection by;
     std::uint64_t marks = 0;
-    const class_plan& plan = picker_.plan_of(state_->class_of(pod.row));
-    const auto add = [&](const std::string& name, std::uint64_t& to) {
-      const kernel_table& table = *plan.table;
-      const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(),
-                                       [&](const plugin_entry& one) { return one.name == name; });
-      to |= plugin == table.plugins.end() ? rejection::elsewhere : bit_of(table, *plugin);
-      const auto hook = std::find_if(plan.filters.begin(), plan.filters.end(),
-                                     [&](const planned& one) { return one.plugin->name == name; });
-      // Without a filter of that name to ask, any change that could help counts.
-      marks |= hook == plan.filters.end() ? ~std::uint64_t{0} : rejector(hook->mark);
-    };
-    for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
-    for (const std::string& name : why.pending_plugins) add(name, by.pending);
+    const rejection by = judge_.named(pod.row, why, marks);
     if (by.empty())
       come_back_broken(tried->who);
     else
@@ -141,8 +99,8 @@ GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by&
   else if (can_come_back(*tried)) {
     const bool changed = tried->requeue || tried->joined;
     park_group(group.row, ~std::uint64_t{0});
-    if (!by_hints() && (changed || helped_since(parked_groups_.back(), *tried))) {
-      parked_groups_.pop_back();
+    if (!by_hints() && (changed || unschedulable_.last_group_helped(in_flight_, *tried))) {
+      unschedulable_.remove_group(group.row);
       queue_.wake({group.row, true}, now_);
     }
   }
@@ -172,7 +130,7 @@ GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) 
     const entity e = entities_.entity_of(pod.row);
     switch (queue_.item(e).where) {
       case place::gated:
-        if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) break;
+        if (gates_.rejects(e)) break;
         [[fallthrough]];
       case place::backoff:
       case place::timed:
@@ -221,12 +179,7 @@ GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
   }
   if (item.ready != no_backoff) made.backoff_until = item.ready;
   if (!by_hints() || e.group) return made;
-  const kernel_table& table = entities_.profile_of(pod);
-  for (const plugin_entry& plugin : table.plugins) {
-    if ((rejections_[pod].unschedulable & bit_of(table, plugin)) != 0)
-      made.rejected.unschedulable_plugins.push_back(plugin.name);
-    if ((rejections_[pod].pending & bit_of(table, plugin)) != 0) made.rejected.pending_plugins.push_back(plugin.name);
-  }
+  made.rejected = judge_.names_of(pod, unschedulable_.rejection_of(pod));
   return made;
 }
 

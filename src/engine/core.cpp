@@ -14,6 +14,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       entities_(*state_, profiles_),
       decisions_(*state_),
       error_(*state_),
+      gates_(*state_, entities_),
       reported_(*state_),
       stale_(*state_, entities_),
       in_flight_(*state_),
@@ -21,7 +22,9 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       options_(options),
       picker_(*state_, profiles_, options_, statistics_),
       reservations_(*state_, entities_, picker_, now_),
-      queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_) {
+      queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_),
+      judge_(*state_, profiles_, entities_, picker_),
+      unschedulable_(*state_, entities_, judge_, queue_, options_, statistics_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   detail::attachments made{*state_};
   call_mark whole{*state_};
@@ -40,40 +43,6 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   made.keep();
 }
 
-GANGSCHED_INLINE bool core::pod_rejected(row_t pod) {
-  const row_t group = state_->pods.group[pod];
-  return (group != no_row && state_->groups.record[state_->groups.root(group)]->expected) || gate_rejects(pod);
-}
-
-GANGSCHED_INLINE bool core::gate_rejects(row_t pod) {
-  static_cast<void>(state_->class_of(pod));
-  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::pre_enqueue)) {
-    if (!plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod}).ok()) return true;
-  }
-  return false;
-}
-
-/// A group is gated if any member is. The member that was the reason last time is asked first: while a gang fills up, every arrival
-/// costs one question, not one per member.
-GANGSCHED_INLINE bool core::group_rejected(row_t root) {
-  if (entities_.members_enter_singly()) return nobody_enters(root);
-  if (gate_witness_.size() <= root) gate_witness_.resize(std::max(root + 1, state_->groups.rows.room()), no_row);
-  const row_t witness = gate_witness_[root];
-  const bool still = witness != no_row && state_->pods.alive(witness) && entities_.wants_node(witness) && entities_.entity_of(witness) == entity{root, true};
-  if (still && pod_rejected(witness)) return true;
-  const bool expected = state_->groups.record[root]->expected;
-  const bool open = state_->groups.each_below(root, [&](row_t group) {
-    for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-      if (!entities_.wants_node(pod) || (!expected && !gate_rejects(pod))) continue;
-      gate_witness_[root] = pod;
-      return false;
-    }
-    return true;
-  });
-  if (open) let_in_ = root;
-  return !open;
-}
-
 /// An entity takes its new place.
 GANGSCHED_INLINE void core::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
@@ -84,7 +53,7 @@ GANGSCHED_INLINE void core::set_order(entity e, std::int32_t priority, std::uint
 }
 
 GANGSCHED_INLINE void core::gate_or_activate(entity e) {
-  if (e.group ? group_rejected(e.row) : pod_rejected(e.row)) queue_.gate(e);
+  if (gates_.rejects(e)) queue_.gate(e);
   else if (queue_.item(e).where == place::gated) queue_.ungate(e, now_);
   else queue_.activate(e);
 }
@@ -96,7 +65,7 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   queue_item& item = queue_.item(e);
   if (!e.group && fresh) {
     queue_.renew(e);
-    if (by_hints()) rejections_[pod] = {};
+    unschedulable_.clear_rejection(pod);
   }
   if (!entities_.has_profile(pod)) return;
   const bool enters = item.where == place::none;
@@ -107,16 +76,16 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
   if (e.group && !enters) arrival = std::min(arrival, item.arrival);
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
-  if (fresh && e.group && e.row == let_in_ && item.where == place::active && arrival == item.arrival && own <= item.priority) {
-    if (calls_[pod].cls != state_->pods.cls[pod]) pass_on(pod);  // as below
+  if (fresh && e.group && gates_.is_known_open(e.row) && item.where == place::active && arrival == item.arrival && own <= item.priority) {
+    unschedulable_.pass_on_if_changed(pod);  // as below
     return;
   }
   if (!e.group) set_order(e, own, arrival);
   else if (enters || !fresh) set_order(e, entities_.group_priority(e.row), arrival);
   else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
   const auto rejected = [&] {
-    if (e.group && e.row == let_in_) return false;
-    return e.group && entities_.members_enter_singly() ? nobody_enters(e.row) : pod_rejected(pod);
+    if (e.group && gates_.is_known_open(e.row)) return false;
+    return e.group && entities_.members_enter_singly() ? gates_.rejects_all_members(e.row) : gates_.rejects_pod(pod);
   };
   switch (item.where) {
     case place::none:
@@ -139,19 +108,20 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
       break;
   }
   // Woken on behalf of a class that it has left, or cannot stand for.
-  if (item.where == place::gated || calls_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
+  if (item.where == place::gated) unschedulable_.pass_on(pod);
+  else unschedulable_.pass_on_if_changed(pod);
 }
 
 /// A pod stopped being pending, or is no more.
 GANGSCHED_INLINE void core::leave(row_t pod) {
   queue_.take_out({pod, false});
-  pass_on(pod);
+  unschedulable_.pass_on(pod);
 }
 
 /// What is known of a pod by its row and of no use to the row's next owner.
 GANGSCHED_INLINE void core::forget_row(row_t pod) {
   if (pod < entered_.size()) entered_[pod] = 0;
-  if (pod < rejections_.size()) rejections_[pod] = {};
+  unschedulable_.clear_rejection(pod);
   const auto owner = [&](const pod_id& id) { return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod); };
   for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
     it = owner(it->first) ? std::next(it) : notes_.erase(it);
@@ -165,9 +135,9 @@ GANGSCHED_INLINE void core::ask_gate_again(row_t group) {
     const queue_item* item = queue_.find(e);
     // (Who is being tried is asked when it comes back.)
     if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight) return;
-    if (!(e.group ? group_rejected(e.row) : pod_rejected(e.row))) return;
+    if (!gates_.rejects(e)) return;
     queue_.gate(e);
-    if (!e.group) pass_on(e.row);
+    if (!e.group) unschedulable_.pass_on(e.row);
   };
   if (entities_.cycles_as_group(group)) return ask({state_->groups.root(group), true});
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) ask({pod, false});
@@ -209,9 +179,8 @@ GANGSCHED_INLINE void core::count_out(row_t pod) {
 GANGSCHED_INLINE void core::start_over() {
   cursor_ = {state_->log.committed_end(), state_->log.truncations()};
   own_from_ = own_to_ = cursor_.position;
-  parked_.clear();
-  parked_groups_.clear();
-  hushed_.clear();
+  unschedulable_.clear();
+  suppressed_.clear();
   if (object_cache_) object_cache_->start_over();
   in_flight_.requeue_all();
   waiting_.all_groups_changed();
@@ -223,8 +192,6 @@ GANGSCHED_INLINE void core::start_over() {
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     if (state_->groups.alive(group)) dependents_.push_back(group), stale_.group_changed(group);  // those that depend on nobody go when they are asked
   }
-  calls_.assign(state_->pods.rows.count(), {});
-  if (by_hints()) rejections_.resize(state_->pods.rows.count());
   reservations_.forget_released();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;
@@ -249,7 +216,6 @@ GANGSCHED_INLINE void core::start_over() {
     enqueue(pod, queue_.item({pod, false}).where == place::none);
     if (by_hints()) queue_.wake({pod, false}, now_);  // what happened is not known any more
   }
-  epoch_ = state_->classes.epoch();
 }
 
 /// What is remembered by names and numbers that may be others' now; and of labels of nodes, what nobody asks for any more.
@@ -265,35 +231,34 @@ GANGSCHED_INLINE void core::absorb() {
   if (state_->undo.trying()) return;
   drop_unused();
   const change_log& log = state_->log;
-  if (const std::size_t pods = state_->pods.rows.count(); calls_.size() < pods) {
-    calls_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * calls_.size()}));
-    waits_in_.resize(calls_.size(), no_row);
-    if (by_hints()) rejections_.resize(calls_.size());
+  unschedulable_.grow();
+  if (const std::size_t pods = state_->pods.rows.count(); waits_in_.size() < pods) {
+    waits_in_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * waits_in_.size()}), no_row);
   }
-  if (epoch_ != state_->classes.epoch()) rekey_parked();
-  let_in_ = no_row;
+  unschedulable_.follow_classes();
+  gates_.forget_open();
   if (cursor_.position >= log.begin() && cursor_.position < log.committed_end()) prefetch(log[cursor_.position]);
   while (cursor_.position < log.committed_end()) {
-    if (log.begin() > cursor_.position) return let_in_ = no_row, start_over();  // also when giving back columns below has moved it on
+    if (log.begin() > cursor_.position) return gates_.forget_open(), start_over();  // also when giving back columns below has moved it on
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
     const bool own = position >= own_from_ && position < own_to_;
-    if (own) wake_by(record, position);
+    if (own) requeue_by(record, position);
     else absorb(record, position);
     if (own && record.kind == change_kind::pod_bound) ask_dependents();
   }
-  hushed_.clear();
-  let_in_ = no_row;
+  suppressed_.clear();
+  gates_.forget_open();
   own_from_ = own_to_ = cursor_.position;
 }
 
 /// What is known of a pod stands in tables that are far apart.
 GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
   const row_t pod = record.row;
-  if (!record.about_pod() || pod >= calls_.size()) return;
+  if (!record.about_pod() || pod >= waits_in_.size()) return;
   queue_.prefetch(pod);
   gangsched::detail::prefetch(&waits_in_[pod]);
-  gangsched::detail::prefetch(&calls_[pod]);
+  unschedulable_.prefetch(pod);
 }
 
 /// What the log says since the last absorb is the engine's doing: queue and counts know it already, others may be helped by it.
@@ -372,8 +337,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       if (pods.state[row] == pod_state::pending) {
         if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
         const entity e = entities_.entity_of(row);
-        const bool parked = e.group && std::any_of(parked_groups_.begin(), parked_groups_.end(),
-                                                   [&](const parked_group& one) { return one.group.row == e.row; });
+        const bool parked = e.group && unschedulable_.has_group(e.row);
         const queue_item& item = queue_.item(e);
         if (!e.group && in_flight_.find(e) != nullptr) {
           queue_.fly(e);  // the host reserved a node for it and gave that back: it is still being tried
@@ -420,7 +384,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
   }
   if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
   if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row)) ask_dependents();
-  wake_by(record, position);
+  requeue_by(record, position);
 }
 
 GANGSCHED_INLINE void core::note_dependent(row_t group) {

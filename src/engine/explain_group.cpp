@@ -84,8 +84,8 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   } else if (whole.members.empty()) {
     why.summary = ratio_note(group);
     if (why.summary.empty()) why.summary = placed == 0 ? "it has no members" : "nobody waits";
-  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); })) {
-    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return pod_rejected(pod); });
+  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); })) {
+    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); });
     why.summary = explain(*gated).summary;
   } else {
     const picker::position first = picker_.where();
@@ -159,9 +159,9 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
   }
   explanation why = picker_.explain(pod);
   const row_t group = state_->pods.group[pod];
-  for (const parked_group& one : parked_groups_) {
-    if (group == no_row || one.group.row != state_->groups.root(group) || one.reason == nullptr) continue;
-    if (gangsched::detail::names_group(*state_, one.group)) (why.summary += " Its group: ") += one.reason;
+  if (group != no_row) {
+    const row_t root = state_->groups.root(group);
+    if (const char* reason = unschedulable_.reason_of({root, state_->groups.rows.generation(root)})) (why.summary += " Its group: ") += reason;
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;

@@ -6,19 +6,10 @@
 // Pod groups under kube_release::v1_36, where pods are queued one by one and the group is what is pending of them when one is popped.
 namespace gangsched::engine {
 
-/// Only who is gated himself waits for his gate.
-GANGSCHED_INLINE bool core::nobody_enters(row_t group) {
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    const bool waits = state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && entities_.has_profile(pod);
-    if (waits && !pod_rejected(pod)) return false;
-  }
-  return true;
-}
-
 /// Members that may enter, by priority, then by their first entry into the queue. The member that completes the minimum enters first,
 /// then those that waited for it, then each as it comes.
 GANGSCHED_INLINE void core::order_as_entered(row_t group, std::vector<row_t>& members) {
-  std::erase_if(members, [&](row_t pod) { return pod_rejected(pod); });
+  std::erase_if(members, [&](row_t pod) { return gates_.rejects_pod(pod); });
   if (entered_.size() < state_->pods.rows.count()) entered_.resize(state_->pods.rows.count());
   row_t completing = state_->groups.first[group];
   for (std::uint32_t i = 1; i < state_->groups.min_count(group) && completing != no_row; ++i) {

@@ -189,15 +189,14 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   collect_members(whole, members);
   note_ratios(group);
   if (members.empty()) {
-    if (entities_.members_enter_singly() && nobody_enters(group)) queue_.gate({group, true});  // each waits for a gate of its own
+    if (entities_.members_enter_singly() && gates_.rejects_all_members(group)) queue_.gate({group, true});  // each waits for a gate of its own
     return;
   }
   group_outcome outcome;
   outcome.verdict = disagreement(group);
   if (!outcome.verdict.ok()) {
     reject_group(group, whole, outcome);
-    const group_id id{group, state_->groups.rows.generation(group)};
-    parked_groups_.push_back({id, {}, 0, state_->log.end(), outcome.verdict.reason});  // for explain; nothing helps but the host
+    unschedulable_.add_hopeless_group(group, outcome.verdict.reason);
     return;
   }
   std::uint64_t from = state_->log.end();
@@ -210,7 +209,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     if (outcome.verdict.code == code::error && !outcome.of_group) error_.set({group, true}, outcome.verdict.reason);
     return reject_group(group, whole, outcome);
   }
-  hush(from);
+  suppress_events(from);
   queue_.item({group, true}).failures = 0;
 
   std::vector<member_place> placed = std::move(placed_);
@@ -239,7 +238,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   }
   if (left && kept && !entities_.members_enter_singly()) queue_.activate({group, true});
   else if (left) park_group(group, outcome.rejectors);
-  else if (entities_.members_enter_singly() && members_waiting_[group] != 0 && nobody_enters(group)) queue_.gate({group, true});  // for gates of their own
+  else if (entities_.members_enter_singly() && members_waiting_[group] != 0 && gates_.rejects_all_members(group)) queue_.gate({group, true});  // for gates of their own
   ask_ratios();
 }
 

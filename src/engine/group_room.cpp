@@ -125,7 +125,7 @@ GANGSCHED_INLINE bool core::make_minimum_room(row_t pod) {
   const row_t group = state_->pods.group[pod];
   if (in_vain_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return false;
   std::vector<row_t> members = pending_members(group);
-  std::erase_if(members, [&](row_t other) { return other == pod || pod_rejected(other); });
+  std::erase_if(members, [&](row_t other) { return other == pod || gates_.rejects_pod(other); });
   members.insert(members.begin(), pod);
   std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
   const picker::position stood = picker_.where();

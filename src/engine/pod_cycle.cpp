@@ -26,7 +26,7 @@ GANGSCHED_INLINE bool core::try_entity(entity e) {
     picked failed;
     failed.said = said;
     reject_pod(e.row, failed);
-    pass_on(e.row);
+    unschedulable_.pass_on(e.row);
     return true;
   }
   error_.set(e, said.reason);
@@ -69,8 +69,8 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
   const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
     return hook.plugin->filter.opaque;
   });
-  if (error || personal || found.kept) pass_on(pod);
-  else calls_[pod] = {};
+  if (error || personal || found.kept) unschedulable_.pass_on(pod);
+  else unschedulable_.forget_wake(pod);
 }
 
 /// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
@@ -82,13 +82,13 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
   if (!state_->fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");
     reject_pod(pod, refused);
-    return pass_on(pod);
+    return unschedulable_.pass_on(pod);
   }
   std::vector<column_use> uses;
   if (entities_.profile_of(pod).at(point::reserve).empty()) {
     if (!reservations_.assume(pod, where.node, refused.said)) {
       reject_pod(pod, refused);
-      return pass_on(pod);
+      return unschedulable_.pass_on(pod);
     }
   } else {
     const std::uint64_t from = state_->log.end();
@@ -96,15 +96,15 @@ GANGSCHED_INLINE void core::place(row_t pod, const picked& where) {
     if (!reservations_.assume(pod, where.node, refused.said) || !reservations_.reserve(pod, where.node, uses, refused.said)) {
       attempt.roll_back();
       reject_pod(pod, refused);
-      return pass_on(pod);
+      return unschedulable_.pass_on(pod);
     }
     attempt.commit();
-    hush(from);  // columns that reserve hooks count up help nobody
+    suppress_events(from);  // columns that reserve hooks count up help nobody
     if (!uses.empty()) reservations_.keep(pod, std::move(uses));
   }
   count_out(pod);
   ask_permit(pod, where.score);
-  pass_on(pod);
+  unschedulable_.pass_on(pod);
 }
 
 /// Takes back everything an assumed pod holds.
@@ -254,15 +254,9 @@ GANGSCHED_INLINE void core::call_older_holders(row_t own) {
     return true;
   };
   std::vector<entity> wanted;
-  for (const auto& [cls, line] : parked_) {
-    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
-      const row_t pod = line.pods[i].pod;
-      if (stands(line.pods[i]) && is_called(state_->pods.group[pod])) wanted.push_back({pod, false});
-    }
-  }
-  for (const parked_group& one : parked_groups_) {
-    if (gangsched::detail::names_group(*state_, one.group) && is_called(one.group.row)) wanted.push_back({one.group.row, true});
-  }
+  unschedulable_.each([&](entity e, row_t group) {
+    if (is_called(group)) wanted.push_back(e);
+  });
   for (const entity& e : wanted) {
     ++statistics_.wake_ups;
     queue_.wake(e, now_);

@@ -55,7 +55,7 @@ GANGSCHED_INLINE void core::mend() {
   domains_.clear();
   placed_.clear();
   by_pod_ = {};
-  let_in_ = no_row;
+  gates_.forget_open();
   queue_.rebuild();
   start_over();
   torn_ = false;

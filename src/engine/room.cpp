@@ -59,15 +59,15 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
     } else if (!said.verdict.ok()) {
       const std::uint64_t from = state_->log.end();
       release(pod);
-      hush(from);
+      suppress_events(from);
       decision& rejected = decisions_.add(decision_kind::reject, pod);
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
       const entity e = entities_.entity_of(pod);
       if (said.verdict.code == code::error) error_.set({pod, false}, said.verdict.reason), requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
-      else if (said.verdict.code == code::pending) come_back(pod, {.pending = bit_of(profile, plugin)}, ~std::uint64_t{0});
-      else come_back(pod, {.unschedulable = bit_of(profile, plugin)}, ~std::uint64_t{0});
+      else if (said.verdict.code == code::pending) come_back(pod, {.pending = rejection::bit_of(profile, plugin)}, ~std::uint64_t{0});
+      else come_back(pod, {.unschedulable = rejection::bit_of(profile, plugin)}, ~std::uint64_t{0});
       return;
     }
   }
@@ -107,7 +107,7 @@ GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool wait
   if (said.code == code::error) error_.set({pod, false}, said.reason);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
   if (waited) return;
-  hush(from);
+  suppress_events(from);
   decisions_[at].kind = decision_kind::reject;  // the host has not heard of it
   decisions_[at].code = said.code;
 }

@@ -15,11 +15,13 @@
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/move_plan.hpp"
 #include "gangsched/engine/picker.hpp"
+#include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/reservations.hpp"
 #include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/trial_memory.hpp"
+#include "gangsched/engine/unschedulable_pods.hpp"
 #include "gangsched/engine/waiting_pods.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/transaction.hpp"
@@ -90,47 +92,6 @@ class GANGSCHED_API core {
  private:
   friend class trial_of;
 
-  /// The unschedulable pods of one class, in order of their failure, and what rejected them.
-  struct parked_class {
-    struct entry {
-      row_t pod;
-      std::uint32_t ticket;  ///< of the queue when it was parked: void when the pod has moved on
-      std::uint64_t since;   ///< the log's end then: only later changes can help
-    };
-    std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
-    std::uint64_t rejectors = 0;
-    std::vector<entry> pods;
-    std::size_t front = 0;
-    std::size_t compact_at = 64;
-  };
-  /// A group that waits: the classes of its pending members, and what rejected them.
-  struct parked_group {
-    group_id group;
-    std::vector<std::pair<class_id, std::uint32_t>> classes;  ///< with their generations
-    std::uint64_t rejectors;  ///< 0: no filter; then any change may help
-    std::uint64_t since;  ///< the log's end when it failed
-    const char* reason = nullptr;  ///< the group's own, if it has one
-  };
-  /// Why a pod was woken: on behalf of its class, by the change at `position`. If it does not need the room, the next of the class gets it.
-  struct wake_call {
-    class_id cls = no_class;
-    std::uint64_t position = 0;
-  };
-  /// The plugins that rejected a pod, by index in the profile.
-  struct rejection {
-    static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
-    std::uint64_t unschedulable = 0, pending = 0;
-    [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
-  };
-  /// An event as hooks see it, and whom it concerns.
-  struct queueing_event {
-    struct audience {
-      std::uint64_t unasked = 0, asked = 0;  ///< plugins, as in a rejection
-    };
-    event what;
-    std::vector<audience> by_profile;
-  };
-  enum class strategy : std::uint8_t { skip, after_backoff, immediately };
   using holder_rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   /// A member placed in a group's trial.
   struct member_place {
@@ -202,51 +163,25 @@ class GANGSCHED_API core {
   void ask_dependents();
   void member_changed(const change& record, row_t group);
   void gate_or_activate(entity e);
-  [[nodiscard]] bool group_rejected(row_t group);
-  [[nodiscard]] bool pod_rejected(row_t pod);
-  [[nodiscard]] bool gate_rejects(row_t pod);
   void find_home(row_t group);
   void host_released(row_t pod, std::uint32_t generation);
 
-  // wake.cpp: who can be helped
-  void wake_by(const change& record, std::uint64_t position);
-  [[nodiscard]] event event_of(const change& record) const;
-  [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
-  [[nodiscard]] bool helps(const parked_group& one, const change& record, const event& what);
+  // wake.cpp: who failed, and events
   void park(row_t pod, std::uint64_t rejectors);
-  void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
-  [[nodiscard]] bool stands(const parked_class::entry& one) const noexcept;
-  [[nodiscard]] bool waits_parked(const parked_group& one) const noexcept;
-  /// Whether some group of the tree asks for domains of node labels. O(groups).
-  [[nodiscard]] bool minds_labels(row_t root) const;
-  [[nodiscard]] bool minds_neighbours(row_t root) const;
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
   void retry_group(row_t group, bool error, bool strict, bool for_change = false);
   void requeue(row_t pod, bool error);
-  void collect_classes(parked_group& of);
-  void wake_next(const wake_call& why);
-  void pass_on(row_t pod);
-  void hush(std::uint64_t from);
-  void rekey_parked();
-
-  // hints.cpp: who is asked by the hints of the plugins that rejected it
+  void suppress_events(std::uint64_t from);
+  void requeue_by(const change& record, std::uint64_t position);
+  void requeue_by_hints(const change& record);
+  void ask_gates(queueing_event& what);
   [[nodiscard]] bool by_hints() const noexcept { return options_.wake == wake_rule::hints; }
-  [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t marks);
-  [[nodiscard]] static std::uint64_t bit_of(const kernel_table& of, const plugin_entry& plugin) noexcept;
-  [[nodiscard]] const queueing_event::audience& concerned(const queueing_event& call, row_t pod) const noexcept;
-  void hear(const change& record);
-  [[nodiscard]] queueing_event queueing_event_of(const object_event& heard) const;
-  [[nodiscard]] strategy judge(row_t pod, const object_event& heard, queueing_event& call);
-  void ask_gates(queueing_event& call);
-  void move(row_t pod, strategy how);
 
   // attempts.cpp: in flight
   void give_up(const in_flight_pods::entry* tried);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
   void come_back(row_t pod, const rejection& why, std::uint64_t marks);
   void come_back_broken(entity e);
-  [[nodiscard]] strategy strongest_since(const in_flight_pods::entry& one, row_t pod, std::uint64_t marks);
-  [[nodiscard]] bool helped_since(const parked_group& one, const in_flight_pods::entry& tried);
   void flush(instant now);
 
   // pod_cycle.cpp
@@ -301,7 +236,6 @@ class GANGSCHED_API core {
   [[nodiscard]] std::string ratio_note(row_t group) const;
 
   // group_alpha.cpp: pod groups as in 1.36
-  [[nodiscard]] bool nobody_enters(row_t group);
   void order_as_entered(row_t group, std::vector<row_t>& members);
   [[nodiscard]] bool preempts_by_pod(row_t group) const;
   [[nodiscard]] row_t make_member_room(row_t pod);
@@ -362,6 +296,7 @@ class GANGSCHED_API core {
   entity_view entities_;
   decision_list decisions_;
   cycle_error error_;
+  pre_enqueue_gates gates_;
   reported_reservations reported_;
   stale_gangs stale_;
   in_flight_pods in_flight_;
@@ -373,8 +308,9 @@ class GANGSCHED_API core {
   reservations reservations_;
   trial_memory memory_;
   queue queue_;
+  requeue_judge judge_;
+  unschedulable_pods unschedulable_;
   log_cursor cursor_;
-  std::uint32_t epoch_ = 0;  ///< of the selectors, as the parked lists know it
 
   std::vector<row_t> dependents_;             ///< groups that start after others
   struct held_back {
@@ -382,19 +318,13 @@ class GANGSCHED_API core {
     std::uint64_t limit;  ///< of its members, when it was tried
   };
   std::vector<held_back> held_back_;          ///< groups that may not have more members by their ratios
-  std::vector<row_t> gate_witness_;           ///< by group: the member that kept it gated last
-  row_t let_in_ = no_row;                     ///< the group all of whose members were found ungated in this catching up
   // As far as the log has been read:
   std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
   std::vector<std::uint32_t> members_waiting_;  ///< by group: such pods
   std::uint64_t own_from_ = 0, own_to_ = 0;   ///< records that the engine made since it absorbed last
-  std::vector<wake_call> calls_;                   ///< by pod row: why it was woken, until it is placed or rejected
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> hushed_;  ///< log ranges that undid what the same cycle did: they help nobody
-  std::map<class_id, parked_class> parked_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> suppressed_;  ///< log ranges that undid what the same cycle did: they help nobody
   std::optional<object_cache> object_cache_;            ///< under wake_rule::hints
-  std::vector<rejection> rejections_;         ///< by pod row: of its last attempt
-  std::vector<object_event> heard_;              ///< of the record that is being read
-  std::vector<parked_group> parked_groups_;
+  std::vector<object_event> happened_;                  ///< by the record that is being read
   std::vector<member_place> placed_;
   static constexpr std::uint8_t most_domains = 64;
   std::vector<std::unique_ptr<domain_index>> domains_;  ///< of labels that groups have asked for, those used last at the end
@@ -432,7 +362,6 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_ratio.cpp"
 #include "gangsched/src/engine/group_room.cpp"
 #include "gangsched/src/engine/group_search.cpp"
-#include "gangsched/src/engine/hints.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/recovery.cpp"
 #include "gangsched/src/engine/room.cpp"

@@ -1,0 +1,36 @@
+#pragma once
+#include <vector>
+
+#include "gangsched/engine/entity_view.hpp"
+
+namespace gangsched::engine {
+
+/// Whom pre_enqueue hooks keep out of the queue (kube-framework 1.1): a pod by its own hooks, and while its group is expected; a group while
+/// any member is kept out, or, as in Kubernetes 1.36, every one.
+class GANGSCHED_API pre_enqueue_gates {
+ public:
+  pre_enqueue_gates(cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+
+  [[nodiscard]] bool rejects(entity e) { return e.group ? rejects_group(e.row) : rejects_pod(e.row); }
+  [[nodiscard]] bool rejects_pod(row_t pod);
+  /// Whether every pending member of the group is kept out. O(members).
+  [[nodiscard]] bool rejects_all_members(row_t group);
+  /// Whether the group is the one that was found open last, since `forget_open`: so are members that come after.
+  [[nodiscard]] bool is_known_open(row_t group) const noexcept { return group == open_; }
+  void forget_open() noexcept { open_ = no_row; }
+
+ private:
+  [[nodiscard]] bool hooks_reject(row_t pod);
+  [[nodiscard]] bool rejects_group(row_t root);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  std::vector<row_t> rejected_member_;  ///< by group: the member for which it was kept out last
+  row_t open_ = no_row;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/pre_enqueue_gates.cpp"
+#endif

@@ -1,0 +1,91 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/attempt.hpp"
+#include "gangsched/engine/entity_view.hpp"
+#include "gangsched/engine/object_cache.hpp"
+#include "gangsched/engine/picker.hpp"
+
+namespace gangsched::engine {
+
+/// The plugins that rejected a pod, by index in the profile. The 63rd plugin and later ones share a bit.
+struct rejection {
+  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
+  std::uint64_t unschedulable = 0, pending = 0;
+
+  [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
+  [[nodiscard]] static std::uint64_t bit_of(const kernel_table& of, const plugin_entry& plugin) noexcept {
+    return std::uint64_t{1} << std::min<std::uint64_t>(static_cast<std::uint64_t>(&plugin - of.plugins.data()), 62);
+  }
+};
+
+/// What becomes of an unschedulable pod by an event (kube-framework 10.4). The later ones are the stronger ones.
+enum class queueing_strategy : std::uint8_t { skip, after_backoff, immediately };
+
+/// An event as hooks see it, and which plugins it concerns.
+struct queueing_event {
+  struct audience {
+    std::uint64_t unasked = 0, asked = 0;  ///< plugins, as in a rejection
+  };
+  event what;
+  std::vector<audience> by_profile;
+};
+
+/// The classes of a group's pending members with their generations, and what rejected them.
+struct rejected_group {
+  group_id group;
+  std::vector<std::pair<class_id, std::uint32_t>> classes;
+  std::uint64_t rejectors;  ///< marks of filters; 0: none of them, any change may help
+};
+
+/// Judges whether an event can help who was rejected. There are two rules. Exact: local filters are asked again on the one node that
+/// changed, so that nobody is woken in vain by a change elsewhere; of keyed and opaque ones, which look at more than one node, any change of
+/// what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the plugins that rejected the
+/// pod are asked by their `requeue` hooks for pods; nobody looks whether the pod fits. Has no state of its own.
+class GANGSCHED_API requeue_judge {
+ public:
+  requeue_judge(cluster_state& state, const profile_set& profiles, const entity_view& entities, picker& picks) noexcept
+      : state_(&state), profiles_(&profiles), entities_(&entities), picks_(&picks) {}
+
+  // Exact.
+  /// What of a change can help anybody at all: assumptions and pending pods do not, and a nomination that goes gives back the room that was
+  /// kept for the pod, unless it took it.
+  [[nodiscard]] std::optional<change> helpful(const change& record) const noexcept;
+  [[nodiscard]] event event_of(const change& record) const;
+  /// @p rejectors: marks of the filters that rejected pods of the class.
+  [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
+  [[nodiscard]] bool helps(const rejected_group& group, const change& record, const event& what);
+
+  // Hints.
+  [[nodiscard]] queueing_event queueing_event_of(const object_event& happened) const;
+  /// @p what: of that event.
+  [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened, queueing_event& what) const;
+  /// Who rejected the pod, when filters are known by their marks. Nobody did if there is no node: to Kubernetes that is an error.
+  [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t marks);
+  /// The same from a host's names. @p marks gets those of their filters: all, for a name without a filter to ask.
+  [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& marks);
+  [[nodiscard]] rejected_by names_of(row_t pod, const rejection& by) const;
+  /// Whether some pre_enqueue hook of some profile is to be asked about the event.
+  [[nodiscard]] bool concerns_gates(const queueing_event& what) const noexcept;
+  /// Whether a pre_enqueue hook of the pod's profile says that the event may change its mind.
+  [[nodiscard]] bool may_open_gate(row_t pod, const queueing_event& what) const;
+
+ private:
+  [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what, const kernel_table& profile) const noexcept;
+  /// Whether some group of the tree asks for domains of node labels. O(groups).
+  [[nodiscard]] bool reads_labels(row_t root) const;
+  [[nodiscard]] bool reads_neighbours(row_t root) const;
+
+  cluster_state* state_;
+  const profile_set* profiles_;
+  const entity_view* entities_;
+  picker* picks_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/requeue_hints.cpp"
+#include "gangsched/src/engine/requeue_judge.cpp"
+#endif

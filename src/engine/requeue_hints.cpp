@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "gangsched/engine/requeue_judge.hpp"
+
+// wake_rule::hints (kube-framework 10.4 to 10.6).
+namespace gangsched::engine {
+
+/// Who rejected the pod, when filters are known by their marks. Nobody did if there is no node: to Kubernetes that is an error.
+GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t marks) {
+  const class_plan& plan = picks_->plan_of(state_->class_of(pod));
+  const kernel_table& table = *plan.table;
+  rejection made;
+  for (const planned& hook : plan.filters) {
+    if ((marks & rejector(hook.mark)) != 0) made.unschedulable |= rejection::bit_of(table, *hook.plugin);
+  }
+  // Plugins that left only some nodes to be asked about have rejected the others.
+  const std::string narrowing = plan.narrowed ? " " + plan.narrowed_by + " " : "";
+  for (const plugin_entry& plugin : table.plugins) {
+    if (!plan.rejected.ok() && plan.rejected_by == plugin.name) {
+      (plan.rejected.code == code::pending ? made.pending : made.unschedulable) |= rejection::bit_of(table, plugin);
+    } else if (plan.narrowed && narrowing.find(" " + plugin.name + " ") != std::string::npos) {
+      made.unschedulable |= rejection::bit_of(table, plugin);
+    }
+  }
+  if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr) made.unschedulable |= rejection::bit_of(table, *by);
+  if (made.empty() && state_->nodes.total[0] != 0) {
+    for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= rejection::bit_of(table, plugin);
+  }
+  return made;
+}
+
+/// Who takes the event for a help without being asked, and who is to be asked. A plugin that says nothing of events is taken to mind
+/// every one. One that wants to know of new nodes hears of them too when a taint goes that kept it from looking at them; Kubernetes
+/// does not ask it then.
+GANGSCHED_INLINE queueing_event requeue_judge::queueing_event_of(const object_event& happened) const {
+  queueing_event made{event_of(happened.record), {}};
+  made.what.what = happened.what;
+  made.what.old_node = happened.old_node.get(), made.what.new_node = happened.new_node.get();
+  made.what.old_pod = happened.old_pod.get(), made.what.new_pod = happened.new_pod.get();
+  for (const kernel_table& table : profiles_->all()) {
+    queueing_event::audience& to = made.by_profile.emplace_back();
+    for (const plugin_entry& plugin : table.plugins) {
+      const bool by_taint = happened.what == events::node_taints && !any(plugin.wakes_on & events::node_taints) &&
+                            any(plugin.wakes_on & events::node_added);
+      if (plugin.requeue_pod == nullptr || by_taint)
+        to.unasked |= rejection::bit_of(table, plugin);
+      else if (any(plugin.wakes_on & happened.what))
+        to.asked |= rejection::bit_of(table, plugin);
+    }
+  }
+  return made;
+}
+
+GANGSCHED_INLINE const queueing_event::audience& requeue_judge::audience_of(const queueing_event& what,
+                                                                             const kernel_table& profile) const noexcept {
+  return what.by_profile[static_cast<std::size_t>(&profile - profiles_->all().data())];
+}
+
+GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejection& by, const object_event& happened,
+                                                       queueing_event& what) const {
+  const bool own = happened.subject == pod_id{pod, state_->pods.rows.generation(pod)};
+  if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject) return queueing_strategy::skip;
+  if (by.empty()) return queueing_strategy::after_backoff;
+  const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));
+  if ((by.pending & to.unasked) != 0) return queueing_strategy::immediately;
+  queueing_strategy best = (by.unschedulable & to.unasked) != 0 ? queueing_strategy::after_backoff : queueing_strategy::skip;
+  if (((by.unschedulable | by.pending) & to.asked) == 0) return best;
+  what.what.own = own;
+  const pod_info rejected{*state_, pod};
+  const kernel_table& table = entities_->profile_of(pod);
+  for (const plugin_entry& plugin : table.plugins) {
+    const std::uint64_t bit = rejection::bit_of(table, plugin) & to.asked;
+    const bool more = (by.pending & bit) != 0 || ((by.unschedulable & bit) != 0 && best == queueing_strategy::skip);
+    if (!more || plugin.requeue_pod(plugin.self.get(), what.what, rejected) == hint::skip) continue;
+    if ((by.pending & bit) != 0) return queueing_strategy::immediately;
+    best = queueing_strategy::after_backoff;
+  }
+  return best;
+}
+
+GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& why, std::uint64_t& marks) {
+  rejection by;
+  const class_plan& plan = picks_->plan_of(state_->class_of(pod));
+  const auto add = [&](const std::string& name, std::uint64_t& to) {
+    const kernel_table& table = *plan.table;
+    const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(), [&](const plugin_entry& one) { return one.name == name; });
+    to |= plugin == table.plugins.end() ? rejection::elsewhere : rejection::bit_of(table, *plugin);
+    const auto hook = std::find_if(plan.filters.begin(), plan.filters.end(), [&](const planned& one) { return one.plugin->name == name; });
+    marks |= hook == plan.filters.end() ? ~std::uint64_t{0} : rejector(hook->mark);
+  };
+  for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
+  for (const std::string& name : why.pending_plugins) add(name, by.pending);
+  return by;
+}
+
+GANGSCHED_INLINE rejected_by requeue_judge::names_of(row_t pod, const rejection& by) const {
+  rejected_by names;
+  const kernel_table& table = entities_->profile_of(pod);
+  for (const plugin_entry& plugin : table.plugins) {
+    if ((by.unschedulable & rejection::bit_of(table, plugin)) != 0) names.unschedulable_plugins.push_back(plugin.name);
+    if ((by.pending & rejection::bit_of(table, plugin)) != 0) names.pending_plugins.push_back(plugin.name);
+  }
+  return names;
+}
+
+GANGSCHED_INLINE bool requeue_judge::concerns_gates(const queueing_event& what) const noexcept {
+  return std::any_of(profiles_->all().begin(), profiles_->all().end(), [&](const kernel_table& profile) {
+    const queueing_event::audience& to = audience_of(what, profile);
+    for (const plugin_entry& one : profile.hooks(point::pre_enqueue)) {
+      if ((rejection::bit_of(profile, one) & to.asked) != 0) return true;
+    }
+    return false;
+  });
+}
+
+GANGSCHED_INLINE bool requeue_judge::may_open_gate(row_t pod, const queueing_event& what) const {
+  const kernel_table& profile = entities_->profile_of(pod);
+  for (const plugin_entry& plugin : profile.hooks(point::pre_enqueue)) {
+    if ((rejection::bit_of(profile, plugin) & audience_of(what, profile).asked) == 0) continue;
+    if (plugin.requeue_pod(plugin.self.get(), what.what, pod_info{*state_, pod}) != hint::skip) return true;
+  }
+  return false;
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,107 @@
+#include "gangsched/engine/requeue_judge.hpp"
+
+#include <algorithm>
+
+#include "gangsched/framework/hook_error.hpp"
+
+// The exact rule.
+namespace gangsched::engine {
+
+GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read) const noexcept {
+  change record = read;
+  switch (record.kind) {
+    case change_kind::pod_assumed:
+    case change_kind::pod_gated:
+    case change_kind::group_added:
+    case change_kind::group_updated:
+    case change_kind::group_removed: return std::nullopt;
+    case change_kind::pod_nominated:
+      if (record.before == no_row || (state_->pods.alive(record.row) && state_->pods.node[record.row] == record.before)) return std::nullopt;
+      record.kind = change_kind::pod_released;
+      break;
+    default: break;
+  }
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed) return std::nullopt;
+  return record;
+}
+
+GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) try {
+  const class_plan& plan = picks_->plan_of(cls);
+  if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
+  // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
+  reads touched = record.facets;
+  if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
+  if (record.kind == change_kind::namespace_changed) touched = reads::pods;  // who is near whom may be told by their labels
+  bool local = rejectors == 0;
+  bool beyond = !plan.cycle_hooks.empty();
+  for (const planned& hook : plan.filters) {
+    if ((rejectors & rejector(hook.mark)) == 0) continue;
+    if (hook.plugin->requeue != nullptr) {
+      if (!any(hook.plugin->wakes_on & what.what)) continue;
+      if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
+      continue;
+    }
+    const auto same = [&](const planned& other) { return other.mark == hook.mark; };
+    if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same)) local = true;
+    else beyond = true;
+  }
+  if (beyond) return any(touched);
+  return local && what.node && any(record.facets & plan.filter_facets) && picks_->passes_locally(cls, what.node->id().row);
+} catch (const hook_error&) {
+  return true;  // the attempt will say what it is
+}
+
+GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
+  event made{record.kind, record.facets, std::nullopt, std::nullopt};
+  if (const row_t node = record.node(); node != no_row && state_->nodes.alive(node)) made.node.emplace(*state_, node);
+  if (record.about_pod() && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
+  const auto touched = [&](reads facet, events what) {
+    if (any(record.facets & facet)) made.what |= what;
+  };
+  switch (record.kind) {
+    case change_kind::node_added: made.what = events::node_added; break;
+    case change_kind::node_removed: made.what = events::node_removed; break;
+    case change_kind::node_updated:
+      touched(reads::labels, events::node_labels);
+      touched(reads::taints | reads::schedulable, events::node_taints);
+      touched(reads::allocatable, events::node_allocatable | events::node_volume_limits);
+      touched(reads::devices, events::node_allocatable);
+      touched(reads::images, events::node_images);
+      break;
+    case change_kind::pod_added:
+    case change_kind::pod_bound: made.what = events::pod_added; break;
+    case change_kind::pod_removed:
+    case change_kind::pod_released: made.what = events::pod_removed; break;
+    case change_kind::pod_updated:
+      made.what = events::pod_labels | events::pod_scaled_down | events::pod_tolerations | events::pod_updated;
+      break;
+    case change_kind::pod_terminating: made.what = events::pod_updated; break;
+    case change_kind::namespace_changed: made.what = events::namespace_changed; break;
+    default: break;
+  }
+  if (!any(made.what)) made.what = events::anything;  // a column of a plugin's own, say
+  return made;
+}
+
+GANGSCHED_INLINE bool requeue_judge::reads_labels(row_t root) const {
+  return !state_->groups.each_below(root, [&](row_t group) {
+    const group_spec& spec = state_->groups.record[group]->spec;
+    return spec.topology.within.empty() && spec.topology.slices.empty() && spec.topology.spread_key.empty() && spec.affinity.empty();
+  });
+}
+
+/// Where others are decides where it may be.
+GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
+  return !state_->groups.each_below(root, [&](row_t group) { return state_->groups.record[group]->spec.affinity.empty(); });
+}
+
+GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
+  if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
+  // No filter of a member reads the labels that its group's domains are made of.
+  if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
+  return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
+    return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
+  });
+}
+
+}  // namespace gangsched::engine

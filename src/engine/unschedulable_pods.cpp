@@ -1,0 +1,233 @@
+#include "gangsched/engine/unschedulable_pods.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/model/cluster_checks.hpp"
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE bool unschedulable_pods::names(group_id group) const noexcept { return gangsched::detail::names_group(*state_, group); }
+
+GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) const noexcept {
+  const queue_item* item = queue_->find({one.pod, false});
+  return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
+}
+
+GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const noexcept {
+  const queue_item* item = queue_->find({one.group.row, true});
+  const bool there = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
+  return there && names(one.group);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since) {
+  const class_id cls = state_->class_of(pod);
+  class_line& line = lines_[cls];
+  if (line.generation != state_->classes.generation(cls)) line = {};  // of a class that had this id before
+  line.generation = state_->classes.generation(cls);
+  line.rejectors |= rejectors;
+  if (line.pods.size() >= line.compact_at) {
+    // Those that left by another way (timeout, update, removal) are still in the line.
+    line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
+    line.front = 0;
+    std::erase_if(line.pods, [&](const class_line::entry& one) { return !waits(one); });
+    line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
+  }
+  line.pods.push_back({pod, queue_->find({pod, false})->ticket, since});
+}
+
+GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e) {
+  ++statistics_->wake_ups;
+  queue_->wake(e, *now_);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::move(row_t pod, queueing_strategy how) {
+  if (how == queueing_strategy::skip) return;
+  if (how != queueing_strategy::immediately) return wake_up({pod, false});
+  ++statistics_->wake_ups;
+  queue_->activate({pod, false});
+}
+
+GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
+                                                                       row_t pod, std::uint64_t marks) {
+  queueing_strategy best = tried.requeue ? queueing_strategy::after_backoff : queueing_strategy::skip;
+  attempts.each_event_since(tried, [&](const object_event& happened) {
+    if (options_->wake == wake_rule::hints) {
+      queueing_event what = judge_->queueing_event_of(happened);
+      best = std::max(best, judge_->judge(pod, rejections_[pod], happened, what));
+    } else if (judge_->helps(state_->class_of(pod), marks, happened.record, judge_->event_of(happened.record))) {
+      best = queueing_strategy::after_backoff;
+    }
+    return best != queueing_strategy::immediately;
+  });
+  return best;
+}
+
+GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, std::uint64_t marks, const in_flight_pods& attempts,
+                                              const in_flight_pods::entry* tried) {
+  if (options_->wake == wake_rule::hints) rejections_[pod] = by;
+  queue_->park({pod, false}, *now_);
+  const queueing_strategy how = tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, marks);
+  if (how == queueing_strategy::skip) line_up(pod, marks, state_->log.end());
+  else move(pod, how);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
+  of.classes.clear();
+  if (!names(of.group)) return;
+  entities_->each_member(of.group.row, [&](row_t pod) {
+    if (state_->pods.state[pod] != pod_state::pending || !entities_->has_profile(pod)) return;
+    const class_id cls = state_->class_of(pod);
+    const std::pair one{cls, state_->classes.generation(cls)};
+    if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
+  });
+}
+
+GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
+  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors}, state_->log.end(), reason};
+  collect_classes(one);
+  groups_.push_back(std::move(one));
+}
+
+GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
+  groups_.push_back({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
+}
+
+GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
+  std::erase_if(groups_, [&](const waiting_group& one) { return one.group.row == group; });
+}
+
+GANGSCHED_INLINE bool unschedulable_pods::has_group(row_t group) const noexcept {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == group; });
+}
+
+GANGSCHED_INLINE const char* unschedulable_pods::reason_of(group_id group) const noexcept {
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group == group; });
+  return found == groups_.end() ? nullptr : found->reason;
+}
+
+GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods& attempts, const in_flight_pods::entry& tried) {
+  bool helped = false;
+  attempts.each_event_since(tried, [&](const object_event& happened) {
+    helped = judge_->helps(groups_.back(), happened.record, judge_->event_of(happened.record));
+    return !helped;
+  });
+  return helped;
+}
+
+/// The first of the class's line that failed before the change.
+GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
+  if (lines_.empty()) return;
+  const auto found = lines_.find(why.cls);
+  if (found == lines_.end()) return;
+  class_line& line = found->second;
+  for (; line.front < line.pods.size(); ++line.front) {
+    const class_line::entry next = line.pods[line.front];
+    if (!waits(next)) continue;
+    if (next.since > why.position) return;
+    ++line.front;
+    woken_for_[next.pod] = why;
+    wake_up({next.pod, false});
+    return;
+  }
+  lines_.erase(found);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
+  if (woken_for_[pod].cls != no_class) wake_next(std::exchange(woken_for_[pod], {}));
+}
+
+GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
+  if (epoch_ == state_->classes.epoch()) return;
+  epoch_ = state_->classes.epoch();
+  struct waiting_pod {
+    row_t pod;
+    class_id before;
+    std::uint64_t rejectors, since;
+  };
+  std::map<class_id, class_line> lines;
+  lines.swap(lines_);
+  std::vector<waiting_pod> pods;
+  for (auto& [cls, line] : lines) {
+    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+      const class_line::entry& one = line.pods[i];
+      if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, line.rejectors, one.since});
+    }
+  }
+  // In order of failure, as they stood.
+  std::stable_sort(pods.begin(), pods.end(), [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
+  for (const waiting_pod& one : pods) line_up(one.pod, one.rejectors, one.since);
+  // Who was woken for a class that has fallen apart was woken for one of the parts only.
+  std::vector<wake> open;
+  for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
+    if (woken_for_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
+    open.push_back(woken_for_[pod]);
+    woken_for_[pod].cls = state_->class_of(pod);
+  }
+  for (const wake& one : open) {
+    std::vector<class_id> parts;
+    for (const waiting_pod& waiting : pods) {
+      if (waiting.before == one.cls) parts.push_back(state_->pods.cls[waiting.pod]);
+    }
+    std::sort(parts.begin(), parts.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    for (const class_id split : parts) wake_next({split, one.position});
+  }
+  for (waiting_group& one : groups_) collect_classes(one);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::uint64_t position) {
+  if (empty()) return;
+  const event what = judge_->event_of(record);
+  std::erase_if(lines_, [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
+  std::vector<class_id> helped;
+  for (const auto& [cls, line] : lines_) {
+    if (judge_->helps(cls, line.rejectors, record, what)) helped.push_back(cls);
+  }
+  for (const class_id cls : helped) {
+    std::uint64_t before = 0;
+    do before = statistics_->wake_ups, wake_next({cls, position});
+    while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
+  }
+  std::vector<row_t> groups;
+  std::erase_if(groups_, [&](const waiting_group& one) {
+    if (!waits(one)) return true;
+    if (one.since > position) return false;
+    const bool can = judge_->helps(one, record, what);
+    if (can) groups.push_back(one.group.row);
+    return can;
+  });
+  for (const row_t group : groups) wake_up({group, true});
+}
+
+GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what) {
+  std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
+  for (auto it = lines_.begin(); it != lines_.end();) {
+    class_line& line = it->second;
+    while (line.front < line.pods.size() && !waits(line.pods[line.front])) ++line.front;
+    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+      const row_t pod = line.pods[i].pod;
+      if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
+      if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
+      move(pod, judge_->judge(pod, rejections_[pod], happened, what));
+    }
+    it = line.front == line.pods.size() ? lines_.erase(it) : std::next(it);
+  }
+}
+
+GANGSCHED_INLINE void unschedulable_pods::clear() {
+  lines_.clear();
+  groups_.clear();
+  woken_for_.assign(state_->pods.rows.count(), {});
+  if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());
+  epoch_ = state_->classes.epoch();
+}
+
+GANGSCHED_INLINE void unschedulable_pods::grow() {
+  const std::size_t pods = state_->pods.rows.count();
+  if (woken_for_.size() >= pods) return;
+  woken_for_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * woken_for_.size()}));
+  if (options_->wake == wake_rule::hints) rejections_.resize(woken_for_.size());
+}
+
+}  // namespace gangsched::engine
