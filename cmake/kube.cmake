@@ -19,7 +19,7 @@ if(NOT TARGET yaml-cpp::yaml-cpp)
 endif()
 
 file(GLOB kube_headers CONFIGURE_DEPENDS include/gangsched/kube/*.hpp)
-file(GLOB kube_bodies CONFIGURE_DEPENDS src/kube/*.cpp)
+file(GLOB_RECURSE kube_bodies CONFIGURE_DEPENDS src/kube/*.cpp)
 
 # The component over one of the library's targets; tests of the header-only one need it over that.
 function(gangsched_add_kube target core)

@@ -4,15 +4,23 @@
 usage: layers.py ROOT | layers.py --self-test
 
 core <- devices <- model <- framework <- plugins <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
-engine knows no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. The
-components kube/, report/ and c/ stand on the public headers, and nothing else includes them; their bodies are always compiled.
+engine knows no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
+folders there. The component kube/ stands on what a host includes (HOST), and nothing else includes it; its bodies are always compiled.
+Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there, and configuration, which stands
+on documents.
 """
 import pathlib
 import re
 import sys
 
 LAYERS = ["core", "devices", "model", "framework", "plugins", "engine", "facade"]
-COMPONENTS = ["kube", "report", "c"]
+COMPONENTS = ["kube"]
+# The headers of the library that a component may include, beside the facade and core/.
+HOST = {"model/cluster.hpp", "model/label_selector.hpp", "model/requests.hpp", "model/spec.hpp", "model/transaction.hpp", "model/validate.hpp",
+        "devices/numa_layout.hpp", "engine/options.hpp", "framework/points.hpp", "framework/registry.hpp"}
+# A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
+FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"],
+            "configuration": ["documents"], "": ["documents", "devices", "core", "groups"]}
 MAX_LINES = 600
 MAX_PLUGIN_LINES = 200
 
@@ -45,6 +53,21 @@ def layer(path):
     return top if top in LAYERS + COMPONENTS else "facade"
 
 
+def family(path):
+    """Of a path below src/."""
+    return path.split("/")[1] if path.count("/") > 1 else ""
+
+
+def unknown_folder(path):
+    """The folder of the file @p path (below include/gangsched/ or src/) that has no place here, or None."""
+    folders = path.split("/")[:-1]
+    if not folders or folders[0] in LAYERS[:-1]:
+        return None
+    if folders[0] not in COMPONENTS:
+        return folders[0]
+    return None if len(folders) == 1 or folders[1:] == [family(path)] and family(path) in FAMILIES else "/".join(folders)
+
+
 def check_include(own, target, exists):
     """Why the file @p own (below include/gangsched/ or src/) may not include @p target ("gangsched/..."), or None."""
     below = target.removeprefix("gangsched/")
@@ -54,8 +77,11 @@ def check_include(own, target, exists):
         return "there is no such file"
     from_layer, to_layer = layer(own), layer(below)
     if from_layer in COMPONENTS:
-        if is_body and to_layer != from_layer:
-            return f"{from_layer} may only include public headers"
+        if to_layer != from_layer:
+            fine = not is_body and (to_layer in ("core", "facade") or below in HOST)
+            return None if fine else f"{from_layer} may only include what a host does (HOST)"
+        if is_body and family(below) not in [family(own), *FAMILIES[family(own)]]:
+            return f"kube/{family(own)} may not include kube/{family(below)}"
         return None
     if to_layer in COMPONENTS:
         return f"nothing includes the component {to_layer}"
@@ -87,6 +113,9 @@ def check(files):
 
         code = strip(text)
         own = path.removeprefix("include/gangsched/").removeprefix("src/")
+        if unknown_folder(own):
+            problems.append(f"{path}: there is no place for a folder {unknown_folder(own)}")
+            continue
         for number, line in enumerate(code.split("\n"), 1):
             where = f"{path}:{number}"
             include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
@@ -129,7 +158,16 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/profiles.hpp": '#include "gangsched/plugins/p.hpp"\n#include "gangsched/engine/e.hpp"\n'}, None),
     ({"include/gangsched/scheduler.hpp": '#include "gangsched/kube/k.hpp"\n'}, "nothing includes the component kube"),
     ({"include/gangsched/kube/k.hpp": '#include "gangsched/scheduler.hpp"\n'}, None),
-    ({"include/gangsched/report/r.hpp": '#include "gangsched/src/core/a.cpp"\n'}, "only include public headers"),
+    ({"include/gangsched/kube/k.hpp": '#include "gangsched/core/a.hpp"\n'}, None),
+    ({"include/gangsched/kube/k.hpp": '#include "gangsched/model/b.hpp"\n'}, "only include what a host does"),
+    ({"src/kube/k.cpp": '#include "gangsched/src/core/a.cpp"\n'}, "only include what a host does"),
+    ({"src/kube/core/c.cpp": '#include "gangsched/src/kube/devices/d.hpp"\n', "src/kube/devices/d.hpp": ""}, None),
+    ({"src/kube/core/c.hpp": "", "src/kube/devices/d.hpp": '#include "gangsched/src/kube/core/c.hpp"\n'}, "kube/devices may not include kube/core"),
+    ({"src/kube/k.hpp": "", "src/kube/devices/d.hpp": '#include "gangsched/src/kube/k.hpp"\n'}, "kube/devices may not include kube/"),
+    ({"src/kube/k.cpp": '#include "gangsched/src/kube/devices/d.hpp"\n', "src/kube/devices/d.hpp": ""}, None),
+    ({"src/kube/misc/m.cpp": ""}, "no place for a folder kube/misc"),
+    ({"src/kube/core/more/m.cpp": ""}, "no place for a folder kube/core/more"),
+    ({"include/gangsched/util/u.hpp": ""}, "no place for a folder util"),
     ({"include/gangsched/core/a.hpp": '#include "gangsched/core/nowhere.hpp"\n'}, "no such file"),
     ({"include/gangsched/core/a.hpp": '#include "id.hpp"\n'}, 'write it as "gangsched/'),
     ({"include/gangsched/core/a.hpp": "#include <absl/hash/hash.h>\n"}, "Abseil and fmt stay in src/"),

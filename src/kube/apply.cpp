@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "gangsched/model/transaction.hpp"
-#include "gangsched/src/kube/reader.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
 
 namespace gangsched::kube {
 namespace detail {

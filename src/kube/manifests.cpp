@@ -9,15 +9,12 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
-#include "gangsched/src/kube/devices.hpp"
-#include "gangsched/src/kube/groups.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/groups/groups.hpp"
 
 namespace gangsched::kube {
 namespace detail {
-
-std::string object_name(std::string_view kind, std::string_view ns, std::string_view name) {
-  return fmt::format("{} {}{}{}", kind, ns, ns.empty() ? "" : "/", name);
-}
 
 std::string_view text_at(const value& object, std::string_view key) {
   const value* found = object.find(key);

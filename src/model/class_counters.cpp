@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/state.hpp"
 
 namespace gangsched {

@@ -8,6 +8,7 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/free_places.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/mark_names.hpp"
 
 namespace gangsched {

@@ -6,6 +6,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/key_words.hpp"
 #include "gangsched/framework/past.hpp"
+#include "gangsched/model/label_selector.hpp"
 
 namespace gangsched {
 namespace detail {

@@ -9,6 +9,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/key_words.hpp"
 #include "gangsched/framework/past.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gangsched/core/status.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/state.hpp"
 
 /// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.

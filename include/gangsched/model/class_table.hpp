@@ -51,9 +51,6 @@ class GANGSCHED_API class_table {
   std::unique_ptr<impl> impl_;
 };
 
-/// Whether every requirement of @p selector holds for @p labels (metav1.LabelSelector: kube-framework 11.2).
-[[nodiscard]] GANGSCHED_API bool matches(const label_selector& selector, const label_map& labels);
-
 }  // namespace gangsched
 
 #if GANGSCHED_HEADER_ONLY

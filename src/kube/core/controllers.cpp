@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "gangsched/core/hash.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
+
+// Workload controllers, and the pods that they would make. Names are as the controllers make them, but what is random
+// there follows from the names here, so that the same files give the same pods.
+namespace gangsched::kube::detail {
+
+void add_to_hash(std::uint64_t& state, std::string_view text) {
+  for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  state = (state ^ 0xff) * 0x100000001b3u;
+}
+
+void add_to_hash(std::uint64_t& state, const value& of) {
+  add_to_hash(state, of.text);
+  for (const std::string& key : of.keys) add_to_hash(state, key);
+  for (const value& item : of.items) add_to_hash(state, item);
+  state = (state ^ static_cast<unsigned>(of.kind)) * 0x100000001b3u;
+}
+
+/// Letters as Kubernetes' rand.SafeEncodeString has them: no vowels, no look-alikes.
+std::string safe_letters(std::uint64_t hash, std::size_t count) {
+  constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
+  std::string made;
+  hash = mix64(hash);
+  for (std::size_t i = 0; i < count; ++i, hash /= letters.size()) made += letters[hash % letters.size()];
+  return made;
+}
+
+std::size_t bytes_of(const value& of) {
+  std::size_t sum = sizeof(value) + of.text.size();
+  for (const std::string& key : of.keys) sum += key.size();
+  for (const value& item : of.items) sum += bytes_of(item);
+  return sum;
+}
+
+std::size_t weight_of(const value& pod_template) {
+  constexpr std::size_t unit = 4096;
+  return 1 + bytes_of(pod_template) / unit;
+}
+
+bool read_template(reader& read, const place& of, controller_of_pods& out, const read_options& how) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  add_to_hash(hash, *of.at);
+  out.pod_hash = safe_letters(hash, 10);
+  out.weight = weight_of(*of.at);
+  bool over = false;
+  return read_pod(read, of, out.pod, over, how);
+}
+
+bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
+                     const read_options& how) {
+  if (out.kind.empty()) out.kind = kind;
+  const bool job = kind == "Job";
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_meta(read, v, out.meta);
+    if (key == "status") {
+      const value* done = v.at->find("succeeded");
+      return !job || done == nullptr || done->kind == value_kind::null ||
+             read.integer(place{done, &v, "succeeded"}, out.succeeded, 0, std::numeric_limits<std::int32_t>::max());
+    }
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+      if (kind == "CronJob") {
+        if (field == "jobTemplate") return read_controller(read, w, "Job", out, how);
+        if (field == "suspend") return read.boolean(w, out.suspended);
+        return read.ignore(field, w,
+                           {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
+                            "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+      }
+      if (field == "template") return read_template(read, w, out, how);
+      if (field == "selector") {
+        if (kind == "ReplicationController") return read.texts_by_name(w, out.selector.emplace().match_labels);
+        return read_label_selector(read, w, out.selector.emplace());
+      }
+      if (job) {
+        if (field == "parallelism") return read.integer(w, out.replicas, 0, most);
+        if (field == "completions") return read.integer(w, out.completions.emplace(), 0, most);
+        if (field == "suspend") return read.boolean(w, out.suspended);
+        if (field == "completionMode") return read.word(w, out.indexed, {{"NonIndexed", false}, {"Indexed", true}});
+        return read.ignore(field, w,
+                           {"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "managedBy",
+                            "manualSelector", "maxFailedIndexes", "podFailurePolicy", "podReplacementPolicy",
+                            "successPolicy", "ttlSecondsAfterFinished"});
+      }
+      if (field == "replicas") return read.integer(w, out.replicas, 0, most);
+      if (field == "ordinals") {
+        return read.fields(w, [&](std::string_view word, const place& x) {
+          return word == "start" ? read.integer(x, out.first_ordinal, 0, most) : read.ignore(word, x, {});
+        });
+      }
+      return read.ignore(
+          field, w,
+          {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy", "serviceName",
+           "podManagementPolicy", "updateStrategy", "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy"});
+    });
+  });
+}
+
+/// Makes the pods of all controllers of some files.
+class pod_maker {
+ public:
+  pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget)
+      : controllers_(&controllers), into_(&into), how_(&how), budget_(&budget) {
+    for (const pod_manifest& pod : into.pods) {
+      names_.emplace(pod.spec.ns, pod.spec.name);
+      if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
+      const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
+      if (index != pod.spec.labels.end()) indices_.emplace(pod.spec.ns, pod.owner_name, index->second);
+    }
+    for (const controller_of_pods& one : controllers) {
+      if (!one.meta.owner_name.empty()) ++owned_[{one.meta.owner_kind, one.meta.ns, one.meta.owner_name}];
+    }
+  }
+
+  bool run(error& wrong) {
+    for (controller_of_pods& one : *controllers_) {
+      const bool fine = make(one);
+      if (fine) continue;
+      wrong = {errc::out_of_range,
+               fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,
+                           object_name(one.kind, one.meta.ns, one.meta.name)),
+               "spec", fmt::format("there would be more than {} pods", budget_->most())};
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  using key = std::tuple<std::string, std::string, std::string>;
+
+  bool make(controller_of_pods& one) {
+    const std::string& ns = one.meta.ns;
+    if (one.kind == "Deployment") {
+      if (owned_.count({"Deployment", ns, one.meta.name}) != 0) return true;  // its ReplicaSets are there
+      controller_of_pods set = one;
+      set.kind = "ReplicaSet";
+      set.meta.name = one.meta.name + "-" + one.pod_hash;
+      set.pod.spec.labels["pod-template-hash"] = one.pod_hash;
+      if (set.selector) set.selector->match_labels["pod-template-hash"] = one.pod_hash;
+      return make(set);
+    }
+    if (one.kind == "CronJob") {
+      if (owned_.count({"CronJob", ns, one.meta.name}) != 0) return true;
+      one.kind = "Job";
+      one.meta.name += fmt::format("-{}", std::chrono::floor<std::chrono::minutes>(how_->now).count());
+      return make(one);
+    }
+    if (one.kind == "Job") return make_job(one);
+    if (one.kind != "StatefulSet") {  // ReplicaSet, ReplicationController
+      into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
+      return make_unordered(one, one.replicas);
+    }
+    into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
+    return numbered(one, one.replicas, [&](std::int64_t i, bool make_it) {
+      const std::int64_t ordinal = one.first_ordinal + i;
+      const std::string name = fmt::format("{}-{}", one.meta.name, ordinal);
+      if (names_.count({ns, name}) != 0) return false;
+      if (!make_it) return true;
+      pod_manifest& made = add(one, name);
+      made.spec.labels["statefulset.kubernetes.io/pod-name"] = name;
+      made.spec.labels["apps.kubernetes.io/pod-index"] = fmt::format("{}", ordinal);
+      return true;
+    });
+  }
+
+  /// Pods that are called by numbers: each(number, whether to make it) says whether it is lacking.
+  template <class Each>
+  bool numbered(const controller_of_pods& one, std::int64_t count, const Each& each) {
+    // All of them will be there, so that more than this is too many, whoever is there already.
+    if (static_cast<std::uint64_t>(count) > budget_->most()) return false;
+    std::int64_t lacking = 0;
+    for (std::int64_t i = 0; i < count; ++i) lacking += each(i, false) ? 1 : 0;
+    if (!budget_->take(lacking, one.weight)) return false;
+    for (std::int64_t i = 0; i < count; ++i) each(i, true);
+    return true;
+  }
+
+  bool make_job(controller_of_pods& one) {
+    if (one.suspended) return true;
+    one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
+    one.pod.spec.labels["job-name"] = one.meta.name;
+    const std::int64_t left =
+        one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
+    if (!one.indexed) return make_unordered(one, std::min(one.replicas, left));
+    return numbered(one, std::min(one.replicas, one.completions.value_or(0)), [&](std::int64_t i, bool make_it) {
+      const std::string index = fmt::format("{}", i);
+      if (indices_.count({one.meta.ns, one.meta.name, index}) != 0) return false;
+      if (!make_it) return true;
+      one.pod.spec.labels["batch.kubernetes.io/job-completion-index"] = index;
+      make_suffixed(one, 1, "-" + index);
+      return true;
+    });
+  }
+
+  /// Pods of which those that are there already count.
+  bool make_unordered(const controller_of_pods& one, std::int64_t wanted) {
+    const auto found = owned_.find({one.kind, one.meta.ns, one.meta.name});
+    if (found != owned_.end()) wanted -= found->second;
+    if (!budget_->take(wanted, one.weight)) return false;
+    make_suffixed(one, wanted, {});
+    return true;
+  }
+
+  /// Pods with a random suffix.
+  void make_suffixed(const controller_of_pods& one, std::int64_t wanted, const std::string& infix) {
+    const std::string base = (one.meta.name + infix + "-").substr(0, 58);  // what generateName leaves of it
+    std::uint64_t seed = 0xcbf29ce484222325u;
+    add_to_hash(seed, one.meta.ns);
+    add_to_hash(seed, base);
+    for (std::int64_t i = 0; i < wanted; ++i) {
+      std::string name;
+      do name = base + safe_letters(seed++, 5);
+      while (names_.count({one.meta.ns, name}) != 0);
+      add(one, std::move(name));
+    }
+  }
+
+  pod_manifest& add(const controller_of_pods& one, std::string name) {
+    pod_manifest& pod = into_->pods.emplace_back(one.pod);
+    pod.spec.name = std::move(name);
+    pod.spec.ns = one.meta.ns;
+    pod.owner_kind = one.kind;
+    pod.owner_name = one.meta.name;
+    pod.from = one.from;
+    names_.emplace(pod.spec.ns, pod.spec.name);
+    return pod;
+  }
+
+  std::vector<controller_of_pods>* controllers_;
+  manifests* into_;
+  const read_options* how_;
+  pod_budget* budget_;
+  std::set<std::pair<std::string, std::string>> names_;
+  std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
+  std::set<key> indices_;              ///< namespace, job, index
+};
+
+bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
+            error& wrong) {
+  return pod_maker{controllers, into, how, budget}.run(wrong);
+}
+
+}  // namespace gangsched::kube::detail

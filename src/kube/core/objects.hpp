@@ -1,0 +1,80 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/src/kube/documents/reader.hpp"
+
+/// Kubernetes' own objects: nodes, pods and the controllers that make them, and the parts that others have too.
+namespace gangsched::kube::detail {
+
+bool read_label_selector(reader& read, const place& of, label_selector& out);
+bool read_node_selector(reader& read, const place& of, std::vector<node_selector_term>& out);
+/// @p labels: the pod's, where matchLabelKeys are to be merged; else null.
+bool read_affinity(reader& read, const place& of, pod_spec& out, const label_map* labels);
+bool read_spread(reader& read, const place& of, topology_spread& out);
+
+bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how);
+bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
+/// Of a taint, or of a toleration, which may be about every effect.
+bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out);
+bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how);
+
+bool read_namespace(reader& read, const place& of, namespace_spec& out);
+bool read_priority_class(reader& read, const place& of, priority_class_spec& out);
+bool read_service(reader& read, const place& of, service_manifest& out);
+bool read_budget(reader& read, const place& of, disruption_budget_manifest& out);
+
+/// A workload controller as it was read: what it keeps running, and what it is called.
+struct controller_of_pods {
+  std::string kind;
+  object_meta meta;
+  std::optional<label_selector> selector;
+  pod_manifest pod;           ///< its template
+  std::size_t weight = 1;     ///< what a copy of it counts, `weight_of`
+  std::string pod_hash;       ///< of the template
+  std::int64_t replicas = 1;  ///< of a job: the parallelism
+  std::optional<std::int64_t> completions;
+  std::int64_t succeeded = 0;
+  std::int64_t first_ordinal = 0;
+  bool indexed = false;
+  bool suspended = false;
+  origin from;
+};
+bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
+                     const read_options& how);
+
+/// What a copy of a template counts against `read_options::max_pods`: 1, and 1 more for each 4 KiB.
+std::size_t weight_of(const value& pod_template);
+
+/// The pods that there may be still.
+class pod_budget {
+ public:
+  explicit pod_budget(std::size_t most) : most_(most) {}
+  /// False, and nothing is taken, if so many copies are too many.
+  bool take(std::int64_t copies, std::size_t weight = 1) {
+    const auto count = static_cast<std::uint64_t>(copies < 0 ? 0 : copies);
+    if (count != 0 && count > (most_ - used_) / weight) return false;
+    used_ += static_cast<std::size_t>(count) * weight;
+    return true;
+  }
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+
+ private:
+  std::size_t most_;
+  std::size_t used_ = 0;
+};
+
+/// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
+bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
+            error& wrong);
+
+/// resourceClaims of a pod or pod group.
+bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);
+
+/// Letters as Kubernetes' random names have them.
+std::string safe_letters(std::uint64_t hash, std::size_t count);
+
+}  // namespace gangsched::kube::detail

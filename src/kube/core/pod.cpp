@@ -1,0 +1,366 @@
+#include <utility>
+
+#include "gangsched/model/requests.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/devices/devices.hpp"
+
+namespace gangsched::kube::detail {
+
+struct resources {
+  resource_list requests;
+  resource_list limits;
+};
+
+bool read_resources(reader& read, const place& of, resources& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "requests") return read.amounts(v, out.requests);
+    if (key == "limits") return read.amounts(v, out.limits);
+    if (key == "claims") return true;  // which container sees what the pod has
+    return read.ignore(key, v, {});
+  });
+}
+
+/// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).
+bool is_guaranteed(const resource_list& requests, const resource_list& limits) {
+  const auto limited = [&](const char* name) {
+    const auto limit = limits.find(name), request = requests.find(name);
+    return limit != limits.end() && limit->second > quantity{} && request != requests.end() &&
+           request->second == limit->second;
+  };
+  return limited("cpu") && limited("memory");
+}
+
+bool read_protocol(reader& read, const place& of, protocol& out) {
+  if (of.at->kind == value_kind::text && of.at->text.empty()) return true;
+  return read.word(of, out, {{"TCP", protocol::tcp}, {"UDP", protocol::udp}, {"SCTP", protocol::sctp}});
+}
+
+bool read_port(reader& read, const place& of, container_port& out, bool host_network) {
+  std::int32_t inside = 0;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "hostPort") return read.integer(v, out.host_port, 0, 65535);
+    if (key == "containerPort") return read.integer(v, inside, 0, 65535);
+    if (key == "protocol") return read_protocol(read, v, out.protocol);
+    if (key == "hostIP") return read.text(v, out.host_ip);
+    return read.ignore(key, v, {"name"});
+  });
+  if (host_network && out.host_port == 0) out.host_port = inside;
+  return fine;
+}
+
+/// @p guaranteed is cleared if the container keeps its pod from being it.
+bool read_container(reader& read, const place& of, container& out, bool init, bool host_network,
+                    const read_options& how, bool& guaranteed) {
+  resources own;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "image") return read.text(v, out.image);
+    if (key == "resources") return read_resources(read, v, own);
+    if (key == "ports") {
+      return read.list(v, out.ports, [&](const place& item, container_port& one) {
+        return read_port(read, item, one, host_network && how.defaulting);
+      });
+    }
+    if (key == "restartPolicy") {
+      std::string policy;
+      if (!read.text(v, policy)) return false;
+      out.sidecar = init && policy == "Always";
+      return true;
+    }
+    return read.ignore(key, v,
+                       {"name",
+                        "args",
+                        "command",
+                        "env",
+                        "envFrom",
+                        "imagePullPolicy",
+                        "lifecycle",
+                        "livenessProbe",
+                        "readinessProbe",
+                        "resizePolicy",
+                        "restartPolicyRules",
+                        "securityContext",
+                        "startupProbe",
+                        "stdin",
+                        "stdinOnce",
+                        "terminationMessagePath",
+                        "terminationMessagePolicy",
+                        "tty",
+                        "volumeDevices",
+                        "volumeMounts",
+                        "workingDir"});
+  });
+  out.requests = std::move(own.requests);
+  if (how.defaulting) out.requests.insert(own.limits.begin(), own.limits.end());
+  guaranteed = guaranteed && is_guaranteed(out.requests, own.limits);
+  return fine;
+}
+
+bool read_toleration(reader& read, const place& of, toleration& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "key") return read.text(v, out.key);
+    if (key == "value") return read.text(v, out.value);
+    if (key == "effect") return read_effect(read, v, out.effect);
+    if (key == "operator") {
+      if (v.at->kind == value_kind::text && v.at->text.empty()) return true;
+      return read.word(v, out.op, {{"Equal", toleration_operator::equal}, {"Exists", toleration_operator::exists}});
+    }
+    return read.ignore(key, v, {"tolerationSeconds"});
+  });
+}
+
+bool read_volume(reader& read, const place& of, pod_spec& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "image") {
+      return read.fields(v, [&](std::string_view field, const place& w) {
+        if (field == "reference") return read.text(w, out.image_volumes.emplace_back());
+        return read.ignore(field, w, {"pullPolicy"});
+      });
+    }
+    if (key == "persistentVolumeClaim" || key == "ephemeral")
+      return read.warn(v, "claims are not resolved: where the volume can be used does not count");
+    return read.ignore(key, v,
+                       {"name",
+                        "awsElasticBlockStore",
+                        "azureDisk",
+                        "azureFile",
+                        "cephfs",
+                        "cinder",
+                        "configMap",
+                        "csi",
+                        "downwardAPI",
+                        "emptyDir",
+                        "fc",
+                        "flexVolume",
+                        "flocker",
+                        "gcePersistentDisk",
+                        "gitRepo",
+                        "glusterfs",
+                        "hostPath",
+                        "iscsi",
+                        "nfs",
+                        "photonPersistentDisk",
+                        "portworxVolume",
+                        "projected",
+                        "quobyte",
+                        "rbd",
+                        "scaleIO",
+                        "secret",
+                        "storageos",
+                        "vsphereVolume"});
+  });
+}
+
+/// schedulingGroup of 1.36 and later, workloadRef of 1.35: there a group is named after its workload.
+bool read_group(reader& read, std::string_view key, const place& of, std::string& out) {
+  if (key == "schedulingGroup") {
+    return read.fields(of, [&](std::string_view field, const place& v) {
+      if (field == "podGroupName") return read.text(v, out);
+      return read.ignore(field, v, {});
+    });
+  }
+  std::string workload, group, replica;
+  const bool fine = read.fields(of, [&](std::string_view field, const place& v) {
+    if (field == "name") return read.text(v, workload);
+    if (field == "podGroup") return read.text(v, group);
+    if (field == "podGroupReplicaKey") return read.text(v, replica);
+    return read.ignore(field, v, {});
+  });
+  out = workload + "-" + group + (replica.empty() ? "" : "-" + replica);
+  return fine;
+}
+
+/// What the API server adds to pod-level requests: what the containers ask for together, else the pod's limit.
+void default_pod_requests(pod_spec& spec, const resource_list& limits) {
+  if (limits.empty()) return;
+  if (!spec.resources) spec.resources.emplace();
+  pod_spec inner;
+  inner.containers = spec.containers;
+  inner.init_containers = spec.init_containers;
+  if (const auto sum = requests_of(inner)) {
+    for (const char* name : {"cpu", "memory"}) {
+      const auto found = sum->requests.find(name);
+      if (found == sum->requests.end()) continue;
+      const bool milli = std::string_view{name} == "cpu";
+      spec.resources->emplace(name, milli ? quantity::from_milli(found->second) : quantity{found->second});
+    }
+  }
+  spec.resources->insert(limits.begin(), limits.end());
+}
+
+/// Of its conditions the first DisruptionTarget says whether a preemption ends it (kube-framework 8.1).
+bool read_conditions(reader& read, const place& of, pod_manifest& out) {
+  bool found = false;
+  return read.items(of, [&](const place& item) {
+    std::string type, status, reason;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "type") return read.text(v, type);
+      if (key == "status") return read.text(v, status);
+      if (key == "reason") return read.text(v, reason);
+      return read.ignore(key, v, {"lastProbeTime", "lastTransitionTime", "message", "observedGeneration"});
+    });
+    if (fine && type == "DisruptionTarget" && !std::exchange(found, true)) {
+      out.spec.preempted = status == "True" && reason == "PreemptionByScheduler";
+    }
+    return fine;
+  });
+}
+
+bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out) {
+  return read.list(of, out, [&](const place& item, pod_claim& one) {
+    return read.fields(item, [&](std::string_view field, const place& v) {
+      if (field == "name") return read.text(v, one.name);
+      if (field == "resourceClaimName") return read.text(v, one.claim);
+      if (field == "resourceClaimTemplateName") return read.text(v, one.claim_template);
+      return read.ignore(field, v, {});
+    });
+  });
+}
+
+/// Which claims were made from the templates.
+bool read_claim_statuses(reader& read, const place& of, pod_manifest& out) {
+  return read.items(of, [&](const place& item) {
+    std::string name, made;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "name") return read.text(v, name);
+      if (key == "resourceClaimName") return read.text(v, made);
+      return read.ignore(key, v, {});
+    });
+    for (pod_claim& one : out.claims)
+      if (one.name == name && one.claim.empty()) one.claim = made;
+    return fine;
+  });
+}
+
+bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, std::optional<bool>& told_guaranteed) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "nominatedNodeName") return read.text(v, out.nominated_node);
+    if (key == "startTime") return read.time(v, out.spec.start_time.emplace());
+    if (key == "phase") {
+      std::string phase;
+      if (!read.text(v, phase)) return false;
+      over = phase == "Succeeded" || phase == "Failed";
+      return true;
+    }
+    if (key == "conditions") return read_conditions(read, v, out);
+    if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, out);
+    if (key == "qosClass") {
+      std::string qos;
+      if (!read.text(v, qos)) return false;
+      if (!qos.empty()) told_guaranteed = qos == "Guaranteed";
+      return true;
+    }
+    return read.ignore(key, v,
+                       {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
+                        "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message",
+                        "observedGeneration", "podIP", "podIPs", "reason", "resize", "resources"});
+  });
+}
+
+bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how) {
+  pod_spec& spec = out.spec;
+  resources own;
+  bool has_own = false, host_network = false, guaranteed = true;
+  if (const value* host = of.at->find("hostNetwork")) host_network = host->text == "true";
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    const auto containers = [&](std::vector<container>& into, bool init) {
+      return read.list(v, into, [&](const place& item, container& one) {
+        return read_container(read, item, one, init, host_network, how, guaranteed);
+      });
+    };
+    if (key == "containers") return containers(spec.containers, false);
+    if (key == "initContainers") return containers(spec.init_containers, true);
+    if (key == "resources") return has_own = true, read_resources(read, v, own);
+    if (key == "overhead") return read.amounts(v, spec.overhead);
+    if (key == "nodeName") return read.text(v, out.node);
+    if (key == "nodeSelector") return read.texts_by_name(v, spec.node_selector);
+    if (key == "affinity") return read_affinity(read, v, spec, how.defaulting ? &spec.labels : nullptr);
+    if (key == "tolerations") {
+      return read.list(v, spec.tolerations,
+                       [&](const place& item, toleration& one) { return read_toleration(read, item, one); });
+    }
+    if (key == "topologySpreadConstraints") {
+      return read.list(v, spec.topology_spread_constraints,
+                       [&](const place& item, topology_spread& one) { return read_spread(read, item, one); });
+    }
+    if (key == "priority") return read.integer(v, spec.priority.emplace());
+    if (key == "priorityClassName") return read.text(v, spec.priority_class);
+    if (key == "preemptionPolicy") {
+      return read.word(
+          v, spec.preemption,
+          {{"PreemptLowerPriority", preemption_policy::preempt_lower_priority}, {"Never", preemption_policy::never}});
+    }
+    if (key == "schedulerName") {
+      if (!read.text(v, spec.scheduler_name)) return false;
+      if (spec.scheduler_name.empty()) spec.scheduler_name = "default-scheduler";
+      return true;
+    }
+    if (key == "schedulingGates") {
+      return read.list(v, spec.scheduling_gates, [&](const place& item, std::string& one) {
+        return read.fields(item, [&](std::string_view field, const place& w) {
+          return field == "name" ? read.text(w, one) : read.ignore(field, w, {});
+        });
+      });
+    }
+    if (key == "volumes") return read.items(v, [&](const place& item) { return read_volume(read, item, spec); });
+    if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
+    if (key == "hostNetwork") return read.boolean(v, host_network);
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
+    if (key == "activeDeadlineSeconds") return read.integer(v, out.deadline_seconds.emplace(), 1, longest);
+    if (key == "resourceClaims") return read_pod_claims(read, v, out.claims);
+    return read.ignore(key, v,
+                       {"automountServiceAccountToken",
+                        "dnsConfig",
+                        "dnsPolicy",
+                        "enableServiceLinks",
+                        "ephemeralContainers",
+                        "hostAliases",
+                        "hostIPC",
+                        "hostPID",
+                        "hostUsers",
+                        "hostname",
+                        "hostnameOverride",
+                        "imagePullSecrets",
+                        "os",
+                        "readinessGates",
+                        "restartPolicy",
+                        "runtimeClassName",
+                        "securityContext",
+                        "serviceAccount",
+                        "serviceAccountName",
+                        "setHostnameAsFQDN",
+                        "shareProcessNamespace",
+                        "subdomain"});
+  });
+  if (has_own && !own.requests.empty()) spec.resources = std::move(own.requests);
+  if (fine && how.defaulting) default_pod_requests(spec, own.limits);
+  // What the pod has of its own counts instead of what its containers have (ComputePodQOS of 1.36).
+  if (has_own) guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
+  spec.guaranteed = guaranteed && !spec.containers.empty();
+  return fine;
+}
+
+bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {
+  object_meta meta;
+  // First, whatever the order in the file: terms may refer to the pod's labels.
+  if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
+    if (!read_meta(read, {found, &of, "metadata"}, meta)) return false;
+  }
+  out.spec.name = std::move(meta.name);
+  if (!meta.ns.empty()) out.spec.ns = std::move(meta.ns);
+  out.spec.labels = std::move(meta.labels);
+  out.spec.terminating = meta.deleted.has_value();
+  out.owner_kind = std::move(meta.owner_kind);
+  out.owner_name = std::move(meta.owner_name);
+  out.annotations = std::move(meta.annotations);
+  std::optional<bool> told_guaranteed;  // what the API server decided when the pod was made
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "spec") return read_pod_spec(read, v, out, how);
+    if (key == "status") return read_status(read, v, out, over, told_guaranteed);
+    return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
+  });
+  out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
+  return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out);
+}
+
+}  // namespace gangsched::kube::detail

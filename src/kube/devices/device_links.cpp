@@ -1,0 +1,458 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/devices/device_requests.hpp"
+
+// Devices and claims once everything was read: they may stand in any order and in any file.
+namespace gangsched::kube::detail {
+
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
+                                       origin from, device_objects& out) {
+  const auto one = [&](auto& into, const auto& read_it) {  // they are in no namespace
+    const value* meta = of.at->find("metadata");
+    const value* name = meta == nullptr ? nullptr : meta->find("name");
+    read.set_object(object_name(kind, "", name == nullptr ? "" : name->text));
+    auto& made = into.emplace_back();
+    made.from = from;
+    if constexpr (std::is_same_v<decltype(made), device_class&>) made.terms.ask_host = out.ask_host;
+    return read_it(read, of, made);
+  };
+  if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
+  if (api_group == "topology.node.k8s.io" && kind == "NodeResourceTopology")
+    return one(out.topologies, read_node_topology);
+  if (api_group != "resource.k8s.io") return std::nullopt;
+  if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
+  if (kind == "DeviceClass") return one(out.classes, read_device_class);
+  if (kind == "ResourceClaim" || kind == "ResourceClaimTemplate") {
+    claim_object& made = out.claims.emplace_back();
+    made.is_template = kind == "ResourceClaimTemplate";
+    made.from = from;
+    made.ask_host = out.ask_host;
+    return read_claim_object(read, of, made);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+class device_linker {
+ public:
+  device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
+    for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
+    for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
+    for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
+    for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
+    for (const group_manifest& one : into.groups)
+      if (!one.spec.composite) groups_.emplace(std::pair{one.spec.ns, one.spec.name}, &one);
+  }
+
+  std::optional<error> run() {
+    for (device_object& one : objects_->devices) add(one);
+    for (node_topology_object& one : objects_->topologies)
+      if (auto wrong = add(one)) return wrong;
+    add_slices();
+    std::set<std::string> models;
+    for (const node_manifest& one : into_->nodes)
+      if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
+    for (pod_manifest& one : into_->pods) {
+      choose_gpu_types(one, models);
+      if (auto wrong = add_claims(one)) return wrong;
+      add_held(one);
+    }
+    for (const claim_object& one : objects_->claims) keep(one);
+    return std::nullopt;
+  }
+
+ private:
+  void warn(origin from, std::string_view kind, std::string_view ns, std::string_view name, std::string reason) {
+    into_->warnings.push_back({where(*into_, from, kind, ns, name), "", std::move(reason)});
+  }
+
+  /// What its agent found counts more than labels; what it does not know is theirs.
+  void add(device_object& one) {
+    const auto found = nodes_.find(one.node);
+    if (found == nodes_.end())
+      return warn(one.from, "Device", "", one.node, "there is no node of its name; it is left out");
+    node_devices& to = found->second->spec.devices;
+    device_ids_.emplace(one.node, &one.ids);
+    if (!one.has.gpus.empty()) {
+      const bool same = to.gpus.size() == one.has.gpus.size();
+      if (!same) to.gpu.links.clear();
+      for (std::size_t i = 0; same && i < to.gpus.size(); ++i) {
+        gpu_spec& gpu = one.has.gpus[i];
+        gpu.mig = to.gpus[i].mig;
+        gpu.instances = std::move(to.gpus[i].instances);
+        if (gpu.numa < 0) gpu.numa = to.gpus[i].numa;
+        if (gpu.pcie < 0) gpu.pcie = to.gpus[i].pcie;
+      }
+      to.gpus = std::move(one.has.gpus);
+      if (!one.has.gpu.model.empty()) to.gpu.model = std::move(one.has.gpu.model);
+      if (one.has.gpu.memory_mib != 0) to.gpu.memory_mib = one.has.gpu.memory_mib;
+      to.gpu.partitions = std::move(one.has.gpu.partitions);
+      to.gpu.partition_policy = one.has.gpu.partition_policy;
+    }
+    for (other_device& device : one.has.others) to.others.push_back(std::move(device));
+  }
+
+  std::optional<error> add(node_topology_object& one) {
+    constexpr std::string_view kind = "NodeResourceTopology";
+    const auto found = nodes_.find(one.node);
+    if (found == nodes_.end()) {
+      warn(one.from, kind, "", one.node, "there is no node of its name; it is left out");
+      return std::nullopt;
+    }
+    node_devices& to = found->second->spec.devices;
+    if (to.numa)
+      return error{errc::duplicate, where(*into_, one.from, kind, "", one.node), "metadata.name",
+                   "there is another one of that name"};
+    to.numa = std::move(one.has);
+    const node_manifest& node = *found->second;
+    if (auto wrong = read_cpu_rules(node, where(*into_, node.from, "Node", "", one.node), *to.numa)) return wrong;
+    for (const auto& [resource, cells] : one.counted) {
+      if (auto told = place_gpus(resource, cells, to))
+        warn(one.from, kind, "", one.node, fmt::format("which zone has how many {} is left out: {}", resource, *told));
+    }
+    return std::nullopt;
+  }
+
+  /// In the order of the cells; who knows his cell keeps it. Says why not, if that cannot be done.
+  static std::optional<std::string> place_gpus(const std::string& resource,
+                                               const std::map<std::uint32_t, std::int64_t>& cells, node_devices& to) {
+    std::int64_t all = 0;
+    for (const auto& [cell, count] : cells) all += std::min<std::int64_t>(count, 1 << 20);
+    if (to.gpus.empty() && (resource == "nvidia.com/gpu" || resource == "amd.com/gpu")) {
+      if (all > static_cast<std::int64_t>(max_node_gpus))
+        return fmt::format("more than {} GPUs are counted only", max_node_gpus);
+      to.gpu.resource = resource;
+      for (std::int64_t i = 0; i < all; ++i) to.gpus.push_back({.id = fmt::format("GPU-{}", i)});
+    }
+    if (to.gpus.empty() || resource != to.gpu.resource) return "the node has no inventory of them";
+    const std::int64_t replicas = std::max(to.gpu.replicas, 1);
+    if (all != static_cast<std::int64_t>(to.gpus.size()) * replicas)
+      return fmt::format("the node has {}", to.gpus.size());
+    std::int64_t next = 0;
+    for (const auto& [cell, count] : cells) {
+      for (const std::int64_t end = next + count; next < end; ++next) {
+        gpu_spec& gpu = to.gpus[static_cast<std::size_t>(next / replicas)];
+        if (gpu.numa < 0) gpu.numa = static_cast<std::int32_t>(cell);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
+  void add_slices() {
+    std::map<std::pair<std::string, std::string>, std::int64_t> newest;
+    for (const resource_slice& one : objects_->slices) {
+      std::int64_t& generation = newest[{one.driver, one.pool}];
+      generation = std::max(generation, one.generation);
+    }
+    std::map<std::pair<std::string, std::string>, int> named;  // node, device
+    for (const resource_slice& one : objects_->slices) {
+      if (one.generation != newest[{one.driver, one.pool}]) continue;
+      for (const other_device& device : one.devices) ++named[{one.node, device.id}];
+    }
+    for (resource_slice& one : objects_->slices) {
+      if (one.generation != newest[{one.driver, one.pool}] || one.node.empty()) continue;
+      const auto found = nodes_.find(one.node);
+      if (found == nodes_.end()) {
+        warn(one.from, "ResourceSlice", "", one.name, fmt::format("there is no node \"{}\"; it is left out", one.node));
+        continue;
+      }
+      node_devices& to = found->second->spec.devices;
+      for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
+      for (other_device& device : one.devices) {
+        const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
+        if (named[{one.node, device.id}] > 1) device.id = full;
+        ids_.emplace(full, device_place{device.id, one.node});
+        to.others.push_back(std::move(device));
+      }
+    }
+  }
+
+  // --- claims
+
+  /// Claims made from templates are the pod's own. Those that it names are shared, and so is what its group claims.
+  std::optional<error> add_claims(pod_manifest& pod) {
+    const std::size_t before = pod.spec.devices.size();
+    std::vector<held_device> held;
+    bool all_held = before == 0;
+    for (std::size_t i = 0; i < pod.claims.size(); ++i) {
+      const pod_claim& one = pod.claims[i];
+      const claim_object* made = one.claim.empty() ? nullptr : find(false, pod.spec.ns, one.claim);
+      const claim_object* claim = made != nullptr              ? made
+                                  : one.claim_template.empty() ? nullptr
+                                                               : find(true, pod.spec.ns, one.claim_template);
+      if (claim == nullptr) {
+        const bool by_name = one.claim_template.empty();
+        error wrong{
+            errc::unknown, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name),
+            fmt::format("spec.resourceClaims[{}]", i),
+            fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
+                        by_name ? one.claim : one.claim_template)};
+        if (pod.node.empty()) return wrong;
+        all_held = false;  // it runs: only what it uses is not known
+        into_->warnings.push_back({wrong.object, wrong.field, wrong.reason + "; it is left out"});
+        continue;
+      }
+      const bool of_group = group_has(pod, one);
+      if (!pod.node.empty() && made != nullptr) in_use_.emplace(made->ns, made->name);
+      const bool waits =
+          pod.node.empty() && made != nullptr && !made->allocated.empty();  // for where it has its claim already
+      if (one.claim_template.empty() || of_group || waits) {
+        const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
+        if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
+        continue;
+      }
+      all_held = all_held && !claim->allocated.empty();
+      if (auto wrong = resolve(*claim, pod.spec.devices, pod.spec.device_constraints, held, one.name + "/"))
+        return wrong;
+    }
+    if (!pod.node.empty() && all_held && !held.empty() && pod.held_devices.empty()) pod.held_devices = std::move(held);
+    if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name));
+        wrong && pod.spec.devices.size() != before)
+      return wrong;
+    return std::nullopt;
+  }
+
+  /// Whether the pod's group claims the same, by the same name.
+  [[nodiscard]] bool group_has(const pod_manifest& pod, const pod_claim& claim) const {
+    const auto group = groups_.find({pod.spec.ns, pod.group});
+    if (pod.group.empty() || group == groups_.end()) return false;
+    return std::any_of(group->second->claims.begin(), group->second->claims.end(), [&](const pod_claim& one) {
+      if (one.name != claim.name || one.claim_template != claim.claim_template) return false;
+      return !one.claim_template.empty() || one.claim == claim.claim;
+    });
+  }
+
+  std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
+    const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
+    if (first) {
+      if (auto wrong = make_shared(from, name, into_->claims.emplace_back())) return wrong;
+    }
+    // A pod group reserves a claim once, however many members it has.
+    if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
+    if (std::find(pod.shared_claims.begin(), pod.shared_claims.end(), name) == pod.shared_claims.end())
+      pod.shared_claims.push_back(name);
+    return std::nullopt;
+  }
+
+  std::optional<error> make_shared(const claim_object& from, const std::string& name, resource_claim_manifest& made) {
+    made.from = from.from;
+    made.spec.name = name;
+    made.spec.ns = from.ns;
+    if (auto wrong = resolve(from, made.spec.devices, made.spec.constraints, made.spec.held_devices)) return wrong;
+    auto wrong = check(made.spec);
+    if (wrong) wrong->object = where(*into_, from.from, kind_of(from), from.ns, from.name);
+    return wrong;
+  }
+
+  /// What a claim has stays with it, though nobody who runs uses it.
+  void keep(const claim_object& claim) {
+    if (claim.is_template || claim.allocated.empty() || in_use_.contains({claim.ns, claim.name})) return;
+    const auto left_out = [&](std::string reason) {
+      warn(claim.from, "ResourceClaim", claim.ns, claim.name, fmt::format("its allocation is left out: {}", reason));
+    };
+    std::string node;
+    for (const allocated_device& one : claim.allocated) {
+      const auto place = ids_.find(one.device);
+      if (place == ids_.end()) return left_out(fmt::format("no node has the device \"{}\"", one.device));
+      if (!node.empty() && node != place->second.node) return left_out("its devices are on several nodes");
+      node = place->second.node;
+    }
+    const auto known = shared_.find({claim.ns, claim.name});
+    if (known != shared_.end()) {
+      into_->claims[known->second].node = node;
+      return;
+    }
+    resource_claim_manifest made;
+    if (const auto wrong = make_shared(claim, claim.name, made))
+      return left_out(fmt::format("{}: {}", wrong->field, wrong->reason));
+    made.node = node;
+    into_->claims.push_back(std::move(made));
+  }
+
+  /// What Koordinator's scheduler wrote onto a pod that runs.
+  void add_held(pod_manifest& pod) const {
+    if (pod.node.empty() || !pod.held_devices.empty()) return;
+    add_devices(pod);
+    const bool counts = std::ranges::any_of(pod.spec.containers, [](const container& one) {
+      return std::ranges::any_of(one.requests,
+                                 [](const auto& each) { return each.first.find('/') != std::string::npos; });
+    });
+    // If devices are a guess, so are CPUs: who says something says all.
+    if (!pod.held_devices.empty() || (pod.spec.devices.empty() && !counts)) add_cpus(pod);
+  }
+
+  /// {"gpu": [{"minor": 0, …}]}
+  void add_devices(pod_manifest& pod) const {
+    const auto text = pod.annotations.find("scheduling.koordinator.sh/device-allocated");
+    const auto ids = device_ids_.find(pod.node);
+    if (text == pod.annotations.end() || ids == device_ids_.end()) return;
+    const auto parsed = parse(source{"annotation.json", text->second}, of_annotation);
+    if (!parsed || parsed->size() != 1) return;
+    const value& all = parsed->front().root;
+    for (std::size_t i = 0; i < all.keys.size(); ++i) {
+      for (const value& item : all.items[i].items) {
+        const value* minor = item.find("minor");
+        std::int64_t number = -1;
+        if (minor != nullptr) std::from_chars(minor->text.data(), minor->text.data() + minor->text.size(), number);
+        const auto id = ids->second->find({all.keys[i], number});
+        if (id != ids->second->end()) pod.held_devices.push_back({.id = id->second});
+      }
+    }
+  }
+
+  /// {"cpuset": "0-3", …}
+  static void add_cpus(pod_manifest& pod) {
+    const auto text = pod.annotations.find("scheduling.koordinator.sh/resource-status");
+    if (text == pod.annotations.end()) return;
+    const auto parsed = parse(source{"annotation.json", text->second}, of_annotation);
+    const value* cpus = !parsed || parsed->size() != 1 ? nullptr : parsed->front().root.find("cpuset");
+    auto places = cpus == nullptr ? std::nullopt : parse_cpu_list(cpus->text);
+    if (!places || places->empty()) return;
+    const auto app = static_cast<std::int32_t>(pod.spec.init_containers.size());
+    pod.held_devices.push_back({.id = "cpu", .request = app, .places = *std::move(places)});
+  }
+
+  [[nodiscard]] const claim_object* find(bool is_template, const std::string& ns, const std::string& name) const {
+    const auto found = claims_.find({is_template, ns, name});
+    return found == claims_.end() ? nullptr : found->second;
+  }
+
+  static const char* kind_of(const claim_object& claim) {
+    return claim.is_template ? "ResourceClaimTemplate" : "ResourceClaim";
+  }
+  [[nodiscard]] error wrong_in(const claim_object& claim, errc code, const std::string& field,
+                               std::string reason) const {
+    return {code, where(*into_, claim.from, kind_of(claim), claim.ns, claim.name),
+            fmt::format("{}.devices.{}", claim.is_template ? "spec.spec" : "spec", field), std::move(reason)};
+  }
+
+  /// Adds what the claim asks for, and what it has, to what is there already. @p prefix: of the requests' names.
+  std::optional<error> resolve(const claim_object& claim, std::vector<device_request>& requests,
+                               std::vector<device_constraint>& constraints, std::vector<held_device>& held,
+                               const std::string& prefix = {}) {
+    const std::size_t first = requests.size();
+    for (std::size_t r = 0; r < claim.requests.size(); ++r) {
+      const std::string& name = claim.requests[r].made.name;
+      device_request& request = requests.emplace_back();
+      if (auto wrong = resolve(claim, claim.requests[r], fmt::format("requests[{}]", r), request)) return wrong;
+      for (const allocated_device& one : claim.allocated) {
+        const auto place = ids_.find(one.device);
+        if (one.request == name && place != ids_.end())
+          held.push_back(
+              {.id = place->second.id, .request = static_cast<std::int32_t>(first + r), .capacities = one.capacities});
+      }
+      request.name = prefix + name;
+    }
+    for (std::size_t c = 0; c < claim.constraints.size(); ++c) {
+      if (auto wrong = resolve(claim, c, first, constraints.emplace_back(claim.constraints[c].made))) return wrong;
+    }
+    return std::nullopt;
+  }
+
+  /// @p first: number of the claim's first request.
+  std::optional<error> resolve(const claim_object& claim, std::size_t constraint, std::size_t first,
+                               device_constraint& out) {
+    const std::vector<std::string>& names = claim.constraints[constraint].requests;
+    for (std::size_t r = 0; names.empty() && r < claim.requests.size(); ++r)
+      out.requests.push_back(static_cast<std::int32_t>(first + r));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string field = fmt::format("constraints[{}].requests[{}]", constraint, i);
+      const std::string main = names[i].substr(0, names[i].find('/'));
+      const auto found = std::find_if(claim.requests.begin(), claim.requests.end(),
+                                      [&](const claimed_request& one) { return one.made.name == main; });
+      if (found == claim.requests.end())
+        return wrong_in(claim, errc::unknown, field, fmt::format("there is no request \"{}\"", names[i]));
+      const auto request = static_cast<std::int32_t>(first) + static_cast<std::int32_t>(found - claim.requests.begin());
+      if (main == names[i]) {
+        out.requests.push_back(request);
+        continue;
+      }
+      const std::vector<claimed_request>& all = found->first_available;
+      const auto one = std::find_if(all.begin(), all.end(), [&](const claimed_request& each) {
+        return std::string_view{names[i]}.substr(main.size() + 1) == each.made.name;
+      });
+      if (one == all.end())
+        return wrong_in(claim, errc::unknown, field, fmt::format("there is no alternative \"{}\"", names[i]));
+      out.alternatives.push_back({request, static_cast<std::int32_t>(one - all.begin())});
+    }
+    return std::nullopt;
+  }
+
+  std::optional<error> resolve(const claim_object& claim, const claimed_request& from, const std::string& step,
+                               device_request& out) {
+    const auto told = [&](errc code, const char* field, std::string reason) {
+      return wrong_in(claim, code, step + field, std::move(reason));
+    };
+    out = from.made;
+    if (!from.first_available.empty()) {
+      for (std::size_t i = 0; i < from.first_available.size(); ++i) {
+        const auto wrong = resolve(claim, from.first_available[i], fmt::format("{}.firstAvailable[{}]", step, i),
+                                   out.first_of.emplace_back());
+        if (wrong) return wrong;
+      }
+      return std::nullopt;
+    }
+    const auto found = classes_.find(from.device_class);
+    if (found == classes_.end())
+      return told(errc::unknown, ".deviceClassName", fmt::format("there is no DeviceClass \"{}\"", from.device_class));
+    const device_class& of = *found->second;
+    if (!of.terms.unknown.empty())
+      return error{errc::unknown, where(*into_, of.from, "DeviceClass", "", of.name), of.terms.unknown_field,
+                   of.terms.unknown};
+    if (!from.terms.unknown.empty()) {
+      error wrong = told(errc::unknown, "", from.terms.unknown);
+      wrong.field = from.terms.unknown_field;
+      return wrong;
+    }
+    out.device_class = !of.terms.driver.empty() ? of.terms.driver : from.terms.driver;
+    if (out.device_class.empty() && drivers_.size() == 1) out.device_class = *drivers_.begin();
+    if (out.device_class.empty())
+      return told(errc::unknown, ".deviceClassName",
+                  fmt::format("\"{}\" names no driver, and there are several", from.device_class));
+    if (!from.terms.driver.empty() && from.terms.driver != out.device_class)
+      return told(
+          errc::malformed, ".selectors",
+          fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
+    out.capacities.clear();
+    for (const auto& [name, amount] : from.made.capacities) {
+      if (!out.capacities.emplace(qualified(out.device_class, name), amount).second)
+        return told(errc::duplicate, ".capacity.requests",
+                    fmt::format("\"{}\" is there with and without its domain", name));
+    }
+    out.expressions = of.terms.expressions;
+    out.expressions.insert(out.expressions.end(), from.terms.expressions.begin(), from.terms.expressions.end());
+    out.selectors = of.terms.selectors;
+    out.selectors.insert(out.selectors.end(), from.terms.selectors.begin(), from.terms.selectors.end());
+    return std::nullopt;
+  }
+
+  manifests* into_;
+  device_objects* objects_;
+  std::map<std::string, node_manifest*> nodes_;
+  std::map<std::string, const device_class*> classes_;
+  std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
+  std::map<std::pair<std::string, std::string>, const group_manifest*> groups_;       // namespace, name
+  std::map<std::pair<std::string, std::string>, std::size_t> shared_;  // namespace, name, place among the claims
+  std::set<std::string> drivers_;
+  std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
+  struct device_place {
+    std::string id, node;  // what the node's inventory calls it
+  };
+  std::map<std::string, device_place> ids_;               // by driver/pool/device
+  std::set<std::pair<std::string, std::string>> in_use_;  // namespace, name: claims of pods that run
+};
+
+}  // namespace
+
+std::optional<error> link_devices(manifests& into, device_objects& objects) {
+  return device_linker{into, objects}.run();
+}
+
+}  // namespace gangsched::kube::detail

@@ -1,0 +1,124 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gangsched/src/kube/documents/annotations.hpp"
+
+/// Devices: what nodes' labels and other objects say of them, and what pods ask for in the words of one ecosystem or another.
+namespace gangsched::kube::detail {
+
+/// The GPUs that labels of discovery daemons and the annotations of this library tell of. After the rest of the node.
+bool read_gpu_labels(reader& read, const place& of, const label_map& annotations, node_spec& out);
+
+/// What @p out asks for beside counted resources: by resources and annotations of those who share GPUs, and by our own annotation.
+/// After the rest of the pod; @p of has its metadata and spec.
+bool read_device_requests(reader& read, const place& of, pod_manifest& out);
+
+// --- objects beside nodes and pods
+
+/// Koordinator's Device: what is in the node of its name.
+struct device_object {
+  std::string node;
+  node_devices has;
+  std::map<std::pair<std::string, std::int64_t>, std::string> ids;  ///< by type and minor
+  origin from;
+};
+bool read_device_object(reader& read, const place& of, device_object& out);
+
+/// A NodeResourceTopology: the NUMA cells of the node of its name.
+struct node_topology_object {
+  std::string node;
+  node_numa has;
+  std::map<std::string, std::map<std::uint32_t, std::int64_t>> counted;  ///< devices: how many of a resource a cell has
+  origin from;
+};
+bool read_node_topology(reader& read, const place& of, node_topology_object& out);
+/// koord-scheduler's words on a node: how CPUs are bound there, and by how much CPU is amplified. After its NodeResourceTopology.
+std::optional<error> read_cpu_rules(const node_manifest& node, std::string object, node_numa& to);
+/// And on a pod: whether it has CPUs of its own. @p of has its metadata.
+bool read_cpu_binding(reader& read, const place& of, pod_manifest& out);
+/// The numbers of "0-3,8"; nothing if it is no such list.
+std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list);
+
+/// A ResourceSlice (DRA), as far as one node has the devices.
+struct resource_slice {
+  std::string name, node, driver, pool;
+  std::int64_t generation = 0;
+  std::vector<other_device> devices;
+  sorted_map<std::int64_t> counters;
+  origin from;
+};
+bool read_resource_slice(reader& read, const place& of, resource_slice& out);
+
+/// What some expressions of CEL, all of which must hold, say of a device.
+struct cel_terms {
+  std::string driver = {};  ///< empty: any
+  std::vector<attribute_selector> selectors = {};
+  bool ask_host = false;                      ///< what is not understood becomes expressions
+  std::vector<std::string> expressions = {};  ///< for the host to evaluate
+  std::string unknown = {};                   ///< what was not understood: whoever uses this cannot be placed
+  std::string unknown_field = {};             ///< and where it stands
+};
+/// Adds what @p expression says. Says what of it is not understood; nothing if all of it is.
+std::optional<std::string> read_cel(std::string_view expression, cel_terms& out);
+/// "model" of the driver gpu.example.com is gpu.example.com/model.
+std::string qualified(std::string_view driver, std::string_view name);
+
+struct device_class {
+  std::string name;
+  cel_terms terms;
+  origin from;
+};
+bool read_device_class(reader& read, const place& of, device_class& out);
+
+/// A request of a claim before its class is known.
+struct claimed_request {
+  device_request made;  ///< name, count, all, admin, capacities as the claim calls them
+  std::string device_class;
+  cel_terms terms;
+  std::vector<claimed_request> first_available = {};
+};
+/// A device that a claim has.
+struct allocated_device {
+  std::string request, device;  ///< the device as its driver, pool and name
+  sorted_map<std::int64_t> capacities = {};
+};
+/// A constraint by the names of its requests.
+struct claimed_constraint {
+  device_constraint made;  ///< attribute, distinct
+  std::vector<std::string> requests = {};
+};
+/// What a ResourceClaim, or its template, says.
+struct claim_object {
+  bool is_template = false;
+  bool of_group = false;  ///< a pod group has reserved it
+  bool ask_host = false;  ///< as in `cel_terms`
+  std::string name, ns;
+  std::vector<claimed_request> requests;
+  std::vector<claimed_constraint> constraints;
+  std::vector<allocated_device> allocated;
+  origin from;
+};
+bool read_claim_object(reader& read, const place& of, claim_object& out);
+
+struct device_objects {
+  std::vector<device_object> devices;
+  std::vector<node_topology_object> topologies;
+  std::vector<resource_slice> slices;
+  std::vector<device_class> classes;
+  std::vector<claim_object> claims;
+  bool ask_host = false;  ///< the host evaluates what is not understood of selectors
+};
+
+/// Reads an object of one of these kinds; nothing if it is none.
+std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
+                                       origin from, device_objects& out);
+/// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
+std::optional<error> link_devices(manifests& into, device_objects& objects);
+
+}  // namespace gangsched::kube::detail

@@ -1,0 +1,391 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gangsched/src/kube/devices/device_requests.hpp"
+
+// Parts of GPUs, in the words of those who hand them out: HAMi, Volcano, KAI, Alibaba, Koordinator. Resources that a request for devices
+// stands for are taken out of the containers: the inventory counts them, and no node is to be refused because it lacks the number.
+namespace gangsched::kube::detail {
+namespace {
+
+class sharing_reader {
+ public:
+  sharing_reader(reader& read, const place& of, const label_map& annotations, pod_spec& pod)
+      : read_(&read), of_(of), annotations_(&annotations), pod_(&pod) {}
+
+  bool run() {
+    if (!each(pod_->containers, "containers") || !each(pod_->init_containers, "initContainers")) return false;
+    if (!kai() || !alibaba()) return false;
+    return hints();
+  }
+
+ private:
+  using amount = std::optional<std::int64_t>;
+
+  bool fail(const spot& at, std::string reason, errc code = errc::malformed) {
+    return read_->fail(code, at.line, at.path, std::move(reason));
+  }
+  [[nodiscard]] spot annotation(std::string_view key) const { return find_spot(of_, {"metadata", "annotations", key}); }
+  [[nodiscard]] const std::string* annotated(const std::string& key) const {
+    const auto found = annotations_->find(key);
+    return found == annotations_->end() ? nullptr : &found->second;
+  }
+
+  // --- containers
+
+  bool each(std::vector<container>& all, const char* list) {
+    const bool init = all.data() == pod_->init_containers.data() && list[0] == 'i';
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      at_ = &all[i];
+      list_ = list;
+      index_ = fmt::format("[{}]", i);
+      const std::size_t before = pod_->devices.size();
+      if (!hami() || !volcano() || !alibaba_resources() || !koordinator()) return false;
+      if (!init || all[i].sidecar || pod_->devices.size() == before) continue;
+      pod_->devices.resize(before);
+      const spot at = find_spot(of_, {"spec", list_, index_});
+      read_->warn(at.line, at.path, "shares of devices of init containers are not modelled; they are left out");
+    }
+    return true;
+  }
+  [[nodiscard]] spot resource(std::string_view name) const {
+    const value* spec = of_.at->find("spec");
+    const value* all = spec == nullptr ? nullptr : spec->find(list_);
+    std::size_t i = static_cast<std::size_t>(at_ - (list_[0] == 'i' ? pod_->init_containers : pod_->containers).data());
+    const value* own = all != nullptr && i < all->items.size() ? all->items[i].find("resources") : nullptr;
+    const value* requests = own == nullptr ? nullptr : own->find("requests");
+    const bool requested = requests != nullptr && requests->find(name) != nullptr;
+    return find_spot(of_, {"spec", list_, index_, "resources", requested ? "requests" : "limits", name});
+  }
+  /// Takes a resource away; absent if the container has none of it. False if it is no whole number up to @p most.
+  bool take(const char* name, amount& out, std::int64_t most) {
+    out.reset();
+    const auto found = at_->requests.find(name);
+    if (found == at_->requests.end()) return true;
+    std::int64_t number = 0;
+    if (!found->second.value(number) || number < 0 || number > most)
+      return fail(resource(name), fmt::format("is not in 0 to {}", most), errc::out_of_range);
+    at_->requests.erase(found);
+    if (number != 0) out = number;
+    return true;
+  }
+  device_request& add() { return pod_->devices.emplace_back(); }
+
+  static constexpr std::int64_t most_gpus = 1024, most_mib = std::int64_t{1} << 40;
+
+  /// Shares as HAMi counts them, and Volcano after it. What is not said of memory is all of it; 100 cores are a GPU of one's own.
+  bool virtual_gpus(std::int64_t count, amount memory, amount percent, amount cores) {
+    device_request& made = add();
+    made.count = static_cast<std::int32_t>(count);
+    if (cores.value_or(0) == 100 || (!memory && !percent && !cores)) return true;
+    made.milli = static_cast<std::int32_t>(10 * cores.value_or(0));
+    if (memory)
+      made.memory_mib = *memory;
+    else
+      made.memory_percent = static_cast<std::int32_t>(percent.value_or(100));
+    return true;
+  }
+
+  bool hami() {
+    const auto asks = [&](const char* name) { return at_->requests.contains(name); };
+    if (!asks("nvidia.com/gpumem") && !asks("nvidia.com/gpumem-percentage") && !asks("nvidia.com/gpucores"))
+      return true;
+    amount count, memory, percent, cores, priority;
+    if (!take("nvidia.com/gpu", count, most_gpus) || !take("nvidia.com/gpumem", memory, most_mib) ||
+        !take("nvidia.com/gpumem-percentage", percent, 100) || !take("nvidia.com/gpucores", cores, 100) ||
+        !take("nvidia.com/priority", priority, most_gpus))
+      return false;
+    return virtual_gpus(count.value_or(1), memory, memory ? amount{} : percent, cores);
+  }
+
+  bool volcano() {
+    amount count, memory, percent, cores, old_memory, old_count;
+    if (!take("volcano.sh/vgpu-number", count, most_gpus) || !take("volcano.sh/vgpu-memory", memory, most_mib) ||
+        !take("volcano.sh/vgpu-memory-percentage", percent, 100) || !take("volcano.sh/vgpu-cores", cores, 100) ||
+        !take("volcano.sh/gpu-memory", old_memory, most_mib) || !take("volcano.sh/gpu-number", old_count, most_gpus))
+      return false;
+    if (count && !virtual_gpus(*count, memory, memory ? amount{} : percent, cores)) return false;
+    if (!count && (memory || percent || cores))
+      return fail(resource("volcano.sh/vgpu-number"), "is missing beside volcano.sh/vgpu-…");
+    if (old_memory) {
+      device_request& made = add();
+      made.milli = 0;
+      made.memory_mib = *old_memory;
+    }
+    if (old_count) add().count = static_cast<std::int32_t>(*old_count);
+    return true;
+  }
+
+  bool alibaba_resources() {
+    amount milli, count, gib;
+    if (!take("alibabacloud.com/gpu-milli", milli, 1000) || !take("alibabacloud.com/gpu-count", count, most_gpus) ||
+        !take("aliyun.com/gpu-mem", gib, most_mib >> 10))
+      return false;
+    if (milli || count) thousandths(milli.value_or(1000), count.value_or(1));
+    if (gib) {
+      device_request& made = add();
+      made.milli = 0;
+      made.memory_mib = *gib << 10;
+    }
+    return true;
+  }
+  /// Of one GPU some thousandths, of several all (devices-topology 2).
+  device_request& thousandths(std::int64_t milli, std::int64_t count) {
+    device_request& made = add();
+    made.count = static_cast<std::int32_t>(count);
+    if (count == 1) made.milli = static_cast<std::int32_t>(milli);
+    return made;
+  }
+
+  // --- Koordinator (kueue-koordinator-hived 2.5)
+
+  bool koordinator() {
+    constexpr std::int64_t most = 100 * most_gpus;
+    amount both, core, ratio, memory, cards, rdma, fpga;
+    if (!take("koordinator.sh/gpu", both, most) || !take("koordinator.sh/gpu-core", core, most) ||
+        !take("koordinator.sh/gpu-memory-ratio", ratio, most) ||
+        !take("koordinator.sh/gpu-memory", memory, std::int64_t{1} << 60) ||
+        !take("koordinator.sh/gpu.shared", cards, most_gpus) || !take("koordinator.sh/rdma", rdma, most) ||
+        !take("koordinator.sh/fpga", fpga, most))
+      return false;
+    if (both) core = ratio = both;
+    if ((core || ratio || memory || cards) && !koordinator_gpus(core, ratio, memory, cards)) return false;
+    return (!rdma || hundredths("rdma", *rdma)) && (!fpga || hundredths("fpga", *fpga));
+  }
+
+  bool koordinator_gpus(amount core, amount ratio, amount memory, amount cards) {
+    const std::int64_t percent = std::max(core.value_or(0), ratio.value_or(0));
+    const char* const loudest =
+        core.value_or(0) >= ratio.value_or(0) ? "koordinator.sh/gpu-core" : "koordinator.sh/gpu-memory-ratio";
+    std::int64_t count = cards.value_or(1);
+    if (!cards && percent > 100) {
+      if (percent % 100 != 0)
+        return fail(resource(loudest), fmt::format("{} is above 100 and no multiple of it", percent));
+      count = percent / 100;
+    }
+    for (amount* one : {&core, &ratio, &memory}) {
+      if (!*one) continue;
+      if (**one % count != 0)
+        return fail(resource(loudest), fmt::format("{} cannot be divided among {} GPUs", **one, count));
+      **one /= count;
+      if (one != &memory && **one > 100)
+        return fail(resource(loudest), fmt::format("is more than 100 of each of {} GPUs", count));
+    }
+    device_request& made = add();
+    made.count = static_cast<std::int32_t>(count);
+    const bool whole = core.value_or(100) == 100 && (core || ratio) && !memory && ratio.value_or(100) == 100;
+    if (whole) return true;
+    made.milli = static_cast<std::int32_t>(10 * core.value_or(0));
+    if (memory)
+      made.memory_mib = (*memory + (1 << 20) - 1) >> 20;
+    else
+      made.memory_percent = static_cast<std::int32_t>(ratio.value_or(0));
+    if (made.milli == 0 && made.memory_mib == 0 && made.memory_percent == 0)
+      made.milli = 1000;  // gpu.shared alone: cards
+    return true;
+  }
+
+  /// A device has 100; more are several devices.
+  bool hundredths(const char* kind, std::int64_t percent) {
+    const std::string name = fmt::format("koordinator.sh/{}", kind);
+    if (percent > 100 && percent % 100 != 0)
+      return fail(resource(name), fmt::format("{} is above 100 and no multiple of it", percent));
+    device_request& made = add();
+    made.device_class = kind;
+    made.count = percent > 100 ? static_cast<std::int32_t>(percent / 100) : 1;
+    made.units = std::min<std::int64_t>(percent, 100);
+    return true;
+  }
+
+  /// What narrows the choice, and is not read.
+  void warn_of(std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      const spot at = annotation(key);
+      if (annotated(key) != nullptr) read_->warn(at.line, at.path, "is not modelled; it is left out");
+    }
+  }
+
+  bool hints() {
+    warn_of({"nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", "scheduling.koordinator.sh/gpu-partition-spec"});
+    if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
+      std::vector<std::string> kinds;
+      std::string scope;
+      const bool fine = read_inside(
+          *read_, annotation("scheduling.koordinator.sh/device-joint-allocate"), *text,
+          [&](reader& in, const place& of) {
+            return in.fields(of, [&](std::string_view key, const place& v) {
+              if (key == "deviceTypes") return in.texts(v, kinds);
+              if (key == "requiredScope") {
+                return in.text(v, scope) && (scope.empty() || scope == "SamePCIe" ||
+                                             in.fail(errc::unknown, v, fmt::format("\"{}\" is not SamePCIe", scope)));
+              }
+              return in.ignore(key, v, {});
+            });
+          });
+      if (!fine) return false;
+      for (device_request& one : pod_->devices) {
+        if (one.device_class == "gpu" || std::ranges::find(kinds, one.device_class) == kinds.end()) continue;
+        one.beside_gpus = device_scope::pcie;
+        one.beside_preferred = scope.empty();
+      }
+    }
+    const std::string* text = annotated("scheduling.koordinator.sh/device-allocate-hint");
+    if (text == nullptr) return true;
+    return read_inside(
+        *read_, annotation("scheduling.koordinator.sh/device-allocate-hint"), *text, [&](reader& in, const place& of) {
+          return in.fields(of, [&](std::string_view kind, const place& v) {
+            return in.fields(v, [&](std::string_view key, const place& w) { return hint(in, kind, key, w); });
+          });
+        });
+  }
+  bool hint(reader& in, std::string_view kind, std::string_view key, const place& of) {
+    if (key == "requiredTopologyScope") {
+      device_scope scope = device_scope::node;
+      bool alone = false;
+      std::string word;
+      if (!in.text(of, word)) return false;
+      alone = word == "Device";
+      if (!alone &&
+          !in.word(of, scope,
+                   {{"PCIe", device_scope::pcie}, {"NUMANode", device_scope::numa}, {"Node", device_scope::node}}))
+        return false;
+      for (device_request& one : pod_->devices)
+        if (one.device_class == kind && kind == "gpu") one.within = scope;
+      return true;
+    }
+    if (key == "allocateStrategy") {
+      std::string word;
+      if (!in.text(of, word)) return false;
+      for (device_request& one : pod_->devices) {
+        if (one.device_class != kind || kind == "gpu") continue;
+        if (word == "ApplyForAll") one.all = true;
+        if (word == "RequestsAsCount") one.count = static_cast<std::int32_t>(one.units * one.count), one.units = 100;
+      }
+      return word == "ApplyForAll" || word == "RequestsAsCount" ||
+             in.fail(errc::unknown, of, fmt::format("\"{}\" is not ApplyForAll or RequestsAsCount", word));
+    }
+    return in.warn(of, "is not modelled; it is left out");
+  }
+
+  // --- annotations
+
+  /// A number that an annotation has, if it is there.
+  bool number(const char* key, amount& out, std::int64_t least, std::int64_t most) {
+    const std::string* text = annotated(key);
+    if (text == nullptr) return true;
+    const auto parsed = quantity::parse(*text);
+    std::int64_t number = 0;
+    const bool fits =
+        parsed && parsed->nanos() % 1'000'000'000 == 0 && parsed->value(number) && number >= least && number <= most;
+    if (!fits) return fail(annotation(key), fmt::format("\"{}\" is no whole number in {} to {}", *text, least, most));
+    out = number;
+    return true;
+  }
+
+  bool kai() {
+    const std::string* fraction = annotated("gpu-fraction");
+    amount memory, count;
+    if (!number("gpu-memory", memory, 1, most_mib) || !number("gpu-fraction-num-devices", count, 1, most_gpus))
+      return false;
+    if (fraction == nullptr && !memory) return true;
+    if (fraction != nullptr && memory) return fail(annotation("gpu-memory"), "is there beside gpu-fraction");
+    for (const container& one : pod_->containers) {
+      if (one.requests.contains("nvidia.com/gpu"))
+        return fail(annotation(fraction != nullptr ? "gpu-fraction" : "gpu-memory"), "is there beside nvidia.com/gpu");
+    }
+    device_request& made = add();
+    made.count = static_cast<std::int32_t>(count.value_or(1));
+    if (memory) {
+      made.milli = 0;
+      made.memory_mib = *memory;
+      return true;
+    }
+    const auto parsed = quantity::parse(*fraction);
+    std::int64_t milli = 0;
+    if (!parsed || !parsed->milli_value(milli) || milli < 10 || milli > 1000)
+      return fail(annotation("gpu-fraction"), fmt::format("\"{}\" is no fraction in 0.01 to 1", *fraction));
+    const std::int64_t percent = (milli + 5) / 10;  // it counts in hundredths, and means memory
+    if (percent == 100) return true;
+    made.milli = static_cast<std::int32_t>(10 * percent);
+    made.memory_percent = static_cast<std::int32_t>(percent);
+    return true;
+  }
+
+  bool alibaba() {
+    amount milli, count;
+    if (!number("alibabacloud.com/gpu-milli", milli, 0, 1000) ||
+        !number("alibabacloud.com/gpu-count", count, 0, most_gpus))
+      return false;
+    const std::string* models = annotated("alibabacloud.com/gpu-card-model");
+    if (!milli && !count) return true;
+    if (milli.value_or(1) == 0 || count.value_or(1) == 0) return true;
+    device_request& made = thousandths(milli.value_or(1000), count.value_or(1));
+    for (std::size_t from = 0; models != nullptr && from <= models->size();) {
+      const std::size_t end = std::min(models->find('|', from), models->size());
+      if (end > from) made.models.push_back(models->substr(from, end - from));
+      from = end + 1;
+    }
+    return true;
+  }
+
+  reader* read_;
+  place of_;
+  const label_map* annotations_;
+  pod_spec* pod_;
+  container* at_ = nullptr;
+  const char* list_ = "";
+  std::string index_;
+};
+
+}  // namespace
+
+namespace {
+
+/// Our own annotation.
+bool read_own_requests(reader& read, const spot& at, const std::string& text, pod_spec& out) {
+  std::vector<device_request> more;
+  const bool fine = read_inside(read, at, text, [&](reader& in, const place& root) {
+    if (root.at->kind == value_kind::object) return read_device_request(in, root, out, more.emplace_back());
+    return in.list(root, more,
+                   [&](const place& item, device_request& one) { return read_device_request(in, item, out, one); });
+  });
+  if (!fine) return false;
+  if (const auto wrong = check(more, {})) {
+    const bool indexed = wrong->field.starts_with("devices[");  // "devices[0].milli"
+    return read.fail(wrong->code, at.line, at.path + (indexed ? wrong->field.substr(7) : ""), wrong->reason);
+  }
+  out.devices.insert(out.devices.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return true;
+}
+
+/// ["GPU-0", {id: GPU-1, migStart: 6, request: 0}]
+bool read_held(reader& read, const place& of, std::vector<held_device>& out) {
+  return read.list(of, out, [&](const place& item, held_device& one) {
+    if (item.at->kind == value_kind::text) return read.text(item, one.id);
+    return read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "id") return read.text(v, one.id);
+      if (key == "migStart") return read.integer(v, one.mig_start, 0, 7);
+      if (key == "request") return read.integer(v, one.request, 0, 254);
+      return read.fail(errc::unknown, v, "there is no such field");
+    });
+  });
+}
+
+}  // namespace
+
+bool read_device_requests(reader& read, const place& of, pod_manifest& out) {
+  const label_map& annotations = out.annotations;
+  if (!sharing_reader{read, of, annotations, out.spec}.run()) return false;
+  const auto at = [&](const char* key) { return find_spot(of, {"metadata", "annotations", key}); };
+  if (const auto own = annotations.find("gangsched.dev/devices"); own != annotations.end()) {
+    if (!read_own_requests(read, at("gangsched.dev/devices"), own->second, out.spec)) return false;
+  }
+  const auto held = annotations.find("gangsched.dev/held-devices");
+  if (held == annotations.end()) return true;
+  return read_inside(read, at("gangsched.dev/held-devices"), held->second,
+                     [&](reader& in, const place& root) { return read_held(in, root, out.held_devices); });
+}
+
+}  // namespace gangsched::kube::detail

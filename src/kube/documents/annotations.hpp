@@ -1,0 +1,44 @@
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/src/kube/documents/reader.hpp"
+
+/// Text inside objects that is a document itself.
+namespace gangsched::kube::detail {
+
+/// What the text of an annotation may cost: Kubernetes has 256 KiB for all of an object, and every pod may have some.
+inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 20, .values = 20'000, .copied = 1000};
+
+/// A part of an object that has been read already, for messages.
+struct spot {
+  std::uint32_t line = 0;
+  std::string path = {};
+};
+/// As far as @p of has it. A step is the name of a field, or "[2]".
+spot find_spot(const place& of, std::initializer_list<std::string_view> steps);
+
+/// Reads what an annotation has in JSON or YAML: each(reader, place). What is wrong inside counts as wrong with the annotation.
+template <class Each>
+bool read_inside(reader& read, const spot& at, const std::string& text, const Each& each) {
+  const auto told = [&](errc code, const std::string& field, std::string reason) {
+    return read.fail(code, at.line, at.path + (field.empty() || field[0] == '[' ? "" : ".") + field, std::move(reason));
+  };
+  auto parsed = parse(source{"annotation.yaml", text}, of_annotation);
+  if (!parsed) return told(errc::malformed, "", "is neither JSON nor YAML: " + parsed.error().reason);
+  if (parsed->size() != 1) return told(errc::malformed, "", "is not one value");
+  std::vector<warning> warnings;
+  reader inner{read.file(), read.object(), &warnings};
+  if (!each(inner, place{&parsed->front().root})) {
+    error wrong = std::move(inner).failure();
+    return told(wrong.code, wrong.field, std::move(wrong.reason));
+  }
+  for (warning& one : warnings)
+    read.warn(at.line, at.path + (one.field.starts_with('[') ? "" : ".") + one.field, one.reason);
+  return true;
+}
+
+}  // namespace gangsched::kube::detail

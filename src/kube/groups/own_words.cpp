@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "gangsched/src/kube/documents/annotations.hpp"
+#include "gangsched/src/kube/groups/groups.hpp"
+
+// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/when-full, ratios, stale-after.
+namespace gangsched::kube::detail {
+
+std::optional<instant> go_duration(std::string_view text) {
+  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
+                                                                  {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text == "0") return instant::zero();
+  double nanos = 0;
+  bool any = false;
+  while (!text.empty()) {
+    double count = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
+    if (wrong != std::errc{} || !(count >= 0)) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    const auto unit = std::ranges::find_if(units, [&](const auto& one) { return text.starts_with(one.first); });
+    if (unit == std::end(units)) return std::nullopt;
+    text.remove_prefix(unit->first.size());
+    nanos += count * unit->second;
+    any = true;
+  }
+  constexpr double longest = 9e18;
+  if (!any || !(nanos <= longest)) return std::nullopt;
+  return instant{static_cast<std::int64_t>(negative ? -nanos : nanos)};
+}
+
+namespace {
+
+bool read_ratio(reader& read, const place& of, group_ratio_manifest& out) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "to") return read.text(v, out.to);
+    if (key == "mine") return read.integer(v, out.mine);
+    if (key == "theirs") return read.integer(v, out.theirs);
+    return read.fail(errc::unknown, v, "there is no such field");
+  });
+  return fine && (!out.to.empty() || read.fail(errc::malformed, of, "names no group"));
+}
+
+}  // namespace
+
+bool read_own_words(reader& read, const place& meta, const label_map& annotations, group_draft& out) {
+  const auto said = [&](const char* key) -> const std::string* {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? nullptr : &found->second;
+  };
+  const auto wrong = [&](const char* key, errc code, std::string reason) {
+    spot at = find_spot(meta, {"annotations", key});
+    return read.fail(code, at.line, std::move(at.path), std::move(reason));
+  };
+  if (const std::string* full = said("gangsched.dev/when-full")) {
+    if (*full != "wait" && *full != "move")
+      return wrong("gangsched.dev/when-full", errc::unknown, fmt::format("\"{}\" is not one of wait, move", *full));
+    out.when_full = *full == "move" ? full_domain::move : full_domain::wait;
+  }
+  if (const std::string* after = said("gangsched.dev/stale-after")) {
+    const auto time = go_duration(*after);
+    if (!time || *time < instant::zero())
+      return wrong("gangsched.dev/stale-after", errc::malformed, fmt::format("\"{}\" is no duration like 60s", *after));
+    out.stale_after = time;
+  }
+  const std::string* ratios = said("gangsched.dev/ratios");
+  if (ratios == nullptr) return true;
+  return read_inside(read, find_spot(meta, {"annotations", "gangsched.dev/ratios"}), *ratios,
+                     [&](reader& in, const place& root) {
+                       if (root.at->kind == value_kind::object)
+                         return read_ratio(in, root, out.made.ratios.emplace_back());
+                       return in.list(root, out.made.ratios, [&](const place& item, group_ratio_manifest& one) {
+                         return read_ratio(in, item, one);
+                       });
+                     });
+}
+
+std::optional<error> settle_own_words(group_draft& draft) {
+  group_spec& spec = draft.made.spec;
+  if (draft.when_full) spec.topology.when_full = *draft.when_full;
+  if (!draft.stale_after) return std::nullopt;
+  gang* policy = std::get_if<gang>(&spec.policy);
+  if (policy == nullptr)
+    return error{errc::malformed, {}, "policy.stale_after", "the group is no gang, so that one member is enough"};
+  policy->stale_after = draft.stale_after;
+  return std::nullopt;
+}
+
+}  // namespace gangsched::kube::detail
