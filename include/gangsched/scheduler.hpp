@@ -199,7 +199,7 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
 
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
-  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: unknown, busy.
+  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: as above.
   /// O(nodes tried · the group's cycle).
   [[nodiscard]] result<std::optional<move_plan>> plan_moves(group_id group, const move_options& options = {});
 

@@ -73,8 +73,8 @@ class GANGSCHED_API cluster {
   /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
   /// O(size of the spec + selectors), for the first with a selector as above.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
-  /// Replaces the specs of several pods, say all of a running gang with new requests, if all of them fit where they are: else none
-  /// (wrong_state, naming the pod, what it lacks and the node).
+  /// Replaces the specs of several pods, say all of a running gang with new requests, if they fit where they are and no node that has too
+  /// little as it is lacks more: else none (wrong_state, naming the pod, what it lacks and the node). As update_pod for each, and O(kinds).
   result<void> resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs);
   /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout. O(selectors that it matches).
   result<void> remove_pod(pod_id pod);
