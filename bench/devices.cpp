@@ -22,8 +22,10 @@ cluster gpu_nodes(int nodes, int gpus, bool mig) {
     node_spec node;
     node.name = "n" + std::to_string(i);
     node.allocatable = {{"cpu", 256}, {"memory", bench::mebi(1 << 20)}, {"pods", 256}};
-    if (gpus == 8 && !mig) node.devices = make_node_devices(gpu_machine::dgx1_v100, "V100", 32768);
-    else node.devices.gpus.resize(static_cast<std::size_t>(gpus));
+    if (gpus == 8 && !mig)
+      node.devices = make_node_devices(gpu_machine::dgx1_v100, "V100", 32768);
+    else
+      node.devices.gpus.resize(static_cast<std::size_t>(gpus));
     if (mig) node.devices.gpu.model = "NVIDIA-A100-SXM4-40GB";
     for (gpu_spec& one : node.devices.gpus) one.mig = mig ? mig_mode::dynamic : mig_mode::off;
     bench::must(made.add_node(node));
@@ -38,8 +40,10 @@ bool place(cluster& cluster, scheduler& scheduler, const pod_spec& spec, pod_id&
   while (const cycle made = scheduler.schedule_cycle(instant{})) {
     for (const decision& one : made) bound = bound || one.kind == decision_kind::bind;
   }
-  if (bound) scheduler.confirm(id).value();
-  else cluster.remove_pod(id).value();
+  if (bound)
+    scheduler.confirm(id).value();
+  else
+    cluster.remove_pod(id).value();
   return bound;
 }
 
@@ -52,7 +56,8 @@ void MIGAcceptance(benchmark::State& state) {
     accepted = 0;
     for (int seed = 0; seed < seeds; ++seed) {
       cluster cluster = gpu_nodes(100, 1, true);
-      scheduler scheduler{cluster, profile{priority_sort{}, mig_packing{rule}, device_fit{}}, {.ties = tie_rule::lowest_row}};
+      scheduler scheduler{
+          cluster, profile{priority_sort{}, mig_packing{rule}, device_fit{}}, {.ties = tie_rule::lowest_row}};
       std::mt19937_64 random{static_cast<std::uint64_t>(42 + seed)};
       const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) / 9007199254740992.0; };
       using leaving = std::pair<double, pod_id>;
@@ -63,7 +68,8 @@ void MIGAcceptance(benchmark::State& state) {
       std::int64_t asked = 0, got = 0;
       for (int i = 0; i < 35'000; ++i) {
         now -= std::log(uniform()) / rate;
-        for (; !running.empty() && running.top().first <= now; running.pop()) cluster.remove_pod(running.top().second).value();
+        for (; !running.empty() && running.top().first <= now; running.pop())
+          cluster.remove_pod(running.top().second).value();
         const auto which = std::min<std::size_t>(4, static_cast<std::size_t>(uniform() * 5));
         const double life = -std::log(uniform());
         pod_spec pod{.name = "p" + std::to_string(i), .devices = {{.mig_profile = a100_profiles[which]}}};
@@ -85,8 +91,11 @@ BENCHMARK(MIGAcceptance)
     ->Iterations(1);
 
 /// A cluster that is nearly full of pods that come and go: for each that leaves one of the same kind comes.
-void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std::vector<pod_spec> kinds, std::size_t pods) {
-  auto random = [next = std::uint64_t{7}]() mutable { return mix64(next++); };  // (a twister would cost as much as a score)
+void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std::vector<pod_spec> kinds,
+           std::size_t pods) {
+  auto random = [next = std::uint64_t{7}]() mutable {
+    return mix64(next++);
+  };  // (a twister would cost as much as a score)
   std::vector<std::pair<pod_id, std::size_t>> there;
   std::uint64_t number = 0;
   const auto add = [&](std::size_t kind) {
@@ -142,17 +151,20 @@ void DRASteadyState(benchmark::State& state) {
   for (int i = 0; i < 500; ++i) {
     node_spec node{.name = "n" + std::to_string(i), .allocatable = {{"cpu", 64}, {"pods", 110}}};
     for (int device = 0; device < 10; ++device) {
-      node.devices.others.push_back({.id = "d" + std::to_string(device),
-                                     .device_class = "test-driver.cdi.k8s.io",
-                                     .attributes = {{"kind", std::string{device % 2 == 0 ? "even" : "odd"}}, {"size", std::int64_t{device}}}});
+      node.devices.others.push_back(
+          {.id = "d" + std::to_string(device),
+           .device_class = "test-driver.cdi.k8s.io",
+           .attributes = {{"kind", std::string{device % 2 == 0 ? "even" : "odd"}}, {"size", std::int64_t{device}}}});
     }
     bench::must(cluster.add_node(node));
   }
   scheduler scheduler{cluster, profile{priority_sort{}, node_resources_fit{}, device_fit{}}};
   const std::vector<pod_spec> kinds = {
       {.name = {}, .containers = {{.requests = {{"cpu", 1}}}}, .devices = {{.device_class = "test-driver.cdi.k8s.io"}}},
-      {.name = {}, .containers = {{.requests = {{"cpu", 1}}}},
-       .devices = {{.device_class = "test-driver.cdi.k8s.io", .selectors = {{"kind", attribute_operator::equal, {std::string{"odd"}}}}}}}};
+      {.name = {},
+       .containers = {{.requests = {{"cpu", 1}}}},
+       .devices = {{.device_class = "test-driver.cdi.k8s.io",
+                    .selectors = {{"kind", attribute_operator::equal, {std::string{"odd"}}}}}}}};
   churn(state, cluster, scheduler, kinds, static_cast<std::size_t>(state.range(0)));
 }
 BENCHMARK(DRASteadyState)->ArgName("claims")->Arg(100)->Arg(2500)->Arg(4900);

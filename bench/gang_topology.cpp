@@ -48,7 +48,8 @@ struct shape {
 void report(benchmark::State& state, std::vector<double>& microseconds, double placing) {
   std::sort(microseconds.begin(), microseconds.end());
   const auto at = [&](double share) {
-    return microseconds[std::min(microseconds.size() - 1, static_cast<std::size_t>(share * static_cast<double>(microseconds.size())))];
+    return microseconds[std::min(microseconds.size() - 1,
+                                 static_cast<std::size_t>(share * static_cast<double>(microseconds.size())))];
   };
   state.counters["p50_us"] = at(0.5);
   state.counters["p99_us"] = at(0.99);
@@ -112,7 +113,8 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
       root.topology.within = {"zone"};
       const group_id top = bench::must(cluster.add_group(root));
       for (int g = 0; g < 2; ++g) {
-        group_spec leaf{.name = bench::numbered("leaf-%d", 2 * t + g), .policy = gang{.min_count = size}, .parent = top};
+        group_spec leaf{
+            .name = bench::numbered("leaf-%d", 2 * t + g), .policy = gang{.min_count = size}, .parent = top};
         leaf.topology.within = {"rack"};
         const std::span<const std::string> mine{names.data() + g * size, static_cast<std::size_t>(size)};
         bench::must(cluster.add_pods(gpu_pod({}, bench::must(cluster.add_group(leaf)), 1), mine));
@@ -141,7 +143,8 @@ void preemption(benchmark::State& state, int nodes) {
       names.push_back("m-" + std::string{cluster.name_of(node)});
     }
     scheduler scheduler{cluster, profiles::kube_default()};
-    const group_id group = bench::must(cluster.add_group({.name = "gang", .policy = gang{.min_count = nodes}, .priority = 10}));
+    const group_id group =
+        bench::must(cluster.add_group({.name = "gang", .policy = gang{.min_count = nodes}, .priority = 10}));
     pod_spec member = gpu_pod({}, group, 8);
     member.priority = 10;
     member.containers[0].requests["cpu"] = 120;
@@ -149,7 +152,8 @@ void preemption(benchmark::State& state, int nodes) {
     const double begin = bench::cpu_seconds();
     const auto made = scheduler.schedule_cycle(instant{0});
     state.counters["cycle_us"] = (bench::cpu_seconds() - begin) * 1e6;
-    const auto evictions = std::count_if(made.begin(), made.end(), [](const decision& one) { return one.kind == decision_kind::evict; });
+    const auto evictions =
+        std::count_if(made.begin(), made.end(), [](const decision& one) { return one.kind == decision_kind::evict; });
     if (evictions != 10 * nodes) state.SkipWithError("not everybody has to go");
   }
 }
@@ -163,10 +167,18 @@ void preemption(benchmark::State& state, int nodes) {
   add("Gang1024/8gpu/10000nodes", {10'000, 20, 1024, 8, nullptr, true});
   add("Gang1024/8gpu/100000nodes", {100'000, 20, 1024, 8, nullptr, true});
   add("TopologyAwareScheduling/750x4/5000nodes", {5'000, 750, 4, 1, "rack", false});
-  benchmark::RegisterBenchmark("CPGTopologyAware/1500x2x4/5000nodes", trees, 5'000, 1500, 4)->Iterations(1)->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("CPGTopologyAware/3x2x160/5000nodes", trees, 5'000, 3, 160)->Iterations(1)->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("GangPreemption/1x100/evict:1000", preemption, 100)->Iterations(1)->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("GangPreemption/1x1000/evict:10000", preemption, 1000)->Iterations(1)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("CPGTopologyAware/1500x2x4/5000nodes", trees, 5'000, 1500, 4)
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("CPGTopologyAware/3x2x160/5000nodes", trees, 5'000, 3, 160)
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("GangPreemption/1x100/evict:1000", preemption, 100)
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("GangPreemption/1x1000/evict:10000", preemption, 1000)
+      ->Iterations(1)
+      ->Unit(benchmark::kMillisecond);
   return true;
 }();
 

@@ -13,10 +13,12 @@ namespace {
 /// clock are the nodes, and the measure of fragmentation after each pod.
 void OpenbReplay(benchmark::State& state) {
   const char* const folder = std::getenv("GANGSCHED_OPENB_DIR");
-  if (folder == nullptr) return state.SkipWithError("GANGSCHED_OPENB_DIR is not set: the folder with openb_pod_list_default.csv");
+  if (folder == nullptr)
+    return state.SkipWithError("GANGSCHED_OPENB_DIR is not set: the folder with openb_pod_list_default.csv");
   try {
     const auto file = [&](const char* name) { return (std::filesystem::path{folder} / name).string(); };
-    replay::openb::trace trace = replay::openb::read(file("openb_node_list_gpu_node.csv"), file("openb_pod_list_default.csv"));
+    replay::openb::trace trace =
+        replay::openb::read(file("openb_node_list_gpu_node.csv"), file("openb_pod_list_default.csv"));
     std::int64_t gpus = 0;
     for (const replay::openb::node& one : trace.nodes) gpus += one.gpus;
     const openb::pod_list list{.name = "default", .learn = trace.pods, .play = trace.pods};

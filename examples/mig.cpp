@@ -10,7 +10,8 @@ using namespace gangsched;
 
 int main() {
   cluster cluster;
-  node_devices two_a100 = {.gpu = {.model = "NVIDIA-A100-SXM4-40GB", .memory_mib = 40960}, .gpus = {{.id = "GPU-a"}, {.id = "GPU-b"}}};
+  node_devices two_a100 = {.gpu = {.model = "NVIDIA-A100-SXM4-40GB", .memory_mib = 40960},
+                           .gpus = {{.id = "GPU-a"}, {.id = "GPU-b"}}};
   for (gpu_spec& gpu : two_a100.gpus) gpu.mig = mig_mode::dynamic;
   must(cluster.add_node({.name = "node", .allocatable = {{"cpu", 64}, {"pods", 110}}, .devices = two_a100}));
 

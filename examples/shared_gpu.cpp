@@ -9,9 +9,10 @@ using namespace gangsched;
 
 int main() {
   cluster cluster;
-  const node_id node = must(cluster.add_node({.name = "node",
-                                              .allocatable = {{"cpu", 64}, {"pods", 110}},
-                                              .devices = {.gpu = {.model = "NVIDIA-L40S", .memory_mib = 46068}, .gpus = {{}, {}, {}}}}));
+  const node_id node =
+      must(cluster.add_node({.name = "node",
+                             .allocatable = {{"cpu", 64}, {"pods", 110}},
+                             .devices = {.gpu = {.model = "NVIDIA-L40S", .memory_mib = 46068}, .gpus = {{}, {}, {}}}}));
   const auto add = [&](const char* name, device_request request) {
     must(cluster.add_pod({.name = name, .devices = {std::move(request)}}));
   };
@@ -25,11 +26,13 @@ int main() {
   while (auto cycle = scheduler.schedule_cycle(instant{})) {
     for (const decision& d : cycle) {
       std::cout << cluster.name_of(d.pod) << ": " << to_string(d.kind);
-      for (const device_grant& g : d.devices) std::cout << " GPU " << g.device << " (" << g.milli << "/1000, " << g.amount << " MiB)";
+      for (const device_grant& g : d.devices)
+        std::cout << " GPU " << g.device << " (" << g.milli << "/1000, " << g.amount << " MiB)";
       std::cout << '\n';
       if (d.kind == decision_kind::bind) must(scheduler.confirm(d.pod));
     }
   }
   const device_state left = cluster.devices_of(node);
-  for (std::size_t gpu = 0; gpu < left.gpu_count(); ++gpu) std::cout << "GPU " << gpu << ": " << left.free_milli(gpu) << "/1000 free\n";
+  for (std::size_t gpu = 0; gpu < left.gpu_count(); ++gpu)
+    std::cout << "GPU " << gpu << ": " << left.free_milli(gpu) << "/1000 free\n";
 }

@@ -48,8 +48,9 @@ pod_spec to_pod(const replay::openb::pod& from) {
   spec.containers.push_back(
       {.requests = {{"cpu", quantity::from_milli(from.cpu_milli)}, {"memory", quantity{from.memory_mib * mebibyte}}}});
   if (from.gpus > 0) {
-    spec.devices.push_back(
-        {.count = static_cast<std::int32_t>(from.gpus), .milli = static_cast<std::int32_t>(from.gpu_milli), .models = from.models});
+    spec.devices.push_back({.count = static_cast<std::int32_t>(from.gpus),
+                            .milli = static_cast<std::int32_t>(from.gpu_milli),
+                            .models = from.models});
   }
   return spec;
 }
@@ -66,22 +67,30 @@ std::vector<gpu_supply> supply_of(const std::vector<replay::openb::node>& nodes)
 }
 
 /// The policy alone decides between nodes that have room.
-kernel_table profile_of(std::string_view policy, std::span<const expected_pods> target, std::shared_ptr<const gpu_price_book> book,
-                        std::uint64_t seed) {
+kernel_table profile_of(std::string_view policy, std::span<const expected_pods> target,
+                        std::shared_ptr<const gpu_price_book> book, std::uint64_t seed) {
   kernel_table made;
   add_plugin(made, lower(priority_sort{}, 1));
   plugin_entry fit = lower(node_resources_fit{}, 1);
   fit.points.remove(point::score);
   fit.points.remove(point::pre_score);
   add_plugin(made, std::move(fit));
-  if (policy == "random") add_plugin(made, lower(gpu_random{seed}, 1));
-  else if (policy == "dotprod") add_plugin(made, lower(gpu_dot_product{}, 1));
-  else if (policy == "clustering") add_plugin(made, lower(gpu_clustering{}, 1));
-  else if (policy == "packing") add_plugin(made, lower(gpu_packing{}, 1));
-  else if (policy == "bestfit") add_plugin(made, lower(gpu_best_fit{}, 1));
-  else if (policy == "fgd") add_plugin(made, lower(gpu_fragmentation{target}, 1));
-  else if (policy == "pricing") add_plugin(made, lower(gpu_pricing{std::move(book)}, 1));
-  else throw std::invalid_argument{"no policy \"" + std::string{policy} + '"'};
+  if (policy == "random")
+    add_plugin(made, lower(gpu_random{seed}, 1));
+  else if (policy == "dotprod")
+    add_plugin(made, lower(gpu_dot_product{}, 1));
+  else if (policy == "clustering")
+    add_plugin(made, lower(gpu_clustering{}, 1));
+  else if (policy == "packing")
+    add_plugin(made, lower(gpu_packing{}, 1));
+  else if (policy == "bestfit")
+    add_plugin(made, lower(gpu_best_fit{}, 1));
+  else if (policy == "fgd")
+    add_plugin(made, lower(gpu_fragmentation{target}, 1));
+  else if (policy == "pricing")
+    add_plugin(made, lower(gpu_pricing{std::move(book)}, 1));
+  else
+    throw std::invalid_argument{"no policy \"" + std::string{policy} + '"'};
   add_plugin(made, lower(device_fit{}, 1));
   return made;
 }
@@ -169,8 +178,8 @@ arrivals draw(const pod_list& list, std::size_t nodes, std::int64_t gpus, std::u
   return made;
 }
 
-outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list, const arrivals& order, std::string_view policy,
-            std::uint64_t seed) {
+outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list, const arrivals& order,
+            std::string_view policy, std::uint64_t seed) {
   const std::vector<expected_pods> prior = lines_of(list.learn), target = most_frequent(prior, 95);
   std::vector<gpu_supply> supply = supply_of(nodes);
   std::int64_t gpus = 0;
@@ -188,8 +197,10 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
   }
   std::vector<pod_spec> specs;
   for (const replay::openb::pod& one : list.play) specs.push_back(to_pod(one));
-  scheduler scheduler{cluster, profile_of(policy, target, book, seed),
-                      {.seed = seed, .ties = policy == "random" ? tie_rule::uniform : tie_rule::lowest_row, .indexed_classes = 4096}};
+  scheduler scheduler{
+      cluster,
+      profile_of(policy, target, book, seed),
+      {.seed = seed, .ties = policy == "random" ? tie_rule::uniform : tie_rule::lowest_row, .indexed_classes = 4096}};
   fragmentation_meter meter{target, ids.size()};
   for (std::size_t i = 0; i < ids.size(); ++i) meter.look(cluster, ids[i], models[i]);
 
@@ -215,15 +226,18 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
     while (const cycle done = scheduler.schedule_cycle(instant{})) {
       for (const decision& one : done) placed = one.kind == decision_kind::bind ? one.node : node_id{};
     }
-    if (placed) scheduler.confirm(id).value();
-    else cluster.remove_pod(id).value();  // nobody tries again
+    if (placed)
+      scheduler.confirm(id).value();
+    else
+      cluster.remove_pod(id).value();  // nobody tries again
     spent += std::chrono::steady_clock::now() - begin;
     if (placed) {
       used += asks;
       meter.look(cluster, placed, models[placed.row]);
     }
     if (pod.gpus >= 4 && arrived <= gpus * 1000) ++big, big_failed += !placed;
-    const auto percent = static_cast<std::size_t>(std::lround(static_cast<double>(arrived) / (10.0 * static_cast<double>(gpus))));
+    const auto percent =
+        static_cast<std::size_t>(std::lround(static_cast<double>(arrived) / (10.0 * static_cast<double>(gpus))));
     if (percent >= events.size()) continue;
     result.allocated[percent] += static_cast<double>(used) / (10.0 * static_cast<double>(gpus));
     ++events[percent];
@@ -234,8 +248,10 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
   }
   for (std::size_t i = 0; i < events.size(); ++i) {
     // In a small list one arrival may leap over a percent: then nothing has changed since the one before.
-    if (events[i] != 0) result.allocated[i] /= static_cast<double>(events[i]);
-    else if (i != 0) result.allocated[i] = result.allocated[i - 1];
+    if (events[i] != 0)
+      result.allocated[i] /= static_cast<double>(events[i]);
+    else if (i != 0)
+      result.allocated[i] = result.allocated[i - 1];
   }
   result.fragmented /= std::max<double>(1, static_cast<double>(samples));
   result.micros = std::chrono::duration<double, std::micro>(spent).count() / static_cast<double>(order.pods.size());

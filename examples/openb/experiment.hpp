@@ -14,7 +14,8 @@
 /// each is placed at once and for good, or not at all; what counts is how much of the GPUs is allocated then.
 namespace openb {
 
-inline constexpr std::array<std::string_view, 7> policies = {"random", "dotprod", "clustering", "packing", "bestfit", "fgd", "pricing"};
+inline constexpr std::array<std::string_view, 7> policies = {"random",  "dotprod", "clustering", "packing",
+                                                             "bestfit", "fgd",     "pricing"};
 
 /// Pods to learn from and pods to place: all of a list, or its earlier half and its later half by creation time.
 struct pod_list {
@@ -23,8 +24,8 @@ struct pod_list {
 };
 
 struct arrivals {
-  std::vector<std::size_t> pods;  ///< places in pod_list::play, in order of arrival
-  std::vector<std::size_t> nodes; ///< the order of the nodes, which decides between equals
+  std::vector<std::size_t> pods;   ///< places in pod_list::play, in order of arrival
+  std::vector<std::size_t> nodes;  ///< the order of the nodes, which decides between equals
 };
 /// The list shuffled, then filled up with random pods of it, or thinned out, to 130 % of @p gpus; a function of the seed.
 [[nodiscard]] arrivals draw(const pod_list& list, std::size_t nodes, std::int64_t gpus, std::uint64_t seed);
@@ -36,7 +37,7 @@ struct outcome {
   double big_failed = 0;                ///< percent of the pods with four GPUs or more that found no node, up to 100
 };
 /// One run of one policy.
-[[nodiscard]] outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list, const arrivals& order, std::string_view policy,
-                          std::uint64_t seed);
+[[nodiscard]] outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list, const arrivals& order,
+                          std::string_view policy, std::uint64_t seed);
 
 }  // namespace openb

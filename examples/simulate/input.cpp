@@ -58,7 +58,8 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
   constexpr std::size_t most = 5;
   if (similar.size() > most) similar.resize(most), similar.emplace_back("…");
   if (!similar.empty()) hint = fmt::format("; {}: {}", found.empty() ? "similar" : "one of", fmt::join(similar, ", "));
-  throw bad_input{fmt::format("--explain: {} \"{}\"{}", found.empty() ? "no pod or group" : "more than one pod", wanted, hint)};
+  throw bad_input{
+      fmt::format("--explain: {} \"{}\"{}", found.empty() ? "no pod or group" : "more than one pod", wanted, hint)};
 }
 
 }  // namespace

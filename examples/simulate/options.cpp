@@ -44,7 +44,8 @@ parsed parse(int argc, char** argv) {
   app.add_option("FILE", to.files, "Manifests, YAML or JSON; - is standard input")->required()->type_name(" ");
   app.add_option("--config", to.config, "KubeSchedulerConfiguration [kube-scheduler's defaults]")->type_name("FILE");
   app.add_option("--explain", to.explain,
-                 "What every node says to this pod, or what this group lacks where, instead of the table: name or namespace/name")
+                 "What every node says to this pod, or what this group lacks where, instead of the table: name or "
+                 "namespace/name")
       ->type_name("POD|GROUP");
   const std::map<std::string, format> formats{{"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
   app.add_option("-o,--output", to.output, "Format of the result [table]")

@@ -27,9 +27,10 @@ struct device_outcome {
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
   bool whole = false;      ///< which are all that it has
-  std::vector<std::pair<std::string, std::int64_t>> capacities;  ///< how much is used of each, of a device that is shared
-  std::string cpus;        ///< that are the pod's own: "0-3,8"
-  std::int64_t bytes = 0;  ///< of memory
+  std::vector<std::pair<std::string, std::int64_t>>
+      capacities;                    ///< how much is used of each, of a device that is shared
+  std::string cpus;                  ///< that are the pod's own: "0-3,8"
+  std::int64_t bytes = 0;            ///< of memory
   std::vector<std::uint32_t> cells;  ///< the NUMA cells that it is in
 };
 
@@ -40,7 +41,7 @@ struct gpu_cell {
   std::int32_t milli = 0;  ///< in use, of compute or of memory
   std::int64_t used_memory_mib = 0;
   std::int32_t replicas = 0;
-  std::int32_t slices = 0;  ///< of memory, if MIG is on
+  std::int32_t slices = 0;                       ///< of memory, if MIG is on
   std::uint32_t used_slices = 0, instances = 0;  ///< as bits; what is divided already
 };
 struct node_gpus {

@@ -362,7 +362,8 @@ asked host::explain_now(std::size_t pod) {
 
 asked_group host::explain_group(const group_spec& group) {
   asked_group made{group.ns, group.name, {}};
-  if (const auto id = cluster_.find_group(group.ns, group.name, group.composite)) made.why = must(scheduler_->explain(*id));
+  if (const auto id = cluster_.find_group(group.ns, group.name, group.composite))
+    made.why = must(scheduler_->explain(*id));
   return made;
 }
 

@@ -24,7 +24,8 @@ struct scenario {
 
   /// Whether some profile is for pods with that scheduler name.
   [[nodiscard]] bool schedules(std::string_view name) const {
-    return std::ranges::any_of(profiles, [&](const gangsched::kernel_table& one) { return one.scheduler_name == name; });
+    return std::ranges::any_of(profiles,
+                               [&](const gangsched::kernel_table& one) { return one.scheduler_name == name; });
   }
 };
 

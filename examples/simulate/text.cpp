@@ -126,7 +126,8 @@ std::string explanation_text(const asked_group& answer) {
     if (!one.change.empty()) all += fmt::format("The smallest change that helps: {}\n", one.change);
     table placements{{{"PLACEMENT"}, {"FIT", true}, {"NEEDED", true}, {"MISSING"}}};
     for (const gangsched::placement_verdict& where : one.placements) {
-      placements.add({where.name.empty() ? "all nodes" : where.name, fmt::format("{}", where.fit), fmt::format("{}", where.wanted), where.missing});
+      placements.add({where.name.empty() ? "all nodes" : where.name, fmt::format("{}", where.fit),
+                      fmt::format("{}", where.wanted), where.missing});
     }
     if (!one.placements.empty()) all += '\n' + placements.text();
   }
@@ -189,7 +190,8 @@ std::string text_report(const outcome& of, const report_options& how) {
   if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
   const std::string gpus = how.gpus ? gpu_map(of, how.ascii) : "";
-  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") + summary_line(of);
+  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") +
+         summary_line(of);
 }
 
 }  // namespace simulate

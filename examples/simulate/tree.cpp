@@ -21,7 +21,8 @@ void put_text(tree& to, const char* field, const std::string& text) {
 tree tree_of(const device_outcome& device) {
   tree made{{"name", device.name}};
   if (device.other) made["units"] = device.units;
-  for (const auto& [name, amount] : device.capacities) made["capacities"].push_back({{"name", name}, {"amount", amount}});
+  for (const auto& [name, amount] : device.capacities)
+    made["capacities"].push_back({{"name", name}, {"amount", amount}});
   if (device.replica) made["replica"] = true;
   if (device.milli != 0) made["milli"] = device.milli;
   if (device.memory_mib != 0) made["memory_mib"] = device.memory_mib;
@@ -34,7 +35,10 @@ tree tree_of(const device_outcome& device) {
 }
 
 tree tree_of(const gpu_cell& gpu) {
-  tree made{{"name", gpu.name}, {"healthy", gpu.healthy}, {"used_milli", gpu.milli}, {"used_memory_mib", gpu.used_memory_mib}};
+  tree made{{"name", gpu.name},
+            {"healthy", gpu.healthy},
+            {"used_milli", gpu.milli},
+            {"used_memory_mib", gpu.used_memory_mib}};
   if (gpu.replicas != 0) made["used_replicas"] = gpu.replicas;
   if (gpu.slices == 0) return made;
   made["used_slices"] = tree::array();

@@ -24,7 +24,13 @@ namespace detail {
 }  // namespace detail
 
 struct interner::impl {
-  enum class use : std::uint8_t { none, unmarked, idle, marked, kept };  ///< none: no name; idle: the last sweep found it unmarked
+  enum class use : std::uint8_t {
+    none,
+    unmarked,
+    idle,
+    marked,
+    kept
+  };                              ///< none: no name; idle: the last sweep found it unmarked
   std::deque<std::string> texts;  // a deque, because the keys of `symbols` point into it
   std::vector<use> uses;          // by symbol
   std::vector<std::uint32_t> free;
@@ -47,7 +53,8 @@ GANGSCHED_INLINE symbol interner::intern(std::string_view text) {
   if (all.free.empty()) {  // first a place that is free, then the name: what throws in between leaves the place free
     GANGSCHED_ASSERT(all.texts.size() < std::numeric_limits<std::uint32_t>::max());
     const auto next = static_cast<std::uint32_t>(all.texts.size());
-    if (all.free.capacity() == next) all.free.reserve(2 * std::size_t{next} + 16);  // for all of them: a sweep allocates nothing
+    if (all.free.capacity() == next)
+      all.free.reserve(2 * std::size_t{next} + 16);  // for all of them: a sweep allocates nothing
     all.uses.resize(std::size_t{next} + 1, impl::use::none);
     all.texts.emplace_back();
     all.free.push_back(next);
@@ -72,12 +79,15 @@ GANGSCHED_INLINE void interner::mark(symbol name) noexcept {
   if (of != impl::use::kept) of = impl::use::marked;
 }
 
-GANGSCHED_INLINE bool interner::marked(symbol name) const noexcept { return impl_->uses[name.value] >= impl::use::marked; }
+GANGSCHED_INLINE bool interner::marked(symbol name) const noexcept {
+  return impl_->uses[name.value] >= impl::use::marked;
+}
 
 GANGSCHED_INLINE interner::swept interner::sweep() {
   impl& all = *impl_;
   swept done{0, 0};
-  for (std::uint32_t name = static_cast<std::uint32_t>(all.texts.size()); name-- > 0;) {  // low symbols are used again first
+  for (std::uint32_t name = static_cast<std::uint32_t>(all.texts.size());
+       name-- > 0;) {  // low symbols are used again first
     impl::use& of = all.uses[name];
     switch (of) {
       case impl::use::none: break;

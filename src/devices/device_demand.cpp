@@ -9,7 +9,9 @@ namespace detail {
 
 /// One request; the error's field is one of its own, and says nothing yet of where the request stands.
 GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, bool nested) {
-  const auto fail = [&](errc code, std::string field, std::string reason) { return error{code, {}, std::move(field), std::move(reason)}; };
+  const auto fail = [&](errc code, std::string field, std::string reason) {
+    return error{code, {}, std::move(field), std::move(reason)};
+  };
   const auto outside = [](auto value, auto least, auto most) { return value < least || value > most; };
   if (!one.first_of.empty()) {
     if (nested) return fail(errc::malformed, "first_of", "cannot be inside another one");
@@ -28,7 +30,8 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, b
   if (outside(one.count, 1, 1024)) return fail(errc::out_of_range, "count", "is not in 1 to 1024");
   const bool gpu = one.device_class == "gpu";
   if (outside(one.milli, 0, whole_gpu)) {
-    return fail(errc::out_of_range, "milli", fmt::format("{} is not in 0 to 1000: several GPUs are asked for by count", one.milli));
+    return fail(errc::out_of_range, "milli",
+                fmt::format("{} is not in 0 to 1000: several GPUs are asked for by count", one.milli));
   }
   if (one.memory_mib < 0) return fail(errc::out_of_range, "memory_mib", "is negative");
   if (outside(one.memory_percent, 0, 100)) return fail(errc::out_of_range, "memory_percent", "is not in 0 to 100");
@@ -41,14 +44,17 @@ GANGSCHED_INLINE std::optional<error> check_request(const device_request& one, b
   if (!one.mig_profile.empty() && (one.milli != whole_gpu || memory)) {
     return fail(errc::malformed, "mig_profile", "a MIG instance has its share already: no milli, no memory");
   }
-  if (outside(one.units, std::int64_t{1}, std::int64_t{1} << 32)) return fail(errc::out_of_range, "units", "is not in 1 to 2^32");
-  if (!gpu && (one.milli != whole_gpu || memory || !one.mig_profile.empty() || !one.models.empty() || one.least_memory_mib != 0 ||
-               one.least_compute_capability != 0)) {
-    return fail(errc::malformed, "device_class", fmt::format("\"{}\" has no milli, memory, MIG profile or model", one.device_class));
+  if (outside(one.units, std::int64_t{1}, std::int64_t{1} << 32))
+    return fail(errc::out_of_range, "units", "is not in 1 to 2^32");
+  if (!gpu && (one.milli != whole_gpu || memory || !one.mig_profile.empty() || !one.models.empty() ||
+               one.least_memory_mib != 0 || one.least_compute_capability != 0)) {
+    return fail(errc::malformed, "device_class",
+                fmt::format("\"{}\" has no milli, memory, MIG profile or model", one.device_class));
   }
   const bool chooses = !one.selectors.empty() || !one.expressions.empty() || !one.capacities.empty();
   if (gpu && (one.all || one.admin || chooses || one.units != 1 || one.beside_gpus != device_scope::node)) {
-    return fail(errc::malformed, "device_class", "GPUs have no units, selectors, capacities, admin access, and are not beside GPUs");
+    return fail(errc::malformed, "device_class",
+                "GPUs have no units, selectors, capacities, admin access, and are not beside GPUs");
   }
   for (std::size_t i = 0; i < one.expressions.size(); ++i) {
     if (one.expressions[i].empty()) return fail(errc::malformed, fmt::format("expressions[{}]", i), "is empty");
@@ -72,9 +78,12 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   for (const device_request& one : from.first_of) made.first_of.push_back(make_demand(one, names));
   made.device_class = names.intern(from.device_class);
   using form = device_demand::form;
-  if (from.device_class != "gpu") made.kind = form::other;
-  else if (!from.mig_profile.empty()) made.kind = form::mig;
-  else if (from.milli != whole_gpu || from.memory_mib != 0 || from.memory_percent != 0) made.kind = form::share;
+  if (from.device_class != "gpu")
+    made.kind = form::other;
+  else if (!from.mig_profile.empty())
+    made.kind = form::mig;
+  else if (from.milli != whole_gpu || from.memory_mib != 0 || from.memory_percent != 0)
+    made.kind = form::share;
   made.count = from.count;
   made.container = from.container;
   made.milli = from.milli;
@@ -90,7 +99,8 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   made.units = from.units;
   made.all = from.all;
   made.admin = from.admin;
-  for (const attribute_selector& one : from.selectors) made.selectors.push_back({names.intern(one.attribute), one.op, one.values});
+  for (const attribute_selector& one : from.selectors)
+    made.selectors.push_back({names.intern(one.attribute), one.op, one.values});
   for (const std::string& one : from.expressions) made.expressions.push_back(names.intern(one));
   for (const auto& [name, amount] : from.capacities) made.capacities.emplace_back(names.intern(name), amount);
   made.beside_gpus = from.beside_gpus;
@@ -139,12 +149,15 @@ GANGSCHED_INLINE const device_attribute* find_attribute(const device_inventory::
 GANGSCHED_INLINE bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
   if (!detail::has_attributes(inventory.others[device], demand)) return false;
   return std::all_of(demand.expressions.begin(), demand.expressions.end(), [&](symbol expression) {
-    return inventory.answers != nullptr && inventory.answers->find(expression, device).said == device_answers::answer::yes;
+    return inventory.answers != nullptr &&
+           inventory.answers->find(expression, device).said == device_answers::answer::yes;
   });
 }
 
 GANGSCHED_INLINE symbol host_error(const device_inventory& inventory, const device_demand& demand, std::size_t device) {
-  if (demand.expressions.empty() || inventory.answers == nullptr || !detail::has_attributes(inventory.others[device], demand)) return {};
+  if (demand.expressions.empty() || inventory.answers == nullptr ||
+      !detail::has_attributes(inventory.others[device], demand))
+    return {};
   for (const symbol expression : demand.expressions) {
     const device_answers::of_device one = inventory.answers->find(expression, device);
     if (one.said != device_answers::answer::yes) return one.error;
@@ -153,7 +166,8 @@ GANGSCHED_INLINE symbol host_error(const device_inventory& inventory, const devi
 }
 
 GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requests, std::string_view object) {
-  if (requests.size() >= counted_request) return error{errc::out_of_range, std::string{object}, "devices", "are more than 254 requests"};
+  if (requests.size() >= counted_request)
+    return error{errc::out_of_range, std::string{object}, "devices", "are more than 254 requests"};
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (auto wrong = detail::check_request(requests[i], false)) {
       wrong->object = object;
@@ -164,8 +178,9 @@ GANGSCHED_INLINE std::optional<error> check(std::span<const device_request> requ
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> check(std::span<const device_constraint> constraints, std::span<const device_request> requests,
-                                            std::string_view object, std::string_view field) {
+GANGSCHED_INLINE std::optional<error> check(std::span<const device_constraint> constraints,
+                                            std::span<const device_request> requests, std::string_view object,
+                                            std::string_view field) {
   const auto about_gpus = [](const device_request& one) {
     return one.first_of.empty() ? one.device_class == "gpu" : one.first_of.front().device_class == "gpu";
   };
@@ -179,7 +194,8 @@ GANGSCHED_INLINE std::optional<error> check(std::span<const device_constraint> c
       if (request < 0 || static_cast<std::size_t>(request) >= requests.size()) {
         return fail(errc::unknown, "requests", fmt::format("there is no request {}", request));
       }
-      if (about_gpus(requests[static_cast<std::size_t>(request)])) return fail(errc::malformed, "requests", "GPUs have no attributes");
+      if (about_gpus(requests[static_cast<std::size_t>(request)]))
+        return fail(errc::malformed, "requests", "GPUs have no attributes");
     }
     for (std::size_t k = 0; k < one.alternatives.size(); ++k) {
       const auto& [request, place] = one.alternatives[k];
@@ -208,7 +224,8 @@ GANGSCHED_INLINE std::vector<device_match> make_matches(std::span<const device_c
     for (const auto& [request, place] : from.alternatives) {
       one.alternatives.emplace_back(static_cast<std::uint8_t>(request), static_cast<std::uint8_t>(place));
     }
-    if (from.requests.empty() && from.alternatives.empty()) one.requests = device_set::range(0, static_cast<unsigned>(requests.size()));
+    if (from.requests.empty() && from.alternatives.empty())
+      one.requests = device_set::range(0, static_cast<unsigned>(requests.size()));
   }
   return made;
 }

@@ -14,7 +14,8 @@ namespace detail {
 GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inventory, const device_demand& demand) {
   static constexpr gpu_mask none[] = {0};
   const auto among = [](const std::vector<gpu_mask>& groups) {
-    return gpu_set_requirement{link_level::sys, groups.empty() ? std::span<const gpu_mask>{none} : std::span<const gpu_mask>{groups}};
+    return gpu_set_requirement{link_level::sys,
+                               groups.empty() ? std::span<const gpu_mask>{none} : std::span<const gpu_mask>{groups}};
   };
   switch (demand.within) {
     case device_scope::numa: return among(inventory.numa_groups);
@@ -31,7 +32,8 @@ GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_de
   if (!demand.models.empty() && !std::binary_search(demand.models.begin(), demand.models.end(), inventory.model)) {
     return status::unresolvable("node(s) didn't have GPUs of the models asked for");
   }
-  if (demand.least_memory_mib > inventory.gpu_memory_mib) return status::unresolvable("node(s) had GPUs with too little memory");
+  if (demand.least_memory_mib > inventory.gpu_memory_mib)
+    return status::unresolvable("node(s) had GPUs with too little memory");
   if (demand.kind == device_demand::form::mig && !inventory.find_profile(demand.mig_profile)) {
     return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
   }
@@ -43,10 +45,12 @@ GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_de
 
 /// Narrows @p among, a bit for each GPU that will do, to those that have room for whole GPUs or shares; says why they are too few. Of
 /// replicas and MIG instances, of which one GPU may give several, only whether the node is of the kind.
-GANGSCHED_INLINE status free_gpus(const device_state& state, const device_demand& demand, std::int32_t count, std::uint32_t& among) {
+GANGSCHED_INLINE status free_gpus(const device_state& state, const device_demand& demand, std::int32_t count,
+                                  std::uint32_t& among) {
   if (status said = suits(*state.inventory, demand); !said.ok()) return said;
   if (demand.kind == device_demand::form::replica || demand.kind == device_demand::form::mig) return status::success();
-  if (static_cast<std::uint32_t>(count) > state.inventory->gpu_count()) return status::unresolvable("node(s) didn't have enough GPUs");
+  if (static_cast<std::uint32_t>(count) > state.inventory->gpu_count())
+    return status::unresolvable("node(s) didn't have enough GPUs");
   among &= gpus_for(state, demand);
   if (std::popcount(among) < count) return status::unschedulable("node(s) didn't have enough free GPUs");
   return status::success();
@@ -57,7 +61,8 @@ using device_words = boost::container::small_vector<std::int64_t, 64>;
 /// What a search has chosen so far, with the words as they are then.
 class device_search {
  public:
-  device_search(const device_inventory& inventory, const std::int64_t* used, const device_rules& rules, device_claim& claim)
+  device_search(const device_inventory& inventory, const std::int64_t* used, const device_rules& rules,
+                device_claim& claim)
       : inventory_(&inventory), words_(used, used + inventory.words()), rules_(rules), claim_(&claim) {}
 
   [[nodiscard]] status run(const device_wants& wants) {
@@ -73,9 +78,11 @@ class device_search {
     if (others_.empty()) return status::success();
     alternative_.assign(others_.size(), -1);
     if (take_others(0)) return status::success();
-    if (broken_ != symbol{}) return status::unschedulable("node(s) have a device that the host could not evaluate: ", broken_);
-    return status::unschedulable(steps_ > max_steps ? "node(s) had too many ways to allocate devices" : "node(s) didn't have enough free ",
-                                 steps_ > max_steps ? symbol{} : others_[deepest_]->what->device_class);
+    if (broken_ != symbol{})
+      return status::unschedulable("node(s) have a device that the host could not evaluate: ", broken_);
+    return status::unschedulable(
+        steps_ > max_steps ? "node(s) had too many ways to allocate devices" : "node(s) didn't have enough free ",
+        steps_ > max_steps ? symbol{} : others_[deepest_]->what->device_class);
   }
 
  private:
@@ -120,12 +127,15 @@ class device_search {
     if (demand.kind == device_demand::form::replica) return take_replicas(want);
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
-    const std::uint32_t chosen = demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
+    const std::uint32_t chosen =
+        demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
-    if (demand.kind == device_demand::form::whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
+    if (demand.kind == device_demand::form::whole)
+      claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
     claim_->grants.reserve(claim_->grants.size() + count);
     claim_->changes.reserve(claim_->changes.size() + 2 * count);
-    for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
+    for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1)
+      take_gpu(static_cast<std::uint32_t>(std::countr_zero(rest)), want);
     return status::success();
   }
 
@@ -145,8 +155,11 @@ class device_search {
       for (std::uint32_t rest = free & ~chosen; rest != 0; rest &= rest - 1) {
         const auto gpu = static_cast<std::size_t>(std::countr_zero(rest));
         // By compute, then by memory: whichever is asked for.
-        const std::int64_t left = (std::int64_t{now().free_milli(gpu)} << 32) + inventory_->gpu_memory_mib - now().used_memory_mib(gpu);
-        const std::int64_t rank = rules_.share == share_rule::first ? 0 : rules_.share == share_rule::widest ? -left : left;
+        const std::int64_t left =
+            (std::int64_t{now().free_milli(gpu)} << 32) + inventory_->gpu_memory_mib - now().used_memory_mib(gpu);
+        const std::int64_t rank = rules_.share == share_rule::first    ? 0
+                                  : rules_.share == share_rule::widest ? -left
+                                                                       : left;
         if (best == 0 || rank < least) best = std::uint32_t{1} << gpu, least = rank;
       }
       chosen |= best;
@@ -161,7 +174,8 @@ class device_search {
       for (std::uint32_t gpu = 0; gpu < inventory_->gpu_count(); ++gpu) {
         const gpu_word word = now().gpu(gpu);
         if ((want.gpus >> gpu & 1u) == 0) continue;
-        if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.replicas() >= inventory_->replicas) continue;
+        if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.replicas() >= inventory_->replicas)
+          continue;
         if (best == max_node_gpus || word.replicas() > now().gpu(best).replicas()) best = gpu;
       }
       if (best == max_node_gpus) return status::unschedulable("node(s) didn't have enough free replicas of GPUs");
@@ -174,7 +188,9 @@ class device_search {
     const mig_profile_index profile = *inventory_->find_profile(want.what->mig_profile);
     for (std::int32_t left = want.count; left != 0; --left) {
       const std::optional<mig_choice> found = choose_instance(now(), profile, rules_.mig, want.gpus);
-      if (!found) return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", want.what->mig_profile);
+      if (!found)
+        return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ",
+                                     want.what->mig_profile);
       take({.kind = device_grant::form::mig,
             .request = want.request,
             .device = static_cast<std::uint16_t>(found->gpu),
@@ -209,7 +225,8 @@ class device_search {
     if (left == 0) return take_others(index + 1);
     const bool near = demand.beside_gpus != device_scope::node;
     const std::int16_t others = others_[index]->others;
-    const device_wants::other_set* const allowed = others < 0 ? nullptr : &wants_->allowed[static_cast<std::size_t>(others)];
+    const device_wants::other_set* const allowed =
+        others < 0 ? nullptr : &wants_->allowed[static_cast<std::size_t>(others)];
     for (const bool beside : {true, false}) {
       if (!beside && (!near || !demand.beside_preferred)) break;
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
@@ -266,7 +283,8 @@ class device_search {
     if (match.requests.contains(request)) return true;
     return std::any_of(match.alternatives.begin(), match.alternatives.end(), [&](const auto& one) {
       if (one.first != request) return false;
-      const auto at = std::find_if(others_.begin(), others_.end(), [&](const device_want* want) { return want->request == request; });
+      const auto at = std::find_if(others_.begin(), others_.end(),
+                                   [&](const device_want* want) { return want->request == request; });
       return alternative_[static_cast<std::size_t>(at - others_.begin())] == one.second;
     });
   }
@@ -275,10 +293,11 @@ class device_search {
     return std::all_of(wants_->matches.begin(), wants_->matches.end(), [&](const device_match& match) {
       if (!concerns(match, others_[index]->request)) return true;
       const device_attribute* const mine = find_attribute(inventory_->others[device], match.attribute);
-      return mine != nullptr && std::all_of(claim_->grants.begin(), claim_->grants.end(), [&](const device_grant& grant) {
-        if (grant.kind != device_grant::form::other || !concerns(match, grant.request)) return true;
-        return (*find_attribute(inventory_->others[grant.device], match.attribute) == *mine) != match.distinct;
-      });
+      return mine != nullptr &&
+             std::all_of(claim_->grants.begin(), claim_->grants.end(), [&](const device_grant& grant) {
+               if (grant.kind != device_grant::form::other || !concerns(match, grant.request)) return true;
+               return (*find_attribute(inventory_->others[grant.device], match.attribute) == *mine) != match.distinct;
+             });
     });
   }
   /// Whether the device is where the pod's GPU number @p nth is; GPUs are gone round again if there are fewer of them.
@@ -300,7 +319,8 @@ class device_search {
   device_claim* claim_;
   const device_wants* wants_ = nullptr;
   boost::container::small_vector<const device_want*, 4> others_;
-  boost::container::small_vector<std::int16_t, 4> alternative_;  ///< that is being taken for each of them; −1: it offers none
+  boost::container::small_vector<std::int16_t, 4>
+      alternative_;  ///< that is being taken for each of them; −1: it offers none
   symbol broken_;
   std::size_t deepest_ = 0;
   std::int32_t steps_ = 0;
@@ -312,7 +332,8 @@ GANGSCHED_INLINE std::uint32_t best_gpus(const device_inventory& inventory, std:
                                          const device_demand& demand) {
   const auto best = [&](const gpu_set_requirement& required) -> std::uint32_t {
     const auto mask = static_cast<gpu_mask>(free);
-    if (inventory.partitions) return inventory.partitions->best(mask, count, inventory.partition_policy, *inventory.sets, required);
+    if (inventory.partitions)
+      return inventory.partitions->best(mask, count, inventory.partition_policy, *inventory.sets, required);
     return inventory.sets->best(mask, count, required);
   };
   const bool minds = count > 1 && demand.within != device_scope::node;
@@ -327,8 +348,9 @@ GANGSCHED_INLINE unsigned mig_room(const device_state& state, std::size_t gpu, m
   if (one.mig == mig_mode::off) return 0;
   if (one.mig == mig_mode::fixed) {
     if (!empty) return static_cast<unsigned>(std::popcount(detail::mig_starts(state, gpu, profile)));
-    return static_cast<unsigned>(std::count_if(one.instances.begin(), one.instances.end(),
-                                               [&](const mig_placement& instance) { return instance.profile == profile; }));
+    return static_cast<unsigned>(
+        std::count_if(one.instances.begin(), one.instances.end(),
+                      [&](const mig_placement& instance) { return instance.profile == profile; }));
   }
   mig_state there = empty ? mig_state{} : state.gpu(gpu).instances();
   if (!empty && detail::mig_starts(state, gpu, profile) == 0) return 0;
@@ -339,7 +361,8 @@ GANGSCHED_INLINE unsigned mig_room(const device_state& state, std::size_t gpu, m
   return room;
 }
 
-GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& inventory, const device_want& want, std::uint32_t device) {
+GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
+                                                 std::uint32_t device) {
   const device_demand* demand = want.what;
   for (const device_demand& one : want.what->first_of) {
     if (demand == want.what) demand = &one;
@@ -358,8 +381,9 @@ GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const 
 GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept {
   std::uint32_t fits = 0;
   const device_inventory& inventory = *state.inventory;
-  if (!inventory.mig && (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
-                                                                       demand.memory_mib == 0 && demand.memory_percent == 0))) {
+  if (!inventory.mig &&
+      (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
+                                                     demand.memory_mib == 0 && demand.memory_percent == 0))) {
     // is_free() for the usual two, without a branch: idle; or nothing in use but thousandths, of which enough are left.
     const std::uint32_t gpus = inventory.gpu_count();
     if (demand.kind == device_demand::form::whole) {
@@ -383,8 +407,8 @@ GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_
   return fits;
 }
 
-GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule,
-                                                            std::uint32_t among) {
+GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile,
+                                                           mig_rule rule, std::uint32_t among) {
   const device_inventory& inventory = *state.inventory;
   std::optional<mig_choice> best;
   std::int32_t least = 0;
@@ -394,12 +418,14 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
     // Of GPUs that are as good the one with most pods: it will not be empty soon, for who needs all of it.
-    const std::int32_t rank = rule == mig_rule::fragmentation ? -state.gpu(gpu).pods() : inventory.mig->free_slices(there);
+    const std::int32_t rank =
+        rule == mig_rule::fragmentation ? -state.gpu(gpu).pods() : inventory.mig->free_slices(there);
     const auto consider = [&](std::uint8_t start) {
       const mig_placement at{profile, start};
       const std::int64_t delta = inventory.fragmentation->delta(*inventory.mig, there, at);
-      const bool better = !best || (rule == mig_rule::fragmentation && delta < best->delta) ||
-                          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && rank < least);
+      const bool better =
+          !best || (rule == mig_rule::fragmentation && delta < best->delta) ||
+          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && rank < least);
       if (better) best = mig_choice{gpu, at, delta}, least = rank;
     };
     if (rule != mig_rule::fragmentation) {
@@ -427,17 +453,20 @@ GANGSCHED_INLINE status instance_fits(const device_state& state, const device_de
   const std::uint32_t gpus = inventory.gpu_count();
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
     // Most GPUs of a busy node are full, and that is quickly seen.
-    if (table.max_disjoint(state.gpu(gpu).slices(), profile) != 0 && mig_starts(state, gpu, profile) != 0) return status::success();
+    if (table.max_disjoint(state.gpu(gpu).slices(), profile) != 0 && mig_starts(state, gpu, profile) != 0)
+      return status::success();
   }
   return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
 }
 
 /// Whether @p count of one demand can be had; nothing if only choosing can tell.
-GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand, std::int32_t count) {
+GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand,
+                                                        std::int32_t count) {
   if (!demand.first_of.empty()) return std::nullopt;
   const device_inventory& inventory = *state.inventory;
   if (!demand.wants_gpu()) {
-    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node || !demand.expressions.empty()) return std::nullopt;
+    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node || !demand.expressions.empty())
+      return std::nullopt;
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       if (is_free(state, demand, i)) return status::success();
     }
@@ -449,7 +478,8 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
   switch (demand.kind) {
     case device_demand::form::share: return status::success();
     case device_demand::form::whole:
-      if (inventory.partitions || (demand.within != device_scope::node && !demand.within_preferred)) return std::nullopt;
+      if (inventory.partitions || (demand.within != device_scope::node && !demand.within_preferred))
+        return std::nullopt;
       return status::success();
     case device_demand::form::mig:
     case device_demand::form::replica:
@@ -471,7 +501,8 @@ GANGSCHED_INLINE status devices_fit(const device_state& state, const device_want
 }
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
-  if (wants.size() == 1 && wants.containers.empty() && wants.matches.empty()) return devices_fit(state, wants.front(), rules);
+  if (wants.size() == 1 && wants.containers.empty() && wants.matches.empty())
+    return devices_fit(state, wants.front(), rules);
   device_claim unused;
   return choose_devices(state, wants, rules, unused);
 }
@@ -480,7 +511,9 @@ GANGSCHED_INLINE status choose_devices(const device_state& state, const device_w
                                        device_claim& out) {
   out.clear();
   if (!state) return status::unresolvable("node(s) didn't have devices");
-  const auto search = [&](const device_wants& all) { return detail::device_search{*state.inventory, state.used, rules, out}.run(all); };
+  const auto search = [&](const device_wants& all) {
+    return detail::device_search{*state.inventory, state.used, rules, out}.run(all);
+  };
   status said;
   if (wants.containers.empty()) {
     said = search(wants);
@@ -514,8 +547,8 @@ GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& 
   return true;
 }
 
-GANGSCHED_INLINE std::int64_t device_capacity(const device_state& state, const device_wants& wants, const device_rules& rules,
-                                              std::int64_t most) {
+GANGSCHED_INLINE std::int64_t device_capacity(const device_state& state, const device_wants& wants,
+                                              const device_rules& rules, std::int64_t most) {
   if (!state) return 0;
   detail::device_words words(state.used, state.used + state.inventory->words());
   for (std::int64_t count = 0; count < most; ++count) {

@@ -27,7 +27,8 @@ GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device
   }
 }
 
-GANGSCHED_INLINE std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+GANGSCHED_INLINE std::uint8_t fixed_starts(const device_state& state, std::size_t gpu,
+                                           mig_profile_index profile) noexcept {
   const std::uint8_t taken = state.gpu(gpu).slices();
   std::uint8_t starts = 0;
   for (const mig_placement& instance : state.inventory->gpus[gpu].instances) {
@@ -38,7 +39,9 @@ GANGSCHED_INLINE std::uint8_t fixed_starts(const device_state& state, std::size_
 }
 
 GANGSCHED_INLINE device_grant unit_of(const device_demand& demand, std::size_t device) noexcept {
-  return {.kind = device_grant::form::other, .device = static_cast<std::uint16_t>(device), .amount = demand.admin ? 0 : demand.units};
+  return {.kind = device_grant::form::other,
+          .device = static_cast<std::uint16_t>(device),
+          .amount = demand.admin ? 0 : demand.units};
 }
 
 GANGSCHED_INLINE std::optional<std::int64_t> asked_of(const device_demand& demand, symbol capacity) noexcept {
@@ -49,7 +52,8 @@ GANGSCHED_INLINE std::optional<std::int64_t> asked_of(const device_demand& deman
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::optional<std::int64_t> capacity_taken(const capacity_spec& of, std::optional<std::int64_t> asked) noexcept {
+GANGSCHED_INLINE std::optional<std::int64_t> capacity_taken(const capacity_spec& of,
+                                                            std::optional<std::int64_t> asked) noexcept {
   const capacity_policy* const policy = of.policy ? &*of.policy : nullptr;
   std::int64_t amount = asked.value_or(policy != nullptr && policy->standard ? *policy->standard : of.amount);
   if (policy == nullptr) return amount <= of.amount ? std::optional{amount} : std::nullopt;
@@ -65,14 +69,16 @@ GANGSCHED_INLINE std::optional<std::int64_t> capacity_taken(const capacity_spec&
     if (value != policy->values.end()) amount = *value;
   }
   const bool standard = policy->standard && *policy->standard == amount;
-  const bool listed = policy->values.empty() || std::binary_search(policy->values.begin(), policy->values.end(), amount);
+  const bool listed =
+      policy->values.empty() || std::binary_search(policy->values.begin(), policy->values.end(), amount);
   const bool inside = (!policy->most || amount <= *policy->most) &&
                       (!policy->step || (amount >= *policy->least && (amount - *policy->least) % *policy->step == 0));
   if (!standard && !(listed && inside)) return std::nullopt;
   return amount <= of.amount ? std::optional{amount} : std::nullopt;
 }
 
-GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> capacity_grants(const device_inventory& inventory, const device_demand& demand,
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> capacity_grants(const device_inventory& inventory,
+                                                                                 const device_demand& demand,
                                                                                  const device_grant& of) {
   boost::container::small_vector<device_grant, 4> made;
   const device_inventory::other& device = inventory.others[of.device];
@@ -97,13 +103,15 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_demand& de
   if (!is_kind(inventory, demand, device) || !is_free(state, detail::unit_of(demand, device))) return false;
   if (demand.capacities.empty() && !one.shared) return true;
   const auto known = [&](const auto& asked) {
-    return std::any_of(one.capacities.begin(), one.capacities.end(), [&](const auto& each) { return each.name == asked.first; });
+    return std::any_of(one.capacities.begin(), one.capacities.end(),
+                       [&](const auto& each) { return each.name == asked.first; });
   };
   if (!std::all_of(demand.capacities.begin(), demand.capacities.end(), known)) return false;
   return std::all_of(one.capacities.begin(), one.capacities.end(), [&](const device_inventory::other::capacity& each) {
     const std::optional<std::int64_t> taken = capacity_taken(each.has, detail::asked_of(demand, each.name));
     if (!one.shared || demand.admin) return taken || !detail::asked_of(demand, each.name);
-    return taken && *taken <= inventory.counters[each.counter].value - state.used[inventory.first_counter() + each.counter];
+    return taken &&
+           *taken <= inventory.counters[each.counter].value - state.used[inventory.first_counter() + each.counter];
   });
 }
 
@@ -112,7 +120,8 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
   using form = device_grant::form;
   if (grant.kind == form::cpus || grant.kind == form::memory) return is_free_in_cells(state, grant);
   if (grant.kind == form::capacity) {
-    const std::uint32_t counter = inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter;
+    const std::uint32_t counter =
+        inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter;
     return grant.amount <= inventory.counters[counter].value - state.used[inventory.first_counter() + counter];
   }
   if (grant.kind == form::other) {
@@ -132,12 +141,14 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
     case form::gpu: return word.idle() && mig != mig_mode::fixed;
     case form::share:
       // Slices are full where somebody has the whole GPU, and used where MIG is.
-      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 && word.milli() + grant.milli <= whole_gpu &&
+      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 &&
+             word.milli() + grant.milli <= whole_gpu &&
              grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
     case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
     case form::mig: {
       const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
-      return profile && grant.mig_start >= 0 && (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
+      return profile && grant.mig_start >= 0 &&
+             (detail::mig_starts(state, grant.device, *profile) >> grant.mig_start & 1) != 0;
     }
     case form::other:
     case form::cpus:
@@ -153,9 +164,12 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
   };
   const std::uint32_t gpu = 2 * std::uint32_t{grant.device};
   switch (grant.kind) {
-    case device_grant::form::gpu: add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount)); break;
+    case device_grant::form::gpu:
+      add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
+      break;
     case device_grant::form::share:
-      add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
+      add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod),
+          add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
       break;
     case device_grant::form::replica: add(gpu, gpu_word::one_replica); break;
     case device_grant::form::mig: {
@@ -170,7 +184,8 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
       }
       break;
     case device_grant::form::capacity:
-      add(inventory.first_counter() + inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter,
+      add(inventory.first_counter() +
+              inventory.others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].counter,
           static_cast<std::uint64_t>(grant.amount));
       break;
     case device_grant::form::cpus:

@@ -19,7 +19,8 @@ struct inventory_check {
   }
   template <class T>
   void within(T value, T least, T most, std::string field) {
-    if (value < least || value > most) fail(errc::out_of_range, std::move(field), fmt::format("is not in {} to {}", least, most));
+    if (value < least || value > most)
+      fail(errc::out_of_range, std::move(field), fmt::format("is not in {} to {}", least, most));
   }
 };
 
@@ -36,24 +37,30 @@ GANGSCHED_INLINE void check_gpus(const node_devices& spec, inventory_check& say)
     const auto field = [&](const char* name) { return fmt::format("devices.gpus[{}].{}", i, name); };
     say.within<std::int32_t>(one.numa, -1, 1023, field("numa"));
     say.within<std::int32_t>(one.pcie, -1, 1023, field("pcie"));
-    if (one.mig == mig_mode::fixed && one.instances.empty()) say.fail(errc::malformed, field("instances"), "are not told");
-    if (one.mig != mig_mode::fixed && !one.instances.empty()) say.fail(errc::malformed, field("instances"), "are for a fixed MIG mode");
+    if (one.mig == mig_mode::fixed && one.instances.empty())
+      say.fail(errc::malformed, field("instances"), "are not told");
+    if (one.mig != mig_mode::fixed && !one.instances.empty())
+      say.fail(errc::malformed, field("instances"), "are for a fixed MIG mode");
     if (one.mig != mig_mode::off && gpu.replicas != 1) {
       say.fail(errc::malformed, field("mig"), "does not go together with replicas of whole GPUs");
     }
     for (std::size_t other = 0; other < i && !one.id.empty(); ++other) {
-      if (spec.gpus[other].id == one.id) say.fail(errc::duplicate, field("id"), fmt::format("\"{}\" is there twice", one.id));
+      if (spec.gpus[other].id == one.id)
+        say.fail(errc::duplicate, field("id"), fmt::format("\"{}\" is there twice", one.id));
     }
   }
 }
 
 GANGSCHED_INLINE void check_capacities(const other_device& device, const std::string& object, inventory_check& say) {
-  if (device.shared && device.units != 1) say.fail(errc::malformed, object + ".units", "are not 1, and its capacities are shared");
+  if (device.shared && device.units != 1)
+    say.fail(errc::malformed, object + ".units", "are not 1, and its capacities are shared");
   if (device.shared && !device.consumes.empty()) {
     say.fail(errc::malformed, object + ".consumes", "counters, which cannot be told apart by who shares the device");
   }
   for (const auto& [name, one] : device.capacities) {
-    if (auto wrong = check(one)) say.fail(wrong->code, fmt::format("{}.capacities[\"{}\"].{}", object, name, wrong->field), std::move(wrong->reason));
+    if (auto wrong = check(one))
+      say.fail(wrong->code, fmt::format("{}.capacities[\"{}\"].{}", object, name, wrong->field),
+               std::move(wrong->reason));
   }
 }
 
@@ -89,7 +96,8 @@ GANGSCHED_INLINE void check_others(const node_devices& spec, inventory_check& sa
   std::sort(ids.begin(), ids.end());
   for (std::size_t i = 1; i < ids.size(); ++i) {
     if (ids[i].first != ids[i - 1].first) continue;
-    say.fail(errc::duplicate, fmt::format("devices.others[{}].id", ids[i].second), fmt::format("\"{}\" is there twice", ids[i].first));
+    say.fail(errc::duplicate, fmt::format("devices.others[{}].id", ids[i].second),
+             fmt::format("\"{}\" is there twice", ids[i].first));
   }
   for (const auto& [name, value] : spec.counters) {
     if (value < 0) say.fail(errc::out_of_range, fmt::format("devices.counters[\"{}\"]", name), "is negative");
@@ -124,7 +132,8 @@ GANGSCHED_INLINE std::vector<gpu_link> links_by_place(const std::vector<device_i
   return links;
 }
 
-GANGSCHED_INLINE std::optional<error> lay_out_links(const node_devices& spec, const std::string& object, device_inventory& made) {
+GANGSCHED_INLINE std::optional<error> lay_out_links(const node_devices& spec, const std::string& object,
+                                                    device_inventory& made) {
   if (spec.gpus.empty()) return std::nullopt;
   made.numa_groups = known_groups(made.gpus, [](const device_inventory::gpu& one) { return one.numa; });
   made.pcie_groups = known_groups(made.gpus, [](const device_inventory::gpu& one) { return one.pcie; });
@@ -144,15 +153,17 @@ GANGSCHED_INLINE std::optional<error> lay_out_links(const node_devices& spec, co
 
 GANGSCHED_INLINE std::optional<error> lay_out_mig(const node_devices& spec, interner& names, const std::string& object,
                                                   device_inventory& made) {
-  const auto divided = std::find_if(spec.gpus.begin(), spec.gpus.end(), [](const gpu_spec& one) { return one.mig != mig_mode::off; });
+  const auto divided =
+      std::find_if(spec.gpus.begin(), spec.gpus.end(), [](const gpu_spec& one) { return one.mig != mig_mode::off; });
   if (divided == spec.gpus.end()) return std::nullopt;
   if (spec.gpu.mig) {
     made.mig = spec.gpu.mig;
   } else if (const auto product = find_mig_product(spec.gpu.model)) {
     made.mig = mig_table::of(*product);
   } else {
-    return error{errc::unknown, object, "devices.gpu.model",
-                 fmt::format("\"{}\" has no MIG table that the library knows; give it in devices.gpu.mig", spec.gpu.model)};
+    return error{
+        errc::unknown, object, "devices.gpu.model",
+        fmt::format("\"{}\" has no MIG table that the library knows; give it in devices.gpu.mig", spec.gpu.model)};
   }
   for (const mig_profile& one : made.mig->profiles()) made.mig_profiles.push_back(names.intern(one.name));
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
@@ -162,11 +173,13 @@ GANGSCHED_INLINE std::optional<error> lay_out_mig(const node_devices& spec, inte
       const std::string field = fmt::format("devices.gpus[{}].instances[{}]", i, k);
       const auto profile = made.mig->find_profile(one.profile);
       if (!profile) {
-        return error{errc::unknown, object, field + ".profile", fmt::format("{} has no \"{}\"", made.mig->name(), one.profile)};
+        return error{errc::unknown, object, field + ".profile",
+                     fmt::format("{} has no \"{}\"", made.mig->name(), one.profile)};
       }
       const bool legal = one.start >= 0 && one.start < 8 && (made.mig->fits(filled, *profile) >> one.start & 1) != 0;
       if (!legal) {
-        return error{errc::malformed, object, field + ".start", fmt::format("no \"{}\" can be at {} there", one.profile, one.start)};
+        return error{errc::malformed, object, field + ".start",
+                     fmt::format("no \"{}\" can be at {} there", one.profile, one.start)};
       }
       made.gpus[i].instances.push_back({*profile, static_cast<std::uint8_t>(one.start)});
       filled = made.mig->place(filled, made.gpus[i].instances.back());
@@ -175,14 +188,16 @@ GANGSCHED_INLINE std::optional<error> lay_out_mig(const node_devices& spec, inte
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> lay_out_numa(const node_devices& spec, const std::string& object, device_inventory& made) {
+GANGSCHED_INLINE std::optional<error> lay_out_numa(const node_devices& spec, const std::string& object,
+                                                   device_inventory& made) {
   if (!spec.numa) return std::nullopt;
   auto layout = make_numa_layout(*spec.numa, object);
   if (!layout) return std::move(layout).error();
   inventory_check say{object};
   const auto known = [&](std::int32_t cell, const char* list, std::size_t i) {
     if (cell < 0 || layout->cell(cell) != 0) return;
-    say.fail(errc::unknown, fmt::format("devices.{}[{}].numa", list, i), fmt::format("the node has no NUMA cell {}", cell));
+    say.fail(errc::unknown, fmt::format("devices.{}[{}].numa", list, i),
+             fmt::format("the node has no NUMA cell {}", cell));
   };
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) known(spec.gpus[i].numa, "gpus", i);
   boost::container::flat_map<std::string_view, std::size_t> classes;
@@ -209,17 +224,22 @@ GANGSCHED_INLINE std::optional<error> check(const capacity_spec& capacity) {
   if (capacity.amount < 0) fail(errc::out_of_range, "amount", "is negative");
   if (!capacity.policy) return wrong;
   const capacity_policy& policy = *capacity.policy;
-  const auto outside = [&](const std::optional<std::int64_t>& amount) { return amount && (*amount < 0 || *amount > capacity.amount); };
+  const auto outside = [&](const std::optional<std::int64_t>& amount) {
+    return amount && (*amount < 0 || *amount > capacity.amount);
+  };
   if (outside(policy.standard)) fail(errc::out_of_range, "policy.standard", "is negative, or more than there is");
   if (outside(policy.least)) fail(errc::out_of_range, "policy.least", "is negative, or more than there is");
   if (policy.step && *policy.step <= 0) fail(errc::out_of_range, "policy.step", "is not above 0");
-  if (policy.most && policy.least && *policy.most < *policy.least) fail(errc::out_of_range, "policy.most", "is less than the least");
-  if ((policy.most || policy.step) && !policy.least) fail(errc::malformed, "policy.least", "is not told beside the rest of the range");
+  if (policy.most && policy.least && *policy.most < *policy.least)
+    fail(errc::out_of_range, "policy.most", "is less than the least");
+  if ((policy.most || policy.step) && !policy.least)
+    fail(errc::malformed, "policy.least", "is not told beside the rest of the range");
   if (policy.least && !policy.values.empty()) fail(errc::malformed, "policy.values", "are there beside a range");
   if (std::any_of(policy.values.begin(), policy.values.end(), outside)) {
     fail(errc::out_of_range, "policy.values", "are negative, or more than there is");
   }
-  if (!std::is_sorted(policy.values.begin(), policy.values.end())) fail(errc::malformed, "policy.values", "are not ascending");
+  if (!std::is_sorted(policy.values.begin(), policy.values.end()))
+    fail(errc::malformed, "policy.values", "are not ascending");
   return wrong;
 }
 
@@ -241,7 +261,8 @@ GANGSCHED_INLINE node_devices make_node_devices(gpu_machine machine, std::string
   return made;
 }
 
-GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spec, interner& names, const std::string& object) {
+GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spec, interner& names,
+                                                         const std::string& object) {
   detail::inventory_check say{object};
   detail::check_gpus(spec, say);
   detail::check_others(spec, say);
@@ -274,9 +295,11 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
       other.capacities.push_back({names.intern(name), has, static_cast<std::uint32_t>(made.counters.size())});
       if (one.shared) made.counters.push_back({names.intern(name), has.amount});
     }
-    std::sort(other.attributes.begin(), other.attributes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(other.attributes.begin(), other.attributes.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const counter_use& use : one.consumes) {
-      other.consumes.emplace_back(static_cast<std::uint32_t>(spec.counters.find(use.counter) - spec.counters.begin()), use.amount);
+      other.consumes.emplace_back(static_cast<std::uint32_t>(spec.counters.find(use.counter) - spec.counters.begin()),
+                                  use.amount);
     }
   }
   return made;

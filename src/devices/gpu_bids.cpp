@@ -13,7 +13,12 @@ class cutting_stock {
   static constexpr std::size_t grid = 100;  ///< parts of a GPU
 
   cutting_stock(std::vector<std::int32_t> sizes, const std::vector<double>& demand, double gpus)
-      : sizes_(std::move(sizes)), rows_(sizes_.size() + 1), inverse_(rows_ * rows_), amounts_(demand), earns_(rows_), duals_(rows_) {
+      : sizes_(std::move(sizes)),
+        rows_(sizes_.size() + 1),
+        inverse_(rows_ * rows_),
+        amounts_(demand),
+        earns_(rows_),
+        duals_(rows_) {
     amounts_.push_back(gpus);
     for (std::size_t i = 0; i < rows_; ++i) at(i, i) = 1;
   }
@@ -118,8 +123,10 @@ GANGSCHED_INLINE bid_values bid_for_shares(std::span<const expected_pods> expect
   for (const expected_pods& one : expected) {
     const auto count = static_cast<double>(one.count);
     total += count * one.gpus * one.milli;
-    if (one.gpus == 1 && one.milli < whole_gpu) shares[one.milli] += count;
-    else whole += count * one.gpus;
+    if (one.gpus == 1 && one.milli < whole_gpu)
+      shares[one.milli] += count;
+    else
+      whole += count * one.gpus;
   }
   if (shares.empty() || total <= 0) return values;
   const double scale = 1000.0 * static_cast<double>(gpus) / total;
@@ -138,11 +145,13 @@ GANGSCHED_INLINE bid_values bid_for_shares(std::span<const expected_pods> expect
     }
   }
   worth[whole_gpu] = std::max(worth[whole_gpu], whole_gpu - duals[sizes.size() - 1]);
-  for (std::size_t room = 0; room < worth.size(); ++room) values[room] = static_cast<std::int32_t>(std::lround(worth[room]));
+  for (std::size_t room = 0; room < worth.size(); ++room)
+    values[room] = static_cast<std::int32_t>(std::lround(worth[room]));
   return values;
 }
 
-GANGSCHED_INLINE demand_learner::demand_learner(std::span<const expected_pods> prior, std::int64_t prior_pods) : prior_pods_(prior_pods) {
+GANGSCHED_INLINE demand_learner::demand_learner(std::span<const expected_pods> prior, std::int64_t prior_pods)
+    : prior_pods_(prior_pods) {
   for (expected_pods one : prior) {
     const std::int64_t count = std::exchange(one.count, 0);
     prior_[one] += count;

@@ -36,7 +36,8 @@ GANGSCHED_INLINE gpu_ask gpu_ask_of(std::span<const device_want> wants, const de
   return {};
 }
 
-GANGSCHED_INLINE gpu_rest::gpu_rest(const device_state& state, std::int64_t cpu) noexcept : cpu_milli(cpu), gpus(state.gpu_count()) {
+GANGSCHED_INLINE gpu_rest::gpu_rest(const device_state& state, std::int64_t cpu) noexcept
+    : cpu_milli(cpu), gpus(state.gpu_count()) {
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
     left[gpu] = state.free_milli(gpu);
     sum += left[gpu];
@@ -60,7 +61,8 @@ GANGSCHED_INLINE gpu_rest gpu_rest::without(const gpu_ask& ask, std::int64_t cpu
   return after;
 }
 
-GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target, std::int32_t stranding) : stranding_(stranding) {
+GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target, std::int32_t stranding)
+    : stranding_(stranding) {
   std::int64_t total = 0;
   for (const expected_pods& one : target) {
     total += one.count;
@@ -77,7 +79,8 @@ GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target,
     const auto weight = static_cast<std::int32_t>((one.count * unit + total / 2) / total);
     for (std::size_t model = 0; model < of_.size(); ++model) {
       of_[model].weight += weight;
-      const bool named = model < models_.size() && std::find(one.models.begin(), one.models.end(), models_[model]) != one.models.end();
+      const bool named =
+          model < models_.size() && std::find(one.models.begin(), one.models.end(), models_[model]) != one.models.end();
       if (one.gpus == 0 || (!one.models.empty() && !named)) continue;
       const auto size = std::lower_bound(sizes_.begin(), sizes_.end(), one.milli) - sizes_.begin();
       const std::int64_t asks = std::int64_t{one.gpus} * one.milli;
@@ -117,7 +120,8 @@ namespace detail {
 /// Of each size: GPUs with room for it, and what is left on the others. A fixed number of GPUs, so that compilers use vectors: those that
 /// are not there have nothing left.
 template <std::size_t Gpus>
-void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, std::int32_t* fitting, std::int32_t* slivers) noexcept {
+void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, std::int32_t* fitting,
+                   std::int32_t* slivers) noexcept {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::int32_t size = sizes[i];
     std::int32_t fits = 0, sliver = 0;
@@ -135,12 +139,16 @@ void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, st
 
 GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu_rest& rest) const noexcept {
   std::array<std::int32_t, whole_gpu> fitting, slivers;  // a share is 1 to 1000 thousandths
-  if (rest.gpus <= 2) detail::measure_sizes<2>(sizes_, rest, fitting.data(), slivers.data());
-  else if (rest.gpus <= 8) detail::measure_sizes<8>(sizes_, rest, fitting.data(), slivers.data());
-  else detail::measure_sizes<max_node_gpus>(sizes_, rest, fitting.data(), slivers.data());
+  if (rest.gpus <= 2)
+    detail::measure_sizes<2>(sizes_, rest, fitting.data(), slivers.data());
+  else if (rest.gpus <= 8)
+    detail::measure_sizes<8>(sizes_, rest, fitting.data(), slivers.data());
+  else
+    detail::measure_sizes<max_node_gpus>(sizes_, rest, fitting.data(), slivers.data());
   // All that is left is lost to those that do not run, to the others only the slivers.
   const prospects& of = of_[model];
-  const auto fed_by = static_cast<std::size_t>(std::upper_bound(of.cpus.begin(), of.cpus.end(), rest.cpu_milli) - of.cpus.begin());
+  const auto fed_by =
+      static_cast<std::size_t>(std::upper_bound(of.cpus.begin(), of.cpus.end(), rest.cpu_milli) - of.cpus.begin());
   const std::int32_t* const runs = of.runs.data() + fed_by * of.bundles.size();
   std::int64_t sum = of.weight * rest.sum;
   for (std::size_t i = 0; i < of.bundles.size(); ++i) {
@@ -171,7 +179,8 @@ GANGSCHED_INLINE void price_by_scarcity(std::span<const expected_pods> expected,
     if (one.gpus == 0 || one.models.empty()) continue;
     std::vector<std::size_t> allowed;
     for (std::size_t i = 0; i < supply.size(); ++i) {
-      if (supply[i].gpus > 0 && std::find(one.models.begin(), one.models.end(), supply[i].model) != one.models.end()) allowed.push_back(i);
+      if (supply[i].gpus > 0 && std::find(one.models.begin(), one.models.end(), supply[i].model) != one.models.end())
+        allowed.push_back(i);
     }
     if (!allowed.empty()) demand[allowed] += asks;
   }

@@ -27,7 +27,12 @@ class numa_admitter {
  public:
   numa_admitter(const numa_node& node, const numa_state& state, const numa_pod& pod, const numa_device_choice& choice,
                 const numa_cpu_choice& cpus)
-      : node_(node), pod_(pod), choice_(choice), cpu_choice_(cpus), topology_(*node.topology), reusable_devices_(node.devices.size()) {
+      : node_(node),
+        pod_(pod),
+        choice_(choice),
+        cpu_choice_(cpus),
+        topology_(*node.topology),
+        reusable_devices_(node.devices.size()) {
     out_.after = state;
   }
 
@@ -151,8 +156,9 @@ class numa_admitter {
     for (std::size_t kind = 0; kind < node_.devices.size(); ++kind) {
       if (ask.devices[kind] == 0) continue;
       const device_set &free = out_.after.free_devices[kind], &reusable = reusable_devices_[kind];
-      const auto devices = choice_ ? choice_(kind, free, reusable, hint.cells, ask.devices[kind])
-                                   : allocate_devices(node_.devices[kind], free, reusable, hint.cells, ask.devices[kind]);
+      const auto devices = choice_
+                               ? choice_(kind, free, reusable, hint.cells, ask.devices[kind])
+                               : allocate_devices(node_.devices[kind], free, reusable, hint.cells, ask.devices[kind]);
       if (!devices) return false;
       grant.devices[kind] = *devices;
       out_.after.free_devices[kind] -= *devices;

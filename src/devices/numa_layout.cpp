@@ -16,7 +16,8 @@ GANGSCHED_INLINE cell_mask numa_layout::cell(std::int32_t id) const noexcept {
 GANGSCHED_INLINE cpu_set numa_layout::exclusive(const std::int64_t* words, cpu_exclusive_policy policy) const {
   cpu_set all;
   const std::uint32_t first = static_cast<std::uint32_t>(policy) * cpu_words;
-  for (std::uint32_t i = 0; i < cpu_words && policy != cpu_exclusive_policy::none; ++i) all.set_bits(i, static_cast<std::uint64_t>(words[first + i]));
+  for (std::uint32_t i = 0; i < cpu_words && policy != cpu_exclusive_policy::none; ++i)
+    all.set_bits(i, static_cast<std::uint64_t>(words[first + i]));
   return all;
 }
 
@@ -72,7 +73,8 @@ GANGSCHED_INLINE result<numa_layout> make_numa_layout(const node_numa& spec, con
     return fail(errc::malformed, "prefer_closest", "the cells have no distances");
   }
   if (spec.cpu_amplification_percent < 1 || spec.cpu_amplification_percent > 100'000) {
-    return fail(errc::out_of_range, "cpu_amplification_percent", fmt::format("{} is not in 1 to 100000", spec.cpu_amplification_percent));
+    return fail(errc::out_of_range, "cpu_amplification_percent",
+                fmt::format("{} is not in 1 to 100000", spec.cpu_amplification_percent));
   }
   cpu_set reserved;
   for (std::size_t i = 0; i < spec.reserved_cpus.size(); ++i) {

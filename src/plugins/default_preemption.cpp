@@ -17,7 +17,7 @@ struct potential_victim {
   pod_id pod;  ///< on the node
   victim_rank rank;
   bool violating = false;
-  group_id group = {};    ///< of a whole group, or what a gang needs, and where its pods begin in the list of these
+  group_id group = {};  ///< of a whole group, or what a gang needs, and where its pods begin in the list of these
   std::size_t first = 0;
   group_id goes_with = {};  ///< of a gang's surplus: it cannot stay without what the gang needs
 };
@@ -64,7 +64,9 @@ struct default_preemption::search {
     t.cluster().each_budget([&](const budget_view& one) { budgets.push_back({one, 0}); });
   }
 
-  [[nodiscard]] std::int32_t priority_of(const pod_info& other) const { return groups ? victim_priority(other) : other.priority(); }
+  [[nodiscard]] std::int32_t priority_of(const pod_info& other) const {
+    return groups ? victim_priority(other) : other.priority();
+  }
 
   void collect(const node_info& node) {
     victims.clear();
@@ -74,15 +76,18 @@ struct default_preemption::search {
       if (priority >= pod.priority()) return;
       const std::optional<group_view> whole = groups ? disrupted_with(other) : std::nullopt;
       if (whole) return collect(*whole, other, priority);
-      if (groups && other.group() && other.group()->spec().disruption == disruption_mode::surplus) return collect_partly(other, priority);
+      if (groups && other.group() && other.group()->spec().disruption == disruption_mode::surplus)
+        return collect_partly(other, priority);
       victims.push_back({other.id(), {priority, 0, 1, victim_start(other), other.arrival()}});
     });
-    std::sort(victims.begin(), victims.end(), [](const auto& a, const auto& b) { return a.rank.more_important(b.rank); });
+    std::sort(victims.begin(), victims.end(),
+              [](const auto& a, const auto& b) { return a.rank.more_important(b.rank); });
   }
   void collect(const group_view& whole, const pod_info& here, std::int32_t priority) {
     const auto known = [&](const detail::potential_victim& one) { return one.group == whole.id(); };
     if (std::any_of(victims.begin(), victims.end(), known)) return;
-    victim_rank rank{priority, static_cast<std::uint8_t>(whole.spec().composite ? 2 : 1), 0, victim_start(here), here.arrival()};
+    victim_rank rank{priority, static_cast<std::uint8_t>(whole.spec().composite ? 2 : 1), 0, victim_start(here),
+                     here.arrival()};
     const std::size_t first = members.size();
     whole.each_pod_below([&](const pod_info& member) {
       if (!member.node()) return;
@@ -104,7 +109,8 @@ struct default_preemption::search {
     }
     const auto known = [&](const detail::potential_victim& one) { return one.group == gang.id(); };
     if (std::any_of(victims.begin(), victims.end(), known)) return;
-    const victim_rank rank{priority, 1, static_cast<std::uint32_t>(least), victim_start(running.front()), running.front().arrival()};
+    const victim_rank rank{priority, 1, static_cast<std::uint32_t>(least), victim_start(running.front()),
+                           running.front().arrival()};
     victims.push_back({here.id(), rank, false, gang.id(), members.size()});
     for (auto one = running.begin(); one != needed; ++one) members.push_back(one->id());
   }
@@ -123,7 +129,8 @@ struct default_preemption::search {
     gang.each_member([&](const pod_info& member) {
       const bool elsewhere = member.node() && member.node()->id() != node;
       const std::span<const pod_id> needed = pods_of(gone);
-      if (elsewhere && std::find(needed.begin(), needed.end(), member.id()) == needed.end()) out.victims.push_back(member.id());
+      if (elsewhere && std::find(needed.begin(), needed.end(), member.id()) == needed.end())
+        out.victims.push_back(member.id());
     });
   }
   [[nodiscard]] std::span<const pod_id> pods_of(const detail::potential_victim& one) const {
@@ -141,7 +148,8 @@ struct default_preemption::search {
     bool reaches = false;
     if (!groups) return false;
     node.each_pod([&](const pod_info& other) {
-      reaches = reaches || disrupted_with(other) || (other.group() && other.group()->spec().disruption == disruption_mode::surplus);
+      reaches = reaches || disrupted_with(other) ||
+                (other.group() && other.group()->spec().disruption == disruption_mode::surplus);
     });
     return reaches;
   }
@@ -364,7 +372,9 @@ GANGSCHED_INLINE status default_preemption::ask_extenders(trial& attempt, const 
   for (const extender& one : extenders_) {
     if (candidates.empty()) break;
     const auto wanted = [&](const std::string& resource) { return pod.request(resource) != 0; };
-    if (!one.managed_resources.empty() && std::none_of(one.managed_resources.begin(), one.managed_resources.end(), wanted)) continue;
+    if (!one.managed_resources.empty() &&
+        std::none_of(one.managed_resources.begin(), one.managed_resources.end(), wanted))
+      continue;
     std::vector<candidate> judged = candidates;
     if (!one.preempt(pod, cluster, judged) || !std::all_of(judged.begin(), judged.end(), stands)) {
       if (one.ignorable) continue;

@@ -15,8 +15,8 @@ struct group_preemption::search {
   struct unit {
     std::vector<pod_id> pods;
     victim_rank rank;
-    group_id group{};        ///< of a unit that is a group, or the rest of one without its surplus
-    group_id goes_with{};    ///< of surplus: it cannot stay without the rest of this group
+    group_id group{};      ///< of a unit that is a group, or the rest of one without its surplus
+    group_id goes_with{};  ///< of surplus: it cannot stay without the rest of this group
     bool violating = false;
     bool gone = false;
   };
@@ -32,7 +32,7 @@ struct group_preemption::search {
   const group_view& group;
   const std::int32_t priority = tree_priority(group);
   const bool alpha = group.semantics().release() < kube_release::v1_37;
-  std::vector<unit> units = {};            ///< most important first
+  std::vector<unit> units = {};  ///< most important first
   std::vector<assignment> placed = {};
 
   [[nodiscard]] bool may_preempt() const {
@@ -60,7 +60,7 @@ struct group_preemption::search {
 
   void collect() {
     std::map<group_id, std::size_t> whole;  // its unit
-    std::set<group_id> partly;  // gangs with surplus
+    std::set<group_id> partly;              // gangs with surplus
     attempt.cluster().each_node([&](const node_info& node) {
       node.each_pod([&](const pod_info& pod) {
         if (victim_priority(pod) >= priority) return;
@@ -86,17 +86,21 @@ struct group_preemption::search {
     const std::vector<pod_info> running = running_members(of);
     unit rest{.pods = {}, .rank = {}, .group = of.id()};
     for (std::size_t i = 0; i < running.size(); ++i) {
-      if (i < of.min_count()) rest.pods.push_back(running[i].id());
-      else units.push_back({.pods = {running[i].id()}, .rank = {}, .goes_with = of.id()});
+      if (i < of.min_count())
+        rest.pods.push_back(running[i].id());
+      else
+        units.push_back({.pods = {running[i].id()}, .rank = {}, .goes_with = of.id()});
     }
     units.push_back(std::move(rest));
   }
 
   void rate(unit& one) const {
     const cluster_view cluster = attempt.cluster();
-    std::sort(one.pods.begin(), one.pods.end(), [&](pod_id a, pod_id b) { return cluster.pod(a)->arrival() < cluster.pod(b)->arrival(); });
+    std::sort(one.pods.begin(), one.pods.end(),
+              [&](pod_id a, pod_id b) { return cluster.pod(a)->arrival() < cluster.pod(b)->arrival(); });
     const pod_info first = *cluster.pod(one.pods.front());
-    one.rank = {victim_priority(first), 0, static_cast<std::uint32_t>(one.pods.size()), victim_start(first), first.arrival()};
+    one.rank = {victim_priority(first), 0, static_cast<std::uint32_t>(one.pods.size()), victim_start(first),
+                first.arrival()};
     if (one.group) one.rank.kind = group.find(one.group)->spec().composite ? 2 : 1;
     if (alpha && first.group()) one.rank.kind = 1;
     for (const pod_id pod : one.pods) one.rank.start = std::min(one.rank.start, victim_start(*cluster.pod(pod)));
@@ -147,8 +151,10 @@ struct group_preemption::search {
       for (unit& one : units) {
         if (!one.gone || one.violating != violating || rest_is_gone(one)) continue;
         give_back(one);
-        if (fits(one)) any = true;
-        else take(one);
+        if (fits(one))
+          any = true;
+        else
+          take(one);
       }
     }
     return any;
@@ -213,8 +219,10 @@ struct group_preemption::search {
   void take_first(const std::vector<std::size_t>& order, std::size_t count) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       unit& one = units[order[i]];
-      if (one.gone && i >= count) give_back(one);
-      else if (!one.gone && i < count) take(one);
+      if (one.gone && i >= count)
+        give_back(one);
+      else if (!one.gone && i < count)
+        take(one);
     }
   }
   /// As few of the first to go as will do for so many members; then who of them need not. False if not even all will do; and if all have
@@ -232,8 +240,10 @@ struct group_preemption::search {
     std::size_t too_few = 0, will_do = units.size();  // nobody is too few, or nobody would have been asked
     while (will_do - too_few > 1) {
       const std::size_t middle = too_few + (will_do - too_few) / 2;
-      if (enough(middle)) will_do = middle, placed = found;
-      else too_few = middle;
+      if (enough(middle))
+        will_do = middle, placed = found;
+      else
+        too_few = middle;
     }
     take_first(order, will_do);
     reprieve_where_they_are();
@@ -260,8 +270,10 @@ struct group_preemption::search {
       if (all.size() > 1) consider(&where);
     }
     for (std::size_t i = 0; i < units.size(); ++i) {
-      if (units[i].gone && !best_gone[i]) give_back(units[i]);
-      else if (!units[i].gone && best_gone[i]) take(units[i]);
+      if (units[i].gone && !best_gone[i])
+        give_back(units[i]);
+      else if (!units[i].gone && best_gone[i])
+        take(units[i]);
     }
     placed = std::move(best_placed);
   }
@@ -356,7 +368,8 @@ struct group_preemption::search {
       return plan;
     }
     if (alpha && !group.spec().topology.within.empty()) {
-      plan.verdict = status::unschedulable("workload aware preemption is not supported for pod groups with scheduling constraints");
+      plan.verdict = status::unschedulable(
+          "workload aware preemption is not supported for pod groups with scheduling constraints");
       return plan;
     }
     if (!alpha && still_waits()) {
@@ -371,7 +384,8 @@ struct group_preemption::search {
     }
     take_all();
     if (const status said = attempt.place(group, placed); !said.ok()) {
-      plan.verdict = said.code == code::error ? said : status::unschedulable("preemption is not helpful for scheduling");
+      plan.verdict =
+          said.code == code::error ? said : status::unschedulable("preemption is not helpful for scheduling");
       return plan;
     }
     if (alpha) {
@@ -405,8 +419,10 @@ GANGSCHED_INLINE result<group_preemption> group_preemption::from(const argument&
     std::string text;
     if (key != "rule") return read.unknown(path);
     if (!read.text(value, path, text)) return false;
-    if (text == "Kubernetes") chosen = rule::kubernetes;
-    else if (text != "LeastDisruption") return read.fail(errc::malformed, path, "is not LeastDisruption or Kubernetes");
+    if (text == "Kubernetes")
+      chosen = rule::kubernetes;
+    else if (text != "LeastDisruption")
+      return read.fail(errc::malformed, path, "is not LeastDisruption or Kubernetes");
     return true;
   });
   if (!fine) return std::move(read).failure();

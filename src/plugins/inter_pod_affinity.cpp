@@ -107,9 +107,11 @@ GANGSCHED_INLINE status inter_pod_affinity::pre_filter(const pod_view& pod, data
   return d.affinity.empty() && d.anti_affinity.empty() && d.minded.empty() ? status::skip() : status::success();
 }
 
-GANGSCHED_INLINE bool inter_pod_affinity::filter_idle(const pod_view&, const data& d, const cluster_view& cluster) const {
+GANGSCHED_INLINE bool inter_pod_affinity::filter_idle(const pod_view&, const data& d,
+                                                      const cluster_view& cluster) const {
   return d.affinity.empty() && d.anti_affinity.empty() &&
-         std::all_of(d.minded.begin(), d.minded.end(), [&](const part& one) { return cluster.total(one.counter) == 0; });
+         std::all_of(d.minded.begin(), d.minded.end(),
+                     [&](const part& one) { return cluster.total(one.counter) == 0; });
 }
 
 GANGSCHED_INLINE void inter_pod_affinity::finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,

@@ -15,15 +15,16 @@ using role_counts = std::vector<std::int64_t>;
 __extension__ using wide = __int128;
 
 /// Demanded pairs among members of these counts.
-GANGSCHED_INLINE wide demanded_pairs(const std::vector<network_cost::demand>& demands, const std::vector<std::string_view>& roles,
-                                             const role_counts& count) {
+GANGSCHED_INLINE wide demanded_pairs(const std::vector<network_cost::demand>& demands,
+                                     const std::vector<std::string_view>& roles, const role_counts& count) {
   if (demands.empty()) return wide{count[0]} * (count[0] - 1) / 2;
   const auto of = [&](const std::string& role) {
     return count[static_cast<std::size_t>(std::find(roles.begin(), roles.end(), role) - roles.begin())];
   };
   wide pairs = 0;
   for (const network_cost::demand& one : demands) {
-    const wide here = one.from == one.to ? wide{of(one.from)} * (of(one.from) - 1) / 2 : wide{of(one.from)} * of(one.to);
+    const wide here =
+        one.from == one.to ? wide{of(one.from)} * (of(one.from) - 1) / 2 : wide{of(one.from)} * of(one.to);
     pairs += here * one.weight;
   }
   return pairs;
@@ -36,7 +37,8 @@ struct traffic_counts {
   std::vector<std::map<std::string_view, role_counts>> by_level;
 
   /// @p none: nobody of each role. @p levels: the values of the member's node; none where it lacks the label.
-  void add(std::size_t role, const role_counts& none, row_t node, const std::vector<std::optional<std::string_view>>& levels) {
+  void add(std::size_t role, const role_counts& none, row_t node,
+           const std::vector<std::optional<std::string_view>>& levels) {
     const auto count = [&](auto& counts, const auto& key) { ++counts.try_emplace(key, none).first->second[role]; };
     everybody.resize(none.size(), 0);
     by_level.resize(levels.size());
@@ -48,7 +50,8 @@ struct traffic_counts {
   }
 
   /// Demanded pairs on one node, in one domain of each level, and in all.
-  [[nodiscard]] std::vector<wide> pairs(const std::vector<network_cost::demand>& demands, const std::vector<std::string_view>& roles) const {
+  [[nodiscard]] std::vector<wide> pairs(const std::vector<network_cost::demand>& demands,
+                                        const std::vector<std::string_view>& roles) const {
     std::vector<wide> all;
     const auto sum = [&](const auto& domains) {
       wide& pairs = all.emplace_back(0);
@@ -82,13 +85,16 @@ struct traffic_cost {
 };
 
 GANGSCHED_INLINE const network_cost::level* level_of(const network_cost::options& chosen, const std::string& key) {
-  const auto found = std::find_if(chosen.levels.begin(), chosen.levels.end(), [&](const auto& one) { return one.key == key; });
+  const auto found =
+      std::find_if(chosen.levels.begin(), chosen.levels.end(), [&](const auto& one) { return one.key == key; });
   return found == chosen.levels.end() ? nullptr : &*found;
 }
 
 GANGSCHED_INLINE std::optional<error> check_cost_matrix(const network_cost::options& chosen) {
   const network_cost::cost_matrix& matrix = *chosen.matrix;
-  const auto wrong = [](errc code, const std::string& field, const char* why) { return error{code, "plugin NetworkCost", "matrix." + field, why}; };
+  const auto wrong = [](errc code, const std::string& field, const char* why) {
+    return error{code, "plugin NetworkCost", "matrix." + field, why};
+  };
   const auto at = [](std::size_t i) { return "[" + std::to_string(i) + "]"; };
   const std::size_t size = matrix.values.size();
   if (matrix.key.empty()) return wrong(errc::malformed, "key", "is empty");
@@ -99,7 +105,8 @@ GANGSCHED_INLINE std::optional<error> check_cost_matrix(const network_cost::opti
   }
   if (matrix.costs.size() != size) return wrong(errc::malformed, "costs", "has not one row for each value");
   for (std::size_t i = 0; i < size; ++i) {
-    if (matrix.costs[i].size() != size) return wrong(errc::malformed, "costs" + at(i), "has not one cost for each value");
+    if (matrix.costs[i].size() != size)
+      return wrong(errc::malformed, "costs" + at(i), "has not one cost for each value");
   }
   const network_cost::level* own = level_of(chosen, matrix.key);
   for (std::size_t i = 0; i < size; ++i) {
@@ -127,7 +134,8 @@ GANGSCHED_INLINE std::optional<error> network_cost::check(const options& chosen)
   for (std::size_t i = 0; i < chosen.levels.size(); ++i) {
     const std::string at = "levels[" + std::to_string(i) + "].";
     if (chosen.levels[i].key.empty()) return wrong(at + "key", "is empty");
-    if (chosen.levels[i].cost < before || chosen.levels[i].cost > most) return wrong(at + "cost", "is below the level before, or above 1000000");
+    if (chosen.levels[i].cost < before || chosen.levels[i].cost > most)
+      return wrong(at + "cost", "is below the level before, or above 1000000");
     before = chosen.levels[i].cost;
   }
   if (chosen.beyond < std::max<std::int64_t>(before, 1) || chosen.beyond > most) {
@@ -135,7 +143,8 @@ GANGSCHED_INLINE std::optional<error> network_cost::check(const options& chosen)
   }
   for (std::size_t i = 0; i < chosen.demands.size(); ++i) {
     const demand& one = chosen.demands[i];
-    if (one.weight < 1 || one.weight > 1000) return wrong("demands[" + std::to_string(i) + "].weight", "is not in 1 to 1000");
+    if (one.weight < 1 || one.weight > 1000)
+      return wrong("demands[" + std::to_string(i) + "].weight", "is not in 1 to 1000");
   }
   if (chosen.matrix) return detail::check_cost_matrix(chosen);
   return std::nullopt;
@@ -151,7 +160,8 @@ GANGSCHED_INLINE std::int64_t network_cost::score_placement(const group_view& gr
   }
   if (roles.empty()) roles.push_back({});
   std::map<std::string_view, std::size_t> domains;  // of the matrix
-  for (std::size_t i = 0; options_.matrix && i < options_.matrix->values.size(); ++i) domains.emplace(options_.matrix->values[i], i);
+  for (std::size_t i = 0; options_.matrix && i < options_.matrix->values.size(); ++i)
+    domains.emplace(options_.matrix->values[i], i);
   const detail::role_counts none(roles.size(), 0);
   detail::traffic_counts everybody{.everybody = none, .by_node = {}, .by_level = {}}, in_matrix;
   std::map<std::size_t, detail::traffic_counts> by_domain;
@@ -235,8 +245,10 @@ GANGSCHED_INLINE result<network_cost> network_cost::from(const argument& args) {
     if (key != "objective") return read.unknown(path);
     std::string text;
     if (!read.text(value, path, text)) return false;
-    if (text == "Maximum") chosen.objective = objective::maximum;
-    else if (text != "Total") return read.fail(errc::malformed, path, "is not Total or Maximum");
+    if (text == "Maximum")
+      chosen.objective = objective::maximum;
+    else if (text != "Total")
+      return read.fail(errc::malformed, path, "is not Total or Maximum");
     return true;
   });
   if (!fine) return std::move(read).failure();

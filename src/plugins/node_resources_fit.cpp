@@ -125,7 +125,8 @@ void each_scored(const node_resources_fit::options& options, const placement_vie
 
 /// MostAllocated over the whole placement: extra(kind) is what comes on top, or nothing if the group does not ask for the resource.
 template <class Extra>
-std::int64_t most_allocated(const node_resources_fit::options& options, const placement_view& where, const Extra& extra) {
+std::int64_t most_allocated(const node_resources_fit::options& options, const placement_view& where,
+                            const Extra& extra) {
   std::int64_t sum = 0, weights = 0;
   each_scored(options, where, [&](const auto& one, resource_kind kind, resource_kind counted) {
     const std::optional<std::int64_t> more = extra(kind);
@@ -166,29 +167,33 @@ GANGSCHED_INLINE std::int64_t node_resources_fit::score_placement(const group_vi
                                                                   std::span<const assignment> members) const {
   const cluster_view cluster = group.cluster();
   return detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
-    const auto wants = [&](const assignment& member) { return cluster.pod(member.pod)->spec().score_request(kind) != 0; };
+    const auto wants = [&](const assignment& member) {
+      return cluster.pod(member.pod)->spec().score_request(kind) != 0;
+    };
     if (kind >= kinds::first_other && std::none_of(members.begin(), members.end(), wants)) return std::nullopt;
     return 0;
   });
 }
 
-GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const placement_view& where, const placement_demand& demand) const {
+GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const placement_view& where,
+                                                                  const placement_demand& demand) const {
   // Which scalars count depends on who is placed: only if all that may be placed agree is the mean over the same resources.
   bool agree = true;
-  const std::int64_t most = detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
-    std::int64_t sum = 0;
-    bool all = true, none = true;
-    for (const placement_demand::part& one : demand.parts) {
-      const std::int64_t each = one.cls->score_request(kind);
-      (each == 0 ? all : none) = false;
-      std::int64_t more = 0;
-      if (__builtin_mul_overflow(each, std::int64_t{one.count}, &more) || __builtin_add_overflow(sum, more, &sum)) {
-        sum = std::numeric_limits<std::int64_t>::max();
-      }
-    }
-    agree = agree && (kind < kinds::first_other || all || none);
-    return none ? std::nullopt : std::optional{sum};
-  });
+  const std::int64_t most =
+      detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {
+        std::int64_t sum = 0;
+        bool all = true, none = true;
+        for (const placement_demand::part& one : demand.parts) {
+          const std::int64_t each = one.cls->score_request(kind);
+          (each == 0 ? all : none) = false;
+          std::int64_t more = 0;
+          if (__builtin_mul_overflow(each, std::int64_t{one.count}, &more) || __builtin_add_overflow(sum, more, &sum)) {
+            sum = std::numeric_limits<std::int64_t>::max();
+          }
+        }
+        agree = agree && (kind < kinds::first_other || all || none);
+        return none ? std::nullopt : std::optional{sum};
+      });
   return agree ? most : max_node_score;
 }
 

@@ -14,7 +14,8 @@ std::size_t allocations = 0;
 
 void* counted(std::size_t size, std::size_t alignment) {
   ++allocations;
-  void* const made = alignment == 0 ? std::malloc(size == 0 ? 1 : size) : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  void* const made = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
+                                    : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (made == nullptr) throw std::bad_alloc{};
   return made;
 }
@@ -22,8 +23,12 @@ void* counted(std::size_t size, std::size_t alignment) {
 
 void* operator new(std::size_t size) { return counted(size, 0); }
 void* operator new[](std::size_t size) { return counted(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
-void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete[](void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }
@@ -47,7 +52,9 @@ struct counts {
 class host {
  public:
   explicit host(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods)
-      : cluster_(&cluster), scheduler_(cluster, profiles::kube_default(), {.ties = tie_rule::lowest_row}), kinds_(std::move(kinds)) {
+      : cluster_(&cluster),
+        scheduler_(cluster, profiles::kube_default(), {.ties = tie_rule::lowest_row}),
+        kinds_(std::move(kinds)) {
     there_.resize(pods);
   }
   counts rounds(std::size_t number) {
@@ -79,8 +86,10 @@ class host {
         const cycle done = scheduler_.schedule_cycle(now_);
         more = static_cast<bool>(done);
         for (const decision& one : done) {
-          if (one.kind == decision_kind::bind) bound[binds++] = one.pod;
-          else ++made.rejected;
+          if (one.kind == decision_kind::bind)
+            bound[binds++] = one.pod;
+          else
+            ++made.rejected;
         }
       });
       made.placed += binds;
@@ -127,7 +136,10 @@ void add_nodes(gangsched::cluster& cluster, const a_node& like, int number) {
 TEST_CASE("a steady-state cycle allocates nothing: pods without devices", "[allocations]") {
   gangsched::cluster cluster;
   add_nodes(cluster, a_node{"n"}.cpu(16).memory("64Gi").zone("a"), 20);
-  check_steady(cluster, {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")}, 60);
+  check_steady(
+      cluster,
+      {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")},
+      60);
 }
 
 TEST_CASE("a steady-state cycle allocates nothing: whole GPUs, shares and GPUs by number", "[allocations]") {
@@ -135,8 +147,10 @@ TEST_CASE("a steady-state cycle allocates nothing: whole GPUs, shares and GPUs b
   a_node node = a_node{"n"}.cpu(64).gpus(8);
   node.spec.devices = make_node_devices(gpu_machine::dgx1_v100, "V100", 32768);
   add_nodes(cluster, node, 10);
-  check_steady(cluster, {a_pod{"p"}.cards(1), a_pod{"p"}.milli(300), a_pod{"p"}.cards(4), a_pod{"p"}.milli(500), a_pod{"p"}.gpus(2),
-                         a_pod{"p"}.device({.count = 2, .within = device_scope::nvlink})}, 20);
+  check_steady(cluster,
+               {a_pod{"p"}.cards(1), a_pod{"p"}.milli(300), a_pod{"p"}.cards(4), a_pod{"p"}.milli(500),
+                a_pod{"p"}.gpus(2), a_pod{"p"}.device({.count = 2, .within = device_scope::nvlink})},
+               20);
 }
 
 TEST_CASE("a steady-state cycle allocates nothing: MIG instances", "[allocations]") {
@@ -144,8 +158,10 @@ TEST_CASE("a steady-state cycle allocates nothing: MIG instances", "[allocations
   a_node node = a_node{"n"}.cpu(64).cards(4, "NVIDIA-A100-SXM4-40GB");
   for (gpu_spec& one : node.spec.devices.gpus) one.mig = mig_mode::dynamic;
   add_nodes(cluster, node, 10);
-  check_steady(cluster, {a_pod{"p"}.device({.mig_profile = "1g.5gb"}), a_pod{"p"}.device({.mig_profile = "3g.20gb"}),
-                         a_pod{"p"}.device({.count = 2, .mig_profile = "2g.10gb"})}, 20);
+  check_steady(cluster,
+               {a_pod{"p"}.device({.mig_profile = "1g.5gb"}), a_pod{"p"}.device({.mig_profile = "3g.20gb"}),
+                a_pod{"p"}.device({.count = 2, .mig_profile = "2g.10gb"})},
+               20);
 }
 
 TEST_CASE("a steady-state cycle allocates nothing: devices of claims", "[allocations]") {
@@ -153,11 +169,14 @@ TEST_CASE("a steady-state cycle allocates nothing: devices of claims", "[allocat
   a_node node = a_node{"n"}.cpu(64).cards(4);
   for (int i = 0; i < 8; ++i) {
     node.spec.devices.gpus[static_cast<std::size_t>(i / 2)].pcie = i / 2;
-    node.spec.devices.others.push_back({.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 4, .pcie = i / 2});
+    node.spec.devices.others.push_back(
+        {.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 4, .pcie = i / 2});
   }
   add_nodes(cluster, node, 10);
-  check_steady(cluster, {a_pod{"p"}.device({.device_class = "rdma"}), a_pod{"p"}.device({.device_class = "rdma", .count = 2}),
-                         a_pod{"p"}.cards(1).device({.device_class = "rdma", .beside_gpus = device_scope::pcie})}, 20);
+  check_steady(cluster,
+               {a_pod{"p"}.device({.device_class = "rdma"}), a_pod{"p"}.device({.device_class = "rdma", .count = 2}),
+                a_pod{"p"}.cards(1).device({.device_class = "rdma", .beside_gpus = device_scope::pcie})},
+               20);
 }
 
 TEST_CASE("what is not the choice itself allocates nothing where a kubelet aligns", "[allocations]") {

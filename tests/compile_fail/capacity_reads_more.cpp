@@ -5,8 +5,12 @@
 struct roomy {
   static constexpr std::string_view name = "Roomy";
   using points = gangsched::implements<gangsched::point::filter>;
-  [[nodiscard]] gangsched::status filter(const gangsched::pod_view&, gangsched::node_view<gangsched::reads::usage>) const { return {}; }
-  [[nodiscard]] std::int64_t capacity(const gangsched::pod_view&, gangsched::node_view<gangsched::reads::labels> node) const {
+  [[nodiscard]] gangsched::status filter(const gangsched::pod_view&,
+                                         gangsched::node_view<gangsched::reads::usage>) const {
+    return {};
+  }
+  [[nodiscard]] std::int64_t capacity(const gangsched::pod_view&,
+                                      gangsched::node_view<gangsched::reads::labels> node) const {
     return node.label("big") ? 8 : 2;
   }
 };

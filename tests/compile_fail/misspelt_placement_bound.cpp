@@ -7,7 +7,9 @@ using namespace gangsched;
 struct mine {
   static constexpr std::string_view name = "Mine";
   using points = implements<point::score_placement>;
-  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
+  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const {
+    return 0;
+  }
   std::int64_t placement_bounds(const placement_view&, const placement_demand&) const { return 100; }
 };
 

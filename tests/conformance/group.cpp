@@ -37,7 +37,8 @@ kernel_table profile_of(const kube::value& recorded, const std::string& file, ku
   const names gates = texts(&field(recorded, "gates", file));
   const auto on = [&](std::string_view gate) { return std::find(gates.begin(), gates.end(), gate) != gates.end(); };
   kernel_table table = profiles::kube_default();
-  if (!on("WorkloadAwarePreemption") && semantics.release() < kube_release::v1_37) remove_plugin(table, group_preemption::name);
+  if (!on("WorkloadAwarePreemption") && semantics.release() < kube_release::v1_37)
+    remove_plugin(table, group_preemption::name);
   if (!on("TopologyAwareWorkloadScheduling")) remove_plugin(table, topology_placement::name);
   return table;
 }
@@ -75,13 +76,13 @@ class group_runner {
   struct known_pod {
     pod_spec spec;
     pod_id id;
-    std::string group;      ///< "namespace/name", or ""
-    std::string cls;        ///< the same for interchangeable pods
+    std::string group;  ///< "namespace/name", or ""
+    std::string cls;    ///< the same for interchangeable pods
     std::string reason = "none";
     bool there = true;
   };
   struct told_group {
-    std::string key;        ///< of its topology
+    std::string key;  ///< of its topology
     std::string condition = "none";
   };
 
@@ -129,9 +130,7 @@ class group_runner {
     each(of, "nodes", [&](const kube::value& one) {
       must(cluster_.add_node(must(kube::read_node(one, *file_, nullptr, {.defaulting = false})).spec));
     });
-    each(of, "pdbs", [&](const kube::value& one) {
-      add_budget(cluster_, one, *file_);
-    });
+    each(of, "pdbs", [&](const kube::value& one) { add_budget(cluster_, one, *file_); });
     each(of, "podGroups", [&](const kube::value& one) { create_group(one); });
     each(of, "pods", [&](const kube::value& one) { create_pod(one); });
   }
@@ -204,7 +203,8 @@ class group_runner {
       }
     }
     for (const auto& [group, condition] : told) {
-      if (!group.empty() && groups_.contains(group) && groups_[group].condition != "True/Scheduled") groups_[group].condition = condition;
+      if (!group.empty() && groups_.contains(group) && groups_[group].condition != "True/Scheduled")
+        groups_[group].condition = condition;
     }
     for (const std::string& key : gone) {
       known_pod& one = pods_.at(key);
@@ -271,7 +271,8 @@ class group_runner {
         (!one.there ? evicted : node ? bound : pending) += 1;
         if (!group.key.empty() && node) domains.insert(std::string{label_of(node, group.key)});
       }
-      std::map<std::string, std::string> made{{"bound", std::to_string(bound)}, {"pending", std::to_string(pending)}, {"condition", group.condition}};
+      std::map<std::string, std::string> made{
+          {"bound", std::to_string(bound)}, {"pending", std::to_string(pending)}, {"condition", group.condition}};
       if (evicted != 0) made["evicted"] = std::to_string(evicted);
       if (const std::string where = fmt::format("{}", fmt::join(domains, ",")); !where.empty()) made["domain"] = where;
       groups[name] = object(made);
@@ -311,7 +312,8 @@ class group_runner {
 };
 
 /// Whether what came out is among what was recorded; if not, a difference.
-void compare(const kube::value& wanted, const names& got, const std::string& where, const std::string& what, tally& into) {
+void compare(const kube::value& wanted, const names& got, const std::string& where, const std::string& what,
+             tally& into) {
   std::set<std::string> possible;
   for (const kube::value& one : wanted.items) {
     names settled;
@@ -338,7 +340,8 @@ void run_group_case(const kube::value& recorded, const std::string& file, tally&
     return;
   }
   const bool listed = into.newer->contains(name);
-  if (listed && own.differences == 0) into.add({name, "1.37", "", "another outcome than in 1.36, as listed", "the same"});
+  if (listed && own.differences == 0)
+    into.add({name, "1.37", "", "another outcome than in 1.36, as listed", "the same"});
   for (difference& one : own.first) {
     one.what += " in 1.37, not listed";
     if (!listed) into.add(std::move(one));

@@ -83,7 +83,9 @@ class preemption_case {
     if (const kube::value* found = recorded_->find(key))
       for (const kube::value& item : found->items) visit(item);
   }
-  kube::pod_manifest read(const kube::value& at) { return must(kube::read_pod(at, *file_, nullptr, {.defaulting = false})); }
+  kube::pod_manifest read(const kube::value& at) {
+    return must(kube::read_pod(at, *file_, nullptr, {.defaulting = false}));
+  }
   node_id node_of(const std::string& name, const kube::value& at) { return find_node(cluster_, name, at, *file_); }
   pod_id add(const pod_spec& spec) {
     const pod_id made = must(cluster_.add_pod(spec));
@@ -93,7 +95,8 @@ class preemption_case {
   }
 
   void build() {
-    each("namespaces", [&](const kube::value& one) { must(cluster_.set_namespace(must(kube::read_namespace(one, *file_)))); });
+    each("namespaces",
+         [&](const kube::value& one) { must(cluster_.set_namespace(must(kube::read_namespace(one, *file_)))); });
     each("nodes", [&](const kube::value& one) {
       must(cluster_.add_node(must(kube::read_node(one, *file_, nullptr, {.defaulting = false})).spec));
     });
@@ -102,9 +105,7 @@ class preemption_case {
       made.spec.node = node_of(made.node, one);
       add(made.spec);
     });
-    each("pdbs", [&](const kube::value& one) {
-      add_budget(cluster_, one, *file_);
-    });
+    each("pdbs", [&](const kube::value& one) { add_budget(cluster_, one, *file_); });
     each("nominated", [&](const kube::value& one) {
       kube::pod_manifest made = read(one);
       made.spec.nominated_node = node_of(made.nominated_node, one);
@@ -137,7 +138,8 @@ class preemption_case {
   void compare_parts(const kube::value& expect, const findings& found) {
     const std::string eligible = found.eligible ? "true" : "false";
     if (!found.asked) return differ("post-filter", "", "asked", "not asked");
-    if (field(expect, "eligible", *file_).text != eligible) differ("eligible", "", field(expect, "eligible", *file_).text, eligible);
+    if (field(expect, "eligible", *file_).text != eligible)
+      differ("eligible", "", field(expect, "eligible", *file_).text, eligible);
     if (!found.eligible) return;
     static const kube::value none;
     const kube::value* dry_runs = expect.find("dryRunStatus");
@@ -173,11 +175,14 @@ class preemption_case {
     for (const kube::value& one : field(expect, "answers", *file_).items) wanted.push_back(answer(one, word));
     if (wanted.empty()) wanted.push_back(word({}, {}, {}));
     const std::string got = word(node, evicted, cleared);
-    if (std::find(wanted.begin(), wanted.end(), got) == wanted.end()) differ("answer", "", fmt::format("{}", fmt::join(wanted, " or ")), got);
+    if (std::find(wanted.begin(), wanted.end(), got) == wanted.end())
+      differ("answer", "", fmt::format("{}", fmt::join(wanted, " or ")), got);
 
     const std::string& nomination = text_field(expect, "nomination", *file_);
     const node_id now = cluster_.nominated_node_of(pod_);
-    const bool right = nomination == "set" ? !node.empty() && now == cluster_.find_node(node) : nomination == "clear" ? !now : now == hoped_;
+    const bool right = nomination == "set"     ? !node.empty() && now == cluster_.find_node(node)
+                       : nomination == "clear" ? !now
+                                               : now == hoped_;
     if (!right) differ("nomination", "", nomination, std::string{cluster_.name_of(now)});
   }
 
@@ -224,7 +229,8 @@ kube::value configuration_of(const kube::value& recorded) {
 
 void run_preemption_case(const kube::value& recorded, const std::string& file, tally& into) {
   static const plugin_registry registry = builtin_plugins();
-  const auto profile = must(kube::read_profile(configuration_of(recorded), file, registry, nullptr, {.gang_scheduling = false}));
+  const auto profile =
+      must(kube::read_profile(configuration_of(recorded), file, registry, nullptr, {.gang_scheduling = false}));
   kernel_table table = must(kube::make_table(profile, registry));
   const auto found = std::make_shared<findings>();
   add_plugin(table, lower(probe{found}));
@@ -232,7 +238,8 @@ void run_preemption_case(const kube::value& recorded, const std::string& file, t
   std::rotate(order.begin(), order.end() - 1, order.end());
   preemption_case{recorded, file, "", into}.run(std::move(table), found.get());
   ++into.steps;
-  if (recorded.find("args") == nullptr) preemption_case{recorded, file, " (compile-time profile)", into}.run(profiles::kube_default(), nullptr);
+  if (recorded.find("args") == nullptr)
+    preemption_case{recorded, file, " (compile-time profile)", into}.run(profiles::kube_default(), nullptr);
 }
 
 }  // namespace gangsched::conformance

@@ -24,10 +24,7 @@ scheduler_options queue_options() {
 class queue_runner {
  public:
   queue_runner(const kube::value& recorded, const std::string& file, kernel_table table, tally& into)
-      : recorded_(&recorded),
-        file_(&file),
-        into_(&into),
-        scheduler_(cluster_, std::move(table), queue_options()) {}
+      : recorded_(&recorded), file_(&file), into_(&into), scheduler_(cluster_, std::move(table), queue_options()) {}
 
   /// To the first difference: what follows would follow from it.
   void run() {

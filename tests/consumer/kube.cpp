@@ -13,8 +13,8 @@ int main() {
 {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 3, template: {spec: {containers: [{name: c}]}}}}
 )"});
   const auto plugins = gangsched::builtin_plugins();
-  const auto settings =
-      kube::read_configuration({"scheduler.json", "{\"profiles\": [{\"schedulerName\": \"default-scheduler\"}]}"}, plugins);
+  const auto settings = kube::read_configuration(
+      {"scheduler.json", "{\"profiles\": [{\"schedulerName\": \"default-scheduler\"}]}"}, plugins);
   gangsched::cluster cluster;
   kube::apply(cluster, objects.value()).value();
   gangsched::scheduler scheduler{cluster, kube::make_table(settings.value().profiles.front(), plugins).value()};

@@ -93,7 +93,8 @@ TEST_CASE("an interner is not copyable, because symbols belong to one", "[core][
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<interner>);
 }
 
-TEST_CASE("a name goes when two sweeps running have found it unmarked, and its symbol is used again", "[core][interner]") {
+TEST_CASE("a name goes when two sweeps running have found it unmarked, and its symbol is used again",
+          "[core][interner]") {
   interner names;
   const symbol kept = names.keep("kept"), used = names.intern("used"), idle = names.intern("idle");
   CHECK(names.made() == 4);

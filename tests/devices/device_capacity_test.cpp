@@ -6,7 +6,6 @@ namespace gangsched::testing::device_capacity_test {
 
 namespace {
 
-
 using amount = std::optional<std::int64_t>;
 
 /// A node with cards of 10 units of memory that are shared.
@@ -30,7 +29,8 @@ struct shared_cards {
     REQUIRE_FALSE(check(requests, "pod p"));
     const std::vector<device_demand> demands = make_demands(requests, names);
     device_wants wants;
-    for (std::size_t i = 0; i < demands.size(); ++i) wants.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
+    for (std::size_t i = 0; i < demands.size(); ++i)
+      wants.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
     device_claim claim;
     const bool fits = devices_fit({&inventory, words.data()}, wants, {}).ok();
     CHECK(choose_devices({&inventory, words.data()}, wants, {}, claim).ok() == fits);
@@ -79,7 +79,7 @@ TEST_CASE("a shared device is given away as long as its capacities last", "[devi
   CHECK(node.take({memory(4)}) == taken{{0, 4}});
   CHECK(node.take({memory(6)}).empty());
   CHECK(node.take({memory(2, 2)}) == taken{{1, 2}, {1, 2}});  // the same one twice
-  CHECK(node.take({{.device_class = "card"}}).empty());      // all of it, and some is used
+  CHECK(node.take({{.device_class = "card"}}).empty());       // all of it, and some is used
   CHECK(node.take({{.device_class = "card", .admin = true}}).empty());
   CHECK(node.words.back() == 9);
 }
@@ -112,7 +112,8 @@ TEST_CASE("requests of one pod share a device too, unless an attribute is to dif
   CHECK(chosen({{"d/uuid", {}, true}}) == std::vector{0, 1});
 }
 
-TEST_CASE("a device that is not shared needs the capacity that is asked for, and goes as a whole", "[devices][capacity]") {
+TEST_CASE("a device that is not shared needs the capacity that is asked for, and goes as a whole",
+          "[devices][capacity]") {
   shared_cards node{{capacity_spec{4}, capacity_spec{10}}, false};
   const std::vector<device_request> requests{memory(5), {.device_class = "card", .capacities = {{"d/cores", 1}}}};
   const std::vector<device_demand> demands = make_demands(requests, node.names);
@@ -136,9 +137,12 @@ TEST_CASE("capacities that make no sense are refused", "[devices][capacity]") {
     REQUIRE_FALSE(made);
     return made.error().message();
   };
-  const auto policy = [&](const capacity_policy& of) { return refused([&](other_device& one) { one.capacities["d/m"].policy = of; }); };
+  const auto policy = [&](const capacity_policy& of) {
+    return refused([&](other_device& one) { one.capacities["d/m"].policy = of; });
+  };
   const std::string at = "node n: devices.others[0].";
-  CHECK(refused([](other_device& one) { one.capacities["d/m"].amount = -1; }) == at + "capacities[\"d/m\"].amount: is negative");
+  CHECK(refused([](other_device& one) { one.capacities["d/m"].amount = -1; }) ==
+        at + "capacities[\"d/m\"].amount: is negative");
   CHECK(policy({.standard = 11}) == at + "capacities[\"d/m\"].policy.standard: is negative, or more than there is");
   CHECK(policy({.values = {2, 1}}) == at + "capacities[\"d/m\"].policy.values: are not ascending");
   CHECK(policy({.values = {11}}) == at + "capacities[\"d/m\"].policy.values: are negative, or more than there is");
@@ -148,7 +152,8 @@ TEST_CASE("capacities that make no sense are refused", "[devices][capacity]") {
   CHECK(policy({.least = 3, .step = 0}) == at + "capacities[\"d/m\"].policy.step: is not above 0");
   CHECK(refused([](other_device& one) { one.units = 2; }) == at + "units: are not 1, and its capacities are shared");
   CHECK(refused([](other_device& one) { one.consumes.push_back({"c", 1}); }).starts_with(at + "consumes: counters"));
-  CHECK(check(std::vector{memory(-1)}, "pod p")->message() == "pod p: devices[0].capacities[\"d/memory\"]: is negative");
+  CHECK(check(std::vector{memory(-1)}, "pod p")->message() ==
+        "pod p: devices[0].capacities[\"d/memory\"]: is negative");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ namespace gangsched::testing::device_constraints_test {
 
 namespace {
 
-
 struct asked {
   interner names;
   device_inventory inventory;
@@ -17,7 +16,8 @@ struct asked {
   std::vector<device_match> matches;
   std::vector<std::int64_t> words;
 
-  asked(std::vector<other_device> has, const std::vector<device_request>& requests, const std::vector<device_constraint>& constraints) {
+  asked(std::vector<other_device> has, const std::vector<device_request>& requests,
+        const std::vector<device_constraint>& constraints) {
     node_devices node;
     node.others = std::move(has);
     for (std::size_t i = 0; i < node.others.size(); ++i) node.others[i].id = std::to_string(i);
@@ -32,7 +32,8 @@ struct asked {
   /// The devices in order of the requests; empty if there are none.
   [[nodiscard]] std::vector<std::uint16_t> choose() const {
     device_wants wants;
-    for (std::size_t i = 0; i < demands.size(); ++i) wants.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
+    for (std::size_t i = 0; i < demands.size(); ++i)
+      wants.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
     wants.matches = matches;
     device_claim claim;
     if (!choose_devices({&inventory, words.data()}, wants, {}, claim).ok()) return {};
@@ -53,9 +54,10 @@ device_request want(const char* kind, std::int32_t count = 1) { return {.device_
 
 TEST_CASE("devices of several requests have the same value, if need be by going back", "[devices][constraints]") {
   using text = std::string;
-  const std::vector<other_device> has = {a("card", text{"r0"}), a("card", text{"r1"}), a("card", text{"r1"}),
-                                         a("nic", std::nullopt), a("nic", text{"r1"}), a("nic", text{"r2"})};
-  const auto choose = [&](const std::vector<device_request>& requests, const std::vector<device_constraint>& constraints) {
+  const std::vector<other_device> has = {a("card", text{"r0"}),  a("card", text{"r1"}), a("card", text{"r1"}),
+                                         a("nic", std::nullopt), a("nic", text{"r1"}),  a("nic", text{"r2"})};
+  const auto choose = [&](const std::vector<device_request>& requests,
+                          const std::vector<device_constraint>& constraints) {
     return asked{has, requests, constraints}.choose();
   };
   CHECK(choose({want("card"), want("nic")}, {}) == chosen{0, 3});
@@ -73,9 +75,11 @@ TEST_CASE("devices of several requests have the same value, if need be by going 
 
 TEST_CASE("a constraint on one alternative counts where that alternative is taken", "[devices][constraints]") {
   using text = std::string;
-  const std::vector<other_device> has = {a("card", text{"r0"}), a("card", text{"r1"}), a("nic", text{"r2"}), a("nic", text{"r1"})};
+  const std::vector<other_device> has = {a("card", text{"r0"}), a("card", text{"r1"}), a("nic", text{"r2"}),
+                                         a("nic", text{"r1"})};
   const device_request either{.first_of = {want("card"), want("nic")}};
-  const auto choose = [&](const std::vector<device_request>& requests, const std::vector<device_constraint>& constraints) {
+  const auto choose = [&](const std::vector<device_request>& requests,
+                          const std::vector<device_constraint>& constraints) {
     return asked{has, requests, constraints}.choose();
   };
   const device_constraint on_card{"d/root", {1}, false, {{0, 0}}}, on_nic{"d/root", {1}, false, {{0, 1}}};
@@ -102,7 +106,8 @@ TEST_CASE("a constraint on one alternative counts where that alternative is take
 }
 
 TEST_CASE("values of different types are never the same", "[devices][constraints]") {
-  const std::vector<other_device> has = {a("card", std::string{"1"}), a("card", std::int64_t{1}), a("card", true), a("card", std::int64_t{1})};
+  const std::vector<other_device> has = {a("card", std::string{"1"}), a("card", std::int64_t{1}), a("card", true),
+                                         a("card", std::int64_t{1})};
   CHECK(asked(has, {want("card", 2)}, {{"d/root"}}).choose() == chosen{1, 3});
   CHECK(asked(has, {want("card", 3)}, {{"d/root", {}, true}}).choose() == chosen{0, 1, 2});
 }
@@ -141,7 +146,9 @@ TEST_CASE("something is found exactly if there is something, and it is what was 
         std::vector<device_attribute> values;
         for (std::size_t i = 0; i < slots.size(); ++i) {
           const auto& about = one.requests;
-          if (!about.empty() && std::find(about.begin(), about.end(), static_cast<std::int32_t>(slots[i])) == about.end()) continue;
+          if (!about.empty() &&
+              std::find(about.begin(), about.end(), static_cast<std::int32_t>(slots[i])) == about.end())
+            continue;
           const auto value = has[devices[i]].attributes.find(one.attribute);
           if (value == has[devices[i]].attributes.end()) return false;
           values.push_back(value->second);

@@ -34,7 +34,8 @@ struct bench_node {
     REQUIRE_FALSE(check(requests, "pod p"));
     demands = make_demands(requests, names);
     device_wants all;
-    for (std::size_t i = 0; i < demands.size(); ++i) all.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
+    for (std::size_t i = 0; i < demands.size(); ++i)
+      all.push_back({&demands[i], demands[i].count, static_cast<std::uint8_t>(i)});
     return all;
   }
   status choose(std::vector<device_request> requests, device_claim& out, const device_rules& rules = {}) {
@@ -117,7 +118,8 @@ TEST_CASE("nothing but a partition is handed out where the fabric honors them", 
 }
 
 TEST_CASE("shares go where the rule says", "[devices][fit]") {
-  for (const auto& [rule, expected] : {std::pair{share_rule::tightest, chosen{1}}, {share_rule::widest, chosen{2}}, {share_rule::first, chosen{0}}}) {
+  for (const auto& [rule, expected] :
+       {std::pair{share_rule::tightest, chosen{1}}, {share_rule::widest, chosen{2}}, {share_rule::first, chosen{0}}}) {
     bench_node n{cards(3)};
     n.take({{.milli = 300}}, {.gpu = 0});
     n.take({{.milli = 500}}, {.gpu = 1});
@@ -189,11 +191,14 @@ TEST_CASE("MIG instances are put where they leave the most, and only where they 
   CHECK(n.choose({{.mig_profile = "1g.10gb.nonsense"}}, claim).code == code::unresolvable);
 }
 
-TEST_CASE("MIG instances on random nodes go where a search of all places says, and whether one fits is known without it", "[devices][fit][mig]") {
+TEST_CASE(
+    "MIG instances on random nodes go where a search of all places says, and whether one fits is known without it",
+    "[devices][fit][mig]") {
   std::mt19937_64 random{11};
   const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
   const mig_table table = mig_table::of(mig_product::a100_40gb);
-  const std::vector<mig_instance> divided[] = {{{"3g.20gb", 0}, {"2g.10gb", 4}, {"1g.5gb", 6}}, {{"4g.20gb", 0}, {"1g.5gb+me", 5}}, {{"7g.40gb", 0}}};
+  const std::vector<mig_instance> divided[] = {
+      {{"3g.20gb", 0}, {"2g.10gb", 4}, {"1g.5gb", 6}}, {{"4g.20gb", 0}, {"1g.5gb+me", 5}}, {{"7g.40gb", 0}}};
   std::size_t placed = 0, refused = 0;
   for (int round = 0; round < 60; ++round) {
     node_devices spec = cards(1 + below(8), 40960);
@@ -202,7 +207,8 @@ TEST_CASE("MIG instances on random nodes go where a search of all places says, a
       one.mig = static_cast<mig_mode>(below(3));
       if (one.mig == mig_mode::fixed) one.instances = divided[below(3)];
     }
-    if (std::all_of(spec.gpus.begin(), spec.gpus.end(), [](const gpu_spec& one) { return one.mig == mig_mode::off; })) continue;
+    if (std::all_of(spec.gpus.begin(), spec.gpus.end(), [](const gpu_spec& one) { return one.mig == mig_mode::off; }))
+      continue;
     bench_node n{spec};
     struct instance {
       std::size_t gpu;
@@ -214,7 +220,8 @@ TEST_CASE("MIG instances on random nodes go where a search of all places says, a
       const std::size_t gpu = below(spec.gpus.size());
       if (below(12) == 0) {
         sick[gpu] = !sick[gpu];
-        n.words[2 * gpu] = static_cast<std::int64_t>(static_cast<std::uint64_t>(n.words[2 * gpu]) ^ gpu_word::unhealthy_bit);
+        n.words[2 * gpu] =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(n.words[2 * gpu]) ^ gpu_word::unhealthy_bit);
       } else if (n.words[2 * gpu] == 0 && spec.gpus[gpu].mig != mig_mode::fixed && below(8) == 0) {
         whole[gpu] = true;
         n.words[2 * gpu] = static_cast<std::int64_t>(gpu_word::whole);
@@ -238,21 +245,26 @@ TEST_CASE("MIG instances on random nodes go where a search of all places says, a
             return one.start == static_cast<std::int32_t>(start) && table.find_profile(one.profile) == profile;
           };
           const std::vector<mig_instance>& fixed = spec.gpus[g].instances;
-          const bool allowed = spec.gpus[g].mig == mig_mode::dynamic
-                                   ? (table.fits(state, profile) >> start & 1) != 0
-                                   : std::any_of(fixed.begin(), fixed.end(), is_it) && (table.slices(at) & state.mask) == 0;
+          const bool allowed = spec.gpus[g].mig == mig_mode::dynamic ? (table.fits(state, profile) >> start & 1) != 0
+                                                                     : std::any_of(fixed.begin(), fixed.end(), is_it) &&
+                                                                           (table.slices(at) & state.mask) == 0;
           if (allowed) starts |= 1u << start;
         }
         for (unsigned start = 0; start < 8; ++start) {
           if ((starts >> start & 1) == 0) continue;
           const mig_placement at{profile, static_cast<std::uint8_t>(start)};
           const auto all = static_cast<std::uint8_t>(starts);
-          const std::uint8_t hami = table.pick(all, profile, mig_start::hami), low = table.pick(all, profile, mig_start::low);
+          const std::uint8_t hami = table.pick(all, profile, mig_start::hami),
+                             low = table.pick(all, profile, mig_start::low);
           if (rule == mig_rule::best_fit && start != hami) continue;
           if (rule == mig_rule::first_fit && start != low) continue;
-          const std::int64_t next = rule == mig_rule::fragmentation ? -sharing : rule == mig_rule::best_fit ? table.free_slices(state) : 0;
-          const std::int64_t delta = rule == mig_rule::fragmentation ? n.inventory.fragmentation->delta(table, state, at) : 0;
-          const std::array<std::int64_t, 3> rank{delta, next, static_cast<std::int64_t>(g) * 16 + (start == hami ? 0 : 1 + static_cast<int>(start))};
+          const std::int64_t next = rule == mig_rule::fragmentation ? -sharing
+                                    : rule == mig_rule::best_fit    ? table.free_slices(state)
+                                                                    : 0;
+          const std::int64_t delta =
+              rule == mig_rule::fragmentation ? n.inventory.fragmentation->delta(table, state, at) : 0;
+          const std::array<std::int64_t, 3> rank{
+              delta, next, static_cast<std::int64_t>(g) * 16 + (start == hami ? 0 : 1 + static_cast<int>(start))};
           if (!best || rank < least) best = instance{g, at}, least = rank;
         }
       }
@@ -299,13 +311,15 @@ TEST_CASE("a NIC is behind the switch of the GPU it is for", "[devices][fit]") {
   for (int i = 0; i < 4; ++i) {
     spec.gpus[static_cast<std::size_t>(i)].pcie = i / 2;
     spec.gpus[static_cast<std::size_t>(i)].numa = 0;
-    spec.others.push_back({.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 2, .numa = 0, .pcie = 3 - i});
+    spec.others.push_back(
+        {.id = "nic" + std::to_string(i), .device_class = "rdma", .units = 2, .numa = 0, .pcie = 3 - i});
   }
   bench_node n{spec};
   const device_request nic{.device_class = "rdma", .beside_gpus = device_scope::pcie};
   CHECK(n.take({{.count = 1}, nic}) == chosen{0, 3});
   CHECK(n.take({{.count = 1}, nic}) == chosen{1, 3});
-  CHECK(n.take({{.count = 2}, {.device_class = "rdma", .count = 2, .beside_gpus = device_scope::pcie}}).empty());  // one NIC a switch
+  CHECK(n.take({{.count = 2}, {.device_class = "rdma", .count = 2, .beside_gpus = device_scope::pcie}})
+            .empty());  // one NIC a switch
   device_request preferred = nic;
   preferred.beside_preferred = true;
   preferred.count = 2;
@@ -313,14 +327,16 @@ TEST_CASE("a NIC is behind the switch of the GPU it is for", "[devices][fit]") {
   CHECK(n.take({{.device_class = "rdma", .units = 3}}).empty());
 }
 
-TEST_CASE("other devices are chosen in their order, by selectors, and given up again if the rest does not fit", "[devices][fit][dra]") {
+TEST_CASE("other devices are chosen in their order, by selectors, and given up again if the rest does not fit",
+          "[devices][fit][dra]") {
   node_devices spec;
   spec.counters = {{"gpu-0/memory", 8}};
   for (int i = 0; i < 3; ++i) {
-    spec.others.push_back({.id = "part" + std::to_string(i),
-                           .device_class = "mig",
-                           .attributes = {{"size", std::int64_t{i + 2}}, {"fast", i == 1}, {"name", "part" + std::to_string(i)}},
-                           .consumes = {{"gpu-0/memory", 2 * i + 2}}});
+    spec.others.push_back(
+        {.id = "part" + std::to_string(i),
+         .device_class = "mig",
+         .attributes = {{"size", std::int64_t{i + 2}}, {"fast", i == 1}, {"name", "part" + std::to_string(i)}},
+         .consumes = {{"gpu-0/memory", 2 * i + 2}}});
   }
   using op = attribute_operator;
   const auto where = [](std::vector<attribute_selector> selectors) {
@@ -335,7 +351,8 @@ TEST_CASE("other devices are chosen in their order, by selectors, and given up a
   SECTION("types do not mix, and what is absent matches nothing but absent") {
     CHECK(n.take({where({{"size", op::equal, {std::string{"2"}}}})}).empty());
     CHECK(n.take({where({{"nothing", op::less, {std::int64_t{2}}}})}).empty());
-    CHECK(n.take({where({{"nothing", op::absent}, {"name", op::in, {std::string{"part2"}, std::string{"part1"}}}})}) == chosen{1});
+    CHECK(n.take({where({{"nothing", op::absent}, {"name", op::in, {std::string{"part2"}, std::string{"part1"}}}})}) ==
+          chosen{1});
   }
   SECTION("an early request gives way to a later one that can have nothing else") {
     CHECK(n.take({where({}), where({{"name", op::equal, {std::string{"part0"}}}})}) == chosen{1, 0});
@@ -361,11 +378,14 @@ TEST_CASE("capacity is how often a pod can be placed, and what it fills is free"
   std::mt19937 random{7};
   const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
   for (int round = 0; round < 400; ++round) {
-    node_devices spec = dice(2) == 0 ? cards(static_cast<std::size_t>(1 + dice(8)), 1000) : make_node_devices(gpu_machine::dgx1_v100, "", 1000);
+    node_devices spec = dice(2) == 0 ? cards(static_cast<std::size_t>(1 + dice(8)), 1000)
+                                     : make_node_devices(gpu_machine::dgx1_v100, "", 1000);
     bench_node n{spec};
-    for (int i = 0; i < dice(6); ++i) n.take({{.milli = 100 * (1 + dice(9)), .memory_mib = 50 * dice(10)}}, {.share = share_rule::widest});
-    std::vector<device_request> asked = {dice(2) == 0 ? device_request{.count = 1 + dice(3)}
-                                                      : device_request{.milli = 100 * (1 + dice(9)), .memory_mib = 100 * dice(5)}};
+    for (int i = 0; i < dice(6); ++i)
+      n.take({{.milli = 100 * (1 + dice(9)), .memory_mib = 50 * dice(10)}}, {.share = share_rule::widest});
+    std::vector<device_request> asked = {
+        dice(2) == 0 ? device_request{.count = 1 + dice(3)}
+                     : device_request{.milli = 100 * (1 + dice(9)), .memory_mib = 100 * dice(5)}};
     if (dice(4) == 0) asked.push_back({.milli = 300});
     const std::int64_t room = device_capacity(n.now(), n.wants(asked), {}, 100);
     std::int64_t placed = 0;

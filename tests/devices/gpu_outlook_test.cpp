@@ -10,7 +10,6 @@ namespace gangsched::testing::gpu_outlook_test {
 
 namespace {
 
-
 gpu_rest rest_of(std::int64_t cpu, std::vector<std::int32_t> left) {
   gpu_rest made;
   made.cpu_milli = cpu;
@@ -24,12 +23,15 @@ double plain_fragment(const std::vector<expected_pods>& target, std::string_view
   double sum = 0, all = 0;
   for (const expected_pods& one : target) {
     all += static_cast<double>(one.count);
-    const bool allowed = one.models.empty() || std::find(one.models.begin(), one.models.end(), model) != one.models.end();
+    const bool allowed =
+        one.models.empty() || std::find(one.models.begin(), one.models.end(), model) != one.models.end();
     int fits = 0;
     double slivers = 0;
     for (std::uint32_t gpu = 0; gpu < rest.gpus; ++gpu) {
-      if (rest.left[gpu] >= one.milli) ++fits;
-      else slivers += rest.left[gpu];
+      if (rest.left[gpu] >= one.milli)
+        ++fits;
+      else
+        slivers += rest.left[gpu];
     }
     const bool cannot = one.gpus == 0 || !allowed || one.cpu_milli > rest.cpu_milli || fits < one.gpus;
     sum += static_cast<double>(one.count) * (cannot ? rest.sum : slivers);
@@ -43,17 +45,24 @@ std::vector<expected_pods> fgd_target() {
   const auto add = [&](std::int64_t cpu, std::int32_t milli, std::int32_t gpus, std::int64_t count) {
     all.push_back({.cpu_milli = cpu, .gpus = gpus, .milli = milli, .count = count});
   };
-  add(15700, 1000, 1, 2869), add(11900, 1000, 1, 1893), add(11400, 1000, 1, 1227), add(1000, 0, 0, 736), add(18710, 1000, 1, 485);
-  add(8200, 1000, 1, 379), add(16400, 1000, 1, 331), add(9810, 1000, 1, 197), add(15200, 1000, 1, 187), add(11200, 1000, 1, 181);
-  add(14200, 1000, 1, 176), add(12000, 0, 0, 165), add(14900, 1000, 1, 139), add(60200, 1000, 4, 123), add(64200, 1000, 8, 107);
-  add(32200, 1000, 4, 101), add(17400, 1000, 2, 91), add(30200, 1000, 2, 69), add(16000, 1000, 1, 64), add(15000, 1000, 1, 59);
-  add(64000, 1000, 8, 53), add(15000, 0, 0, 53), add(11910, 1000, 1, 53), add(120200, 1000, 8, 48), add(11300, 1000, 1, 37);
+  add(15700, 1000, 1, 2869), add(11900, 1000, 1, 1893), add(11400, 1000, 1, 1227), add(1000, 0, 0, 736),
+      add(18710, 1000, 1, 485);
+  add(8200, 1000, 1, 379), add(16400, 1000, 1, 331), add(9810, 1000, 1, 197), add(15200, 1000, 1, 187),
+      add(11200, 1000, 1, 181);
+  add(14200, 1000, 1, 176), add(12000, 0, 0, 165), add(14900, 1000, 1, 139), add(60200, 1000, 4, 123),
+      add(64200, 1000, 8, 107);
+  add(32200, 1000, 4, 101), add(17400, 1000, 2, 91), add(30200, 1000, 2, 69), add(16000, 1000, 1, 64),
+      add(15000, 1000, 1, 59);
+  add(64000, 1000, 8, 53), add(15000, 0, 0, 53), add(11910, 1000, 1, 53), add(120200, 1000, 8, 48),
+      add(11300, 1000, 1, 37);
   add(30000, 1000, 2, 32), add(9800, 1000, 1, 32), add(8000, 1000, 1, 32), add(2000, 1000, 1, 27), add(2000, 80, 1, 27);
   add(1000, 1000, 1, 27);
   return all;
 }
 
-double in_milli(std::int64_t fragment) { return static_cast<double>(fragment) / static_cast<double>(gpu_outlook::unit); }
+double in_milli(std::int64_t fragment) {
+  return static_cast<double>(fragment) / static_cast<double>(gpu_outlook::unit);
+}
 
 }  // namespace
 
@@ -78,7 +87,10 @@ TEST_CASE("the measure is the definition, for any node and target", "[devices][o
   for (int round = 0; round < 300; ++round) {
     std::vector<expected_pods> target;
     for (int i = 0; i < 1 + dice(30); ++i) {
-      expected_pods one{.cpu_milli = 500 * dice(60), .gpus = dice(5), .milli = dice(2) == 0 ? 1000 : 50 * (1 + dice(20)), .count = 1 + dice(50)};
+      expected_pods one{.cpu_milli = 500 * dice(60),
+                        .gpus = dice(5),
+                        .milli = dice(2) == 0 ? 1000 : 50 * (1 + dice(20)),
+                        .count = 1 + dice(50)};
       if (dice(3) == 0) one.models = {models[static_cast<std::size_t>(dice(3))]};
       target.push_back(one);
     }
@@ -87,7 +99,8 @@ TEST_CASE("the measure is the definition, for any node and target", "[devices][o
     const gpu_rest rest = rest_of(1000 * dice(40), left);
     const gpu_outlook outlook{target};
     for (const char* model : {"A", "B", "elsewhere"}) {
-      const double expected = plain_fragment(target, model, rest), got = in_milli(outlook.fragment(outlook.model(model), rest));
+      const double expected = plain_fragment(target, model, rest),
+                   got = in_milli(outlook.fragment(outlook.model(model), rest));
       REQUIRE(std::abs(got - expected) < 0.002 * (expected + 1));  // weights are rounded to 65,536ths
     }
     // Stranded CPU only adds.
@@ -104,7 +117,8 @@ TEST_CASE("a GPU that no CPU is left to feed is stranded, as far as the outlook 
 }
 
 TEST_CASE("the most frequent lines are kept until they are enough", "[devices][outlook]") {
-  const expected_pods a{.cpu_milli = 1, .gpus = 1, .count = 3}, b{.cpu_milli = 2, .gpus = 1, .count = 5}, c{.cpu_milli = 3, .gpus = 1, .count = 2};
+  const expected_pods a{.cpu_milli = 1, .gpus = 1, .count = 3}, b{.cpu_milli = 2, .gpus = 1, .count = 5},
+      c{.cpu_milli = 3, .gpus = 1, .count = 2};
   const auto kept = most_frequent({a, b, c, a}, 95);
   REQUIRE(kept.size() == 3);
   CHECK((kept[0].cpu_milli == 1 && kept[0].count == 6));
@@ -126,12 +140,14 @@ TEST_CASE("scarce models are dear: demand is spread so that the fullest is as em
   CHECK(supply[1].price == 833);
   CHECK(supply[2].price == 0);
   std::vector<gpu_supply> shared = {{.model = "A", .gpus = 4}, {.model = "B", .gpus = 6}};
-  price_by_scarcity(std::vector<expected_pods>{{.gpus = 1, .models = {"A", "B"}, .count = 1}, {.gpus = 1, .count = 1}}, shared);
+  price_by_scarcity(std::vector<expected_pods>{{.gpus = 1, .models = {"A", "B"}, .count = 1}, {.gpus = 1, .count = 1}},
+                    shared);
   CHECK(shared[0].price == 500);
   CHECK(shared[1].price == 500);
 }
 
-TEST_CASE("bids are what the room is worth: nothing is worth more than itself, and more room never less", "[devices][outlook]") {
+TEST_CASE("bids are what the room is worth: nothing is worth more than itself, and more room never less",
+          "[devices][outlook]") {
   CHECK(bid_for_shares({}, 10) == bid_values(1001));
   // One size, of which there are more than fit: what has no room for it is worth nothing.
   const bid_values alone = bid_for_shares(std::vector<expected_pods>{{.gpus = 1, .milli = 600, .count = 10}}, 4);
@@ -144,7 +160,9 @@ TEST_CASE("bids are what the room is worth: nothing is worth more than itself, a
   for (int round = 0; round < 20; ++round) {
     std::vector<expected_pods> expected = {{.cpu_milli = 1, .gpus = 2, .count = 3}};
     for (int i = 0; i < 8; ++i) {
-      expected.push_back({.gpus = 1, .milli = static_cast<std::int32_t>(50 + random() % 900), .count = static_cast<std::int64_t>(1 + random() % 20)});
+      expected.push_back({.gpus = 1,
+                          .milli = static_cast<std::int32_t>(50 + random() % 900),
+                          .count = static_cast<std::int64_t>(1 + random() % 20)});
     }
     const bid_values bids = bid_for_shares(expected, 100);
     REQUIRE(bids.size() == 1001);

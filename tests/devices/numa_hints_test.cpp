@@ -16,7 +16,8 @@ namespace {
 /// kubelet's merge written down as it is there: every combination, compared with the best so far, in order.
 class reference_merge {
  public:
-  reference_merge(numa_policy policy, cell_mask machine, std::vector<numa_hint_list> lists, const numa_distances* closest)
+  reference_merge(numa_policy policy, cell_mask machine, std::vector<numa_hint_list> lists,
+                  const numa_distances* closest)
       : policy_(policy), machine_(machine), closest_(policy == numa_policy::single_numa_node ? nullptr : closest) {
     for (numa_hint_list& list : lists) {
       if (list.empty()) list.push_back({0, false});
@@ -126,12 +127,18 @@ std::vector<merge_case> common_cases() {
       {"Two providers, 1 hint each, same mask, both preferred 2/2", {{{c1, yes}}, {{c1, yes}}}, {c1, yes}},
       {"Two providers, 1 no hints, 1 single hint preferred 1/2", {{{c0, yes}}}, {c0, yes}},
       {"Two providers, 1 no hints, 1 single hint preferred 2/2", {{{c1, yes}}}, {c1, yes}},
-      {"Two providers, 1 with 2 hints, 1 with single hint matching 1/2", {{{c0, yes}, {c1, yes}}, {{c0, yes}}}, {c0, yes}},
-      {"Two providers, 1 with 2 hints, 1 with single hint matching 2/2", {{{c0, yes}, {c1, yes}}, {{c1, yes}}}, {c1, yes}},
+      {"Two providers, 1 with 2 hints, 1 with single hint matching 1/2",
+       {{{c0, yes}, {c1, yes}}, {{c0, yes}}},
+       {c0, yes}},
+      {"Two providers, 1 with 2 hints, 1 with single hint matching 2/2",
+       {{{c0, yes}, {c1, yes}}, {{c1, yes}}},
+       {c1, yes}},
       {"Two providers, both with 2 hints, matching narrower preferred hint from both",
-       {{{c0, yes}, {c1, yes}}, {{c0, yes}, {c01, no}}}, {c0, yes}},
+       {{{c0, yes}, {c1, yes}}, {{c0, yes}, {c01, no}}},
+       {c0, yes}},
       {"Ensure less narrow preferred hints are chosen over narrower non-preferred hints",
-       {{{c1, yes}, {c01, no}}, {{c0, yes}, {c1, yes}, {c01, no}}}, {c1, yes}},
+       {{{c1, yes}, {c01, no}}, {{c0, yes}, {c1, yes}, {c01, no}}},
+       {c1, yes}},
   };
 }
 
@@ -140,7 +147,8 @@ std::vector<merge_case> wide_cases() {
   const cell_mask c0 = mask({0}), c1 = mask({1}), c01 = mask({0, 1}), c02 = mask({0, 2}), c0123 = mask({0, 1, 2, 3});
   return {
       {"Two providers, 2 hints each, same mask (some with different bits), same preferred",
-       {{{c01, yes}, {c02, yes}}, {{c01, yes}, {c02, yes}}}, {c01, yes}},
+       {{{c01, yes}, {c02, yes}}, {{c01, yes}, {c02, yes}}},
+       {c01, yes}},
       {"TopologyHint not set", {}, {four, yes}},
       {"HintProvider returns empty non-nil map from provider", {{}}, {four, no}},
       {"Single TopologyHint with Preferred as true and NUMANodeAffinity as nil", {{{0, yes}}}, {four, yes}},
@@ -150,7 +158,8 @@ std::vector<merge_case> wide_cases() {
       {"Two providers, 1 hint each, same mask, 1 preferred, 1 not 2/2", {{{c1, yes}}, {{c1, no}}}, {c1, no}},
       {"Two providers, 1 hint each, 1 wider mask, both preferred 1/2", {{{c0, yes}}, {{c01, yes}}}, {c0, no}},
       {"Two providers, 1 with 2 hints, 1 with single non-preferred hint matching",
-       {{{c0, yes}, {c1, yes}}, {{c01, no}}}, {c0, no}},
+       {{{c0, yes}, {c1, yes}}, {{c01, no}}},
+       {c0, no}},
       {"Two providers, 1 hint each, 1 wider mask, both preferred 2/2", {{{c1, yes}}, {{c01, yes}}}, {c1, no}},
       {"bestNonPreferredAffinityCount (1)", {{{c0123, no}, {c01, no}}, {{c01, no}}}, {c01, no}},
       {"bestNonPreferredAffinityCount (2)", {{{c0123, no}, {c01, no}}, {{mask({0, 3}), no}}}, {mask({0, 3}), no}},
@@ -165,7 +174,8 @@ std::vector<merge_case> narrowest_cases() {
   return {
       {"bestNonPreferredAffinityCount (5)", {{{c0123, no}, {c01, no}}, {{c12, no}, {c23, no}}}, {c12, no}},
       {"bestNonPreferredAffinityCount (6)",
-       {{{c0123, no}, {c01, no}}, {{mask({1, 2, 3}), no}, {c12, no}, {mask({1, 3}), no}, {c23, no}}}, {c12, no}},
+       {{{c0123, no}, {c01, no}}, {{mask({1, 2, 3}), no}, {c12, no}, {mask({1, 3}), no}, {c23, no}}},
+       {c12, no}},
   };
 }
 
@@ -175,11 +185,13 @@ std::vector<merge_case> closest_cases() {
   const cell_mask c02 = mask({0, 2}), c04 = mask({0, 4}), c4 = mask({4});
   return {
       {"Two providers, 2 hints each, same mask (some with different bits), same preferred",
-       {{{c04, yes}, {c02, yes}}, {{c04, yes}, {c02, yes}}}, {c02, yes}},
+       {{{c04, yes}, {c02, yes}}, {{c04, yes}, {c02, yes}}},
+       {c02, yes}},
       {"Two providers, 2 hints each, different mask", {{{c4, yes}, {c02, yes}}, {{c4, yes}, {c02, yes}}}, {c4, yes}},
       {"bestNonPreferredAffinityCount (5)", {{{c0123, no}, {c01, no}}, {{c12, no}, {c23, no}}}, {c23, no}},
       {"bestNonPreferredAffinityCount (6)",
-       {{{c0123, no}, {c01, no}}, {{mask({1, 2, 3}), no}, {c12, no}, {mask({1, 3}), no}, {c23, no}}}, {c23, no}},
+       {{{c0123, no}, {c01, no}}, {{mask({1, 2, 3}), no}, {c12, no}, {mask({1, 3}), no}, {c23, no}}},
+       {c23, no}},
   };
 }
 
@@ -195,7 +207,8 @@ std::vector<merge_case> single_cases() {
       {"Two providers, 1 hint each, same mask, 1 preferred, 1 not 1/2", {{{c0, yes}}, {{c0, no}}}, {0, no}},
       {"Two providers, 1 hint each, same mask, 1 preferred, 1 not 2/2", {{{c1, yes}}, {{c1, no}}}, {0, no}},
       {"Two providers, 1 with 2 hints, 1 with single non-preferred hint matching",
-       {{{c0, yes}, {c1, yes}}, {{c01, no}}}, {0, no}},
+       {{{c0, yes}, {c1, yes}}, {{c01, no}}},
+       {0, no}},
       {"Single NUMA hint generation", {{{c01, yes}}, {{c0, yes}, {c1, yes}, {c01, no}}}, {0, no}},
       {"One no-preference provider", {{{c0, yes}, {c1, yes}, {c01, no}}}, {c0, yes}},
   };
@@ -308,7 +321,8 @@ TEST_CASE("long lists on many cells give the same through sums over supersets", 
     // Three lists of nearly all masks: more pairs than the transform costs. None is preferred.
     for (numa_hint_list& list : lists)
       for (unsigned m = 1; m < 256; ++m)
-        if (cell_count(static_cast<cell_mask>(m)) >= 3 && random.percent(97)) list.push_back({static_cast<cell_mask>(m), no});
+        if (cell_count(static_cast<cell_mask>(m)) >= 3 && random.percent(97))
+          list.push_back({static_cast<cell_mask>(m), no});
     lists.push_back(random_list(random, cells, 3, 0));
     CAPTURE(round);
     CHECK(merge_numa_hints(numa_policy::best_effort, all_cells(cells), lists) ==

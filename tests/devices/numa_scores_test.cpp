@@ -13,14 +13,18 @@ namespace {
 constexpr std::int64_t none = not_listed;
 
 /// CPU in milli-CPU, memory, GPUs, and something that no zone lists.
-const std::vector<numa_resource> resources{{true, true, 1000, 1}, {true, true, 1, 1}, {false, true, 1, 1}, {false, true, 1, 1}};
+const std::vector<numa_resource> resources{
+    {true, true, 1000, 1}, {true, true, 1, 1}, {false, true, 1, 1}, {false, true, 1, 1}};
 
 using amounts = std::vector<std::int64_t>;
 
-numa_zone zone(std::uint32_t id, std::int64_t cpu, std::int64_t memory, std::int64_t gpus = none, std::vector<std::uint32_t> costs = {}) {
+numa_zone zone(std::uint32_t id, std::int64_t cpu, std::int64_t memory, std::int64_t gpus = none,
+               std::vector<std::uint32_t> costs = {}) {
   return {id, {cpu == none ? none : cpu * 1000, memory, gpus, none}, std::move(costs)};
 }
-amounts ask(std::int64_t cpu, std::int64_t memory, std::int64_t gpus = none) { return {cpu * 1000, memory, gpus, none}; }
+amounts ask(std::int64_t cpu, std::int64_t memory, std::int64_t gpus = none) {
+  return {cpu * 1000, memory, gpus, none};
+}
 
 numa_zone_pod pod(std::vector<numa_zone> zones, std::vector<amounts> apps, numa_scope scope = numa_scope::container) {
   numa_zone_pod out{resources, std::move(zones), scope, true, {}, {}};
@@ -35,8 +39,8 @@ const std::vector<numa_zone> node3{zone(0, 6, 60), zone(1, 6, 60)};
 
 /// fourNUMANodes of score_test.go: pairs of near zones, and a GPU in two of the four.
 std::vector<numa_zone> four_zones(std::int64_t g0, std::int64_t g1, std::int64_t g2, std::int64_t g3) {
-  return {zone(0, 2, 50, g0, {10, 12, 20, 20}), zone(1, 2, 50, g1, {12, 10, 20, 20}), zone(2, 2, 50, g2, {20, 20, 10, 12}),
-          zone(3, 2, 50, g3, {20, 20, 12, 10})};
+  return {zone(0, 2, 50, g0, {10, 12, 20, 20}), zone(1, 2, 50, g1, {12, 10, 20, 20}),
+          zone(2, 2, 50, g2, {20, 20, 10, 12}), zone(3, 2, 50, g3, {20, 20, 12, 10})};
 }
 
 struct least_case {
@@ -49,8 +53,9 @@ struct least_case {
 /// The eight zones of least_numa_test.go, in the order they have there.
 std::vector<numa_zone> eight_zones(bool odd_have_memory) {
   const std::map<unsigned, std::vector<std::uint32_t>> costs{
-      {0, {10, 20, 40, 30, 20, 30, 50, 40}}, {1, {20, 10, 30, 40, 50, 20, 40, 50}}, {2, {40, 30, 10, 20, 40, 50, 20, 30}},
-      {3, {30, 40, 20, 10, 30, 20, 40, 50}}, {4, {20, 50, 40, 30, 10, 50, 30, 20}}, {5, {30, 20, 50, 20, 50, 10, 50, 40}},
+      {0, {10, 20, 40, 30, 20, 30, 50, 40}}, {1, {20, 10, 30, 40, 50, 20, 40, 50}},
+      {2, {40, 30, 10, 20, 40, 50, 20, 30}}, {3, {30, 40, 20, 10, 30, 20, 40, 50}},
+      {4, {20, 50, 40, 30, 10, 50, 30, 20}}, {5, {30, 20, 50, 20, 50, 10, 50, 40}},
       {6, {50, 40, 20, 40, 30, 50, 10, 30}}, {7, {40, 50, 30, 50, 20, 40, 30, 10}}};
   const std::vector<unsigned> order{0, 3, 5, 7, 1, 6, 2, 4};
   std::vector<numa_zone> out;
@@ -95,12 +100,18 @@ TEST_CASE("zones are chosen as in upstream's TestNUMANodesRequired", "[devices][
       {"4 NUMA node optimal distance", optimal, ask(2, 2, 2), {0, 1}, true},
       {"4 NUMA node non optimal distance", apart, ask(2, 2, 2), {0, 2}, false},
       {"8 NUMA node optimal distance, not sorted ids", eight_zones(true), ask(3, 2, 3), {0, 1, 5}, true},
-      {"8 NUMA node non optimal distance, not sorted ids, odd digit NUMA node without memory", eight_zones(false), ask(3, 2, 3),
-       {2, 4, 6}, false},
+      {"8 NUMA node non optimal distance, not sorted ids, odd digit NUMA node without memory",
+       eight_zones(false),
+       ask(3, 2, 3),
+       {2, 4, 6},
+       false},
       {"4 NUMA node optimal distance, non sequential ids", sparse(1, 0, 0, 5), ask(2, 2, 2), {0, 2}, true},
       {"4 NUMA node non optimal distance, non sequential ids", sparse(0, 0, 1, 5), ask(2, 2, 2), {0, 6}, false},
-      {"4 NUMA node non optimal distance, non sequential ids, NUMA node-2 and node-6 without memory", sparse(1, 1, 1, none),
-       ask(2, 2, 2), {0, 4}, false},
+      {"4 NUMA node non optimal distance, non sequential ids, NUMA node-2 and node-6 without memory",
+       sparse(1, 1, 1, none),
+       ask(2, 2, 2),
+       {0, 4},
+       false},
   };
   for (const need_case& row : cases) {
     CAPTURE(row.name);
@@ -140,7 +151,8 @@ TEST_CASE("LeastNUMANodes scores as in upstream's score_test.go", "[devices][num
   CHECK(least_numa_score(pod(far, {ask(2, 50, 2), ask(2, 50)})) == 76);
 }
 
-TEST_CASE("LeastNUMANodes divides by the zones that the kubelet allows, as in upstream's TestNormalizeScore", "[devices][numa]") {
+TEST_CASE("LeastNUMANodes divides by the zones that the kubelet allows, as in upstream's TestNormalizeScore",
+          "[devices][numa]") {
   std::vector<numa_zone> eight;
   for (std::uint32_t i = 0; i < 8; ++i) eight.push_back(zone(i, 1, 10));
   CHECK(least_numa_score(pod(eight, {ask(8, 1)})) == 10);
@@ -151,7 +163,8 @@ TEST_CASE("LeastNUMANodes divides by the zones that the kubelet allows, as in up
 TEST_CASE("allocation strategies score as in upstream's TestNodeResourceScorePlugin", "[devices][numa]") {
   const std::vector<amounts> two{ask(2, 20)};
   const auto scores = [&](numa_strategy strategy) {
-    return std::vector<std::int64_t>{numa_allocation_score(pod(node1, two), strategy), numa_allocation_score(pod(node2, two), strategy),
+    return std::vector<std::int64_t>{numa_allocation_score(pod(node1, two), strategy),
+                                     numa_allocation_score(pod(node2, two), strategy),
                                      numa_allocation_score(pod(node3, two), strategy)};
   };
   CHECK(scores(numa_strategy::most_allocated)[1] == 70);        // (100 + 40) / 2
@@ -166,7 +179,8 @@ TEST_CASE("the zone that suits least decides, unless it does not fit at all", "[
   const std::vector<numa_zone> zones{zone(0, 1, 10), zone(1, 4, 100), zone(2, 8, 100)};
   CHECK(numa_allocation_score(pod(zones, {{2000, none, none, none}}), numa_strategy::most_allocated) == 25);
   CHECK(numa_allocation_score(pod(zones, {{9000, none, none, none}}), numa_strategy::most_allocated) == 0);
-  CHECK(numa_allocation_score(pod(zones, {{2000, none, none, none}, {4000, none, none, none}}), numa_strategy::most_allocated) == 37);
+  CHECK(numa_allocation_score(pod(zones, {{2000, none, none, none}, {4000, none, none, none}}),
+                              numa_strategy::most_allocated) == 37);
   // Parts of a CPU count as a whole one: 3 of 4 and 3 of 8.
   CHECK(numa_allocation_score(pod(zones, {{2500, none, none, none}}), numa_strategy::most_allocated) == 37);
 }

@@ -38,8 +38,7 @@ void read_as_manifests(const kube::source& text) {
 
 void read_as_configuration(const kube::source& text) {
   static const plugin_registry registry = builtin_plugins();
-  const auto made =
-      kube::read_configuration(text, registry, {.most = most});
+  const auto made = kube::read_configuration(text, registry, {.most = most});
   if (!made) return;
   demand(!made->profiles.empty());
   for (const kube::scheduler_profile& one : made->profiles) static_cast<void>(kube::make_table(one, registry));

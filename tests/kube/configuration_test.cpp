@@ -67,7 +67,8 @@ TEST_CASE("nothing written is the default profile", "[kube][configuration]") {
   CHECK(made.options().max_backoff == std::chrono::seconds{10});
 }
 
-TEST_CASE("the table has the same plugins as the compile-time profile, without the one for MIG that Kubernetes has not", "[kube][configuration]") {
+TEST_CASE("the table has the same plugins as the compile-time profile, without the one for MIG that Kubernetes has not",
+          "[kube][configuration]") {
   const kernel_table ours = profiles::kube_default();
   const kernel_table read = *make_table(fine("", true).profiles[0], registry());
   for (std::size_t p = 0; p < point_count; ++p) {

@@ -355,15 +355,17 @@ TEST_CASE("pods that run say what they hold", "[kube][devices]") {
         std::string::npos);
 }
 
-TEST_CASE("a request without a count is about as many GPUs as the pod counts, init containers included", "[kube][devices]") {
+TEST_CASE("a request without a count is about as many GPUs as the pod counts, init containers included",
+          "[kube][devices]") {
   const std::string text =
-      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {gangsched.dev/devices: '[{within: nvlink}]'}}\nspec:\n"
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {gangsched.dev/devices: '[{within: "
+      "nvlink}]'}}\nspec:\n"
       "  initContainers: [{name: i, resources: {limits: {nvidia.com/gpu: 4}}}]\n"
       "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]\n";
   CHECK(only(fine(text)).count == 4);
   CHECK(refusal(text) == "fine");
-  CHECK(refusal(pod("nvidia.com/gpu: 2", "gangsched.dev/devices: '[{count: 4}]'")).find("the containers request 2 GPUs by number") !=
-        std::string::npos);
+  CHECK(refusal(pod("nvidia.com/gpu: 2", "gangsched.dev/devices: '[{count: 4}]'"))
+            .find("the containers request 2 GPUs by number") != std::string::npos);
 }
 
 }  // namespace gangsched::testing::devices_test

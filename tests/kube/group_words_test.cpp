@@ -39,7 +39,8 @@ TEST_CASE("Kueue's slices have up to three layers", "[kube][workloads]") {
   CHECK(reason(R"([{"topology": "block"}])") == "[0].size: is needed");
   CHECK(reason(R"([{"size": 2}])") == "[0].topology: names no label");
   CHECK(reason(R"([{"topology": "block", "size": 0}])") == "[0].size: \"0\" is no number above 0");
-  CHECK(reason(R"([{"topology": "block", "sizes": [1, 3]}])") == "[0].sizes: slices of different sizes are not modelled");
+  CHECK(reason(R"([{"topology": "block", "sizes": [1, 3]}])") ==
+        "[0].sizes: slices of different sizes are not modelled");
   CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "rack", "size": 3}])") ==
         "[1].size: 3 does not divide 4, the size before it");
   CHECK(reason(R"([{"topology": "block", "size": 4}, {"topology": "block", "size": 2}])") ==
@@ -53,7 +54,8 @@ TEST_CASE("Kueue's slices have up to three layers", "[kube][workloads]") {
 TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods make", "[kube][workloads]") {
   const auto with = [](const std::string& spec) {
     return "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {" + spec +
-           "}}\n---\n{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}\n---\n"
+           "}}\n---\n{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: "
+           "1}}\n---\n"
            "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: s}, spec: {tier: 2}}\n---\n";
   };
   // Pods of one sub-group each: "0:2 1:2" are two pods of part 0 and two of part 1.
@@ -69,7 +71,8 @@ TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods 
     return text;
   };
   const auto policy = [](const std::string& more) {
-    return "subGroupPolicy: [{name: w, labelSelector: {matchLabels: {role: worker}}, matchLabelKeys: [part], " + more + "}]";
+    return "subGroupPolicy: [{name: w, labelSelector: {matchLabels: {role: worker}}, matchLabelKeys: [part], " + more +
+           "}]";
   };
   const std::string two = "subGroupSize: 2, networkTopology: {mode: hard, highestTierAllowed: 1}";
 
@@ -94,7 +97,9 @@ TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods 
 
   // So many sub-groups, or so many members of them.
   const std::string three = members({{"a", 2}, {"b", 2}, {"c", 2}});
-  CHECK(gang_in(fine(with("minMember: 1, " + policy("minSubGroups: 2, subGroupSize: 2")) + three), "g", true).min_count == 2);
+  CHECK(
+      gang_in(fine(with("minMember: 1, " + policy("minSubGroups: 2, subGroupSize: 2")) + three), "g", true).min_count ==
+      2);
   CHECK(gang_in(fine(with("minMember: 3, " + policy("subGroupSize: 2")) + three), "g", true).min_count == 2);
   const manifests more = fine(with("minMember: 1, " + policy("minSubGroups: 4, subGroupSize: 2")) + three);
   CHECK(gang_in(more, "g", true).min_count == 4);  // waits for one that is still to come
@@ -108,9 +113,11 @@ TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods 
   CHECK(gang_in(other, "g").min_count == 1);
   CHECK(group(other, "g-w-c").parent == "g-w");
   CHECK(warned(other) ==
-        std::vector<std::string>{"a.yaml:1: PodGroup default/g: spec.minMember: of the members outside of sub-groups 1 have "
-                                 "to start here; in Volcano any other members will do"});
-  const manifests uneven = fine(with("minMember: 3, minTaskMember: {a: 1}, " + policy("")) + members({{"a", 3}, {"b", 1}}));
+        std::vector<std::string>{
+            "a.yaml:1: PodGroup default/g: spec.minMember: of the members outside of sub-groups 1 have "
+            "to start here; in Volcano any other members will do"});
+  const manifests uneven =
+      fine(with("minMember: 3, minTaskMember: {a: 1}, " + policy("")) + members({{"a", 3}, {"b", 1}}));
   CHECK(gang_in(uneven, "g", true).min_count == 2);
   CHECK(gang_in(uneven, "g-w-a").min_count == 3);
   REQUIRE(uneven.warnings.size() == 1);
@@ -122,8 +129,9 @@ TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods 
   CHECK(odd.pods[0].group != odd.pods[1].group);
   const manifests none = fine(with("minMember: 2, " + policy("")) + members({}, 2));
   CHECK(gang_in(none, "g").min_count == 2);
-  CHECK(warned(none) == std::vector<std::string>{"a.yaml:1: PodGroup default/g: spec.subGroupPolicy: no pod in the files is in "
-                                                 "one of its sub-groups; it is left out"});
+  CHECK(warned(none) ==
+        std::vector<std::string>{"a.yaml:1: PodGroup default/g: spec.subGroupPolicy: no pod in the files is in "
+                                 "one of its sub-groups; it is left out"});
   CHECK(fine(with("minMember: 1, subGroupPolicy: [{name: w, labelSelector: {}}]")).warnings.at(0).reason ==
         "has no matchLabelKeys, without which Volcano makes no sub-groups; it is left out");
 
@@ -139,7 +147,8 @@ TEST_CASE("sub-groups of Volcano's pod groups are what the labels of their pods 
 TEST_CASE("members of a HyperNode may be nodes whose names have a pattern in them", "[kube][workloads]") {
   const auto members = [](const std::string& pattern, const std::string& type = "Node") {
     std::string text =
-        "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1, members: [{type: " +
+        "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1, members: "
+        "[{type: " +
         type + ", selector: {regexMatch: {pattern: '" + pattern + "'}}}]}}\n---\n";
     for (const char* name : {"gpu-1", "gpu-12", "old-gpu-1", "gpu.a"})
       text += "{apiVersion: v1, kind: Node, metadata: {name: " + std::string{name} + "}}\n---\n";
@@ -195,8 +204,9 @@ TEST_CASE("KAI's pod groups say for how long they may be stale", "[kube][workloa
   CHECK(stale(", annotations: {gangsched.dev/stale-after: 5s}", ", stalenessGracePeriod: 1m") == seconds{5});
   const std::string kai = "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: g";
   CHECK(warned(fine(kai + noted("soon") + "}, spec: {minMember: 2}}")) ==
-        std::vector<std::string>{"a.yaml:1: PodGroup default/g: metadata.annotations[\"kai.scheduler/staleness-grace-period\"]: "
-                                 "\"soon\" is no duration like 60s; it is left out"});
+        std::vector<std::string>{
+            "a.yaml:1: PodGroup default/g: metadata.annotations[\"kai.scheduler/staleness-grace-period\"]: "
+            "\"soon\" is no duration like 60s; it is left out"});
   CHECK(refusal(kai + "}, spec: {minMember: 2, stalenessGracePeriod: soon}}") ==
         "a.yaml:1: PodGroup default/g: spec.stalenessGracePeriod: \"soon\" is no duration like 60s");
 }
@@ -213,12 +223,13 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
   CHECK(all.warnings.empty());
   CHECK(group(all, "g").spec.topology.when_full == full_domain::move);
   CHECK(gang_in(all, "g").stale_after == std::chrono::minutes{1});
-  CHECK(group(fine(group_of("g", "gangsched.dev/when-full: wait", rack)), "g").spec.topology.when_full == full_domain::wait);
+  CHECK(group(fine(group_of("g", "gangsched.dev/when-full: wait", rack)), "g").spec.topology.when_full ==
+        full_domain::wait);
   // Where members are to be may be known from other objects only.
-  const manifests tiers = fine(
-      "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g, annotations: {" + move +
-      "}}, spec: {networkTopology: {highestTierAllowed: 1}}}\n---\n"
-      "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}");
+  const manifests tiers =
+      fine("{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g, annotations: {" + move +
+           "}}, spec: {networkTopology: {highestTierAllowed: 1}}}\n---\n"
+           "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}");
   CHECK(group(tiers, "g").spec.topology.when_full == full_domain::move);
 
   // Two groups in step, whichever is read first.
@@ -235,12 +246,13 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
   CHECK(made.ratios[0].mine == 2);
   CHECK(made.ratios[0].theirs == 1);
   const manifests alone = fine(group_of("g", "gangsched.dev/ratios: '{to: nobody}'"));
-  CHECK(warned(alone) == std::vector<std::string>{"a.yaml:1: PodGroup default/g: metadata.annotations[\"gangsched.dev/ratios\"]: no "
-                                                  "pod group \"nobody\": members above the minimum wait for it"});
+  CHECK(warned(alone) ==
+        std::vector<std::string>{"a.yaml:1: PodGroup default/g: metadata.annotations[\"gangsched.dev/ratios\"]: no "
+                                 "pod group \"nobody\": members above the minimum wait for it"});
   // What is a tree by other objects' words is meant as a whole.
-  const manifests tree =
-      fine(group_of("g", "gangsched.dev/ratios: '{to: t}'") +
-           "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: t}, spec: {subGroups: [{name: a}]}}");
+  const manifests tree = fine(
+      group_of("g", "gangsched.dev/ratios: '{to: t}'") +
+      "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: t}, spec: {subGroups: [{name: a}]}}");
   CHECK(group(tree, "g").ratios.at(0).composite);
   cluster of_tree;
   CHECK(apply(of_tree, tree));
@@ -251,7 +263,8 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
     return at == std::string::npos ? all_of_it : all_of_it.substr(at + before.size());
   };
   CHECK(refusal(group_of("g", "gangsched.dev/when-full: leave", rack)) ==
-        "a.yaml:5: PodGroup default/g: metadata.annotations[\"gangsched.dev/when-full\"]: \"leave\" is not one of wait, move");
+        "a.yaml:5: PodGroup default/g: metadata.annotations[\"gangsched.dev/when-full\"]: \"leave\" is not one of "
+        "wait, move");
   CHECK(said(group_of("g", move)) == "[\"gangsched.dev/when-full\"]: there is no domain to move from");
   CHECK(said(group_of("g", "gangsched.dev/stale-after: -1s")) ==
         "[\"gangsched.dev/stale-after\"]: \"-1s\" is no duration like 60s");
@@ -260,8 +273,10 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
   CHECK(said(group_of("g", "gangsched.dev/ratios: '[{mine: 2}]'")) == "[\"gangsched.dev/ratios\"][0]: names no group");
   CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, their: 2}]'")) ==
         "[\"gangsched.dev/ratios\"][0].their: there is no such field");
-  CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, mine: 0}]'")) == "[\"gangsched.dev/ratios\"][0].mine: is below 1");
-  CHECK(said(group_of("g", "gangsched.dev/ratios: '{to: g}'")) == "[\"gangsched.dev/ratios\"][0].to: is the group itself");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '[{to: a, mine: 0}]'")) ==
+        "[\"gangsched.dev/ratios\"][0].mine: is below 1");
+  CHECK(said(group_of("g", "gangsched.dev/ratios: '{to: g}'")) ==
+        "[\"gangsched.dev/ratios\"][0].to: is the group itself");
 }
 
 }  // namespace gangsched::testing::group_words_test

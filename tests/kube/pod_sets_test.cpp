@@ -71,12 +71,13 @@ TEST_CASE("a Volcano Job becomes its tasks' pods and their gang", "[kube][worklo
 
 TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kube][workloads]") {
   const auto job = [](const std::string& policy, const std::string& more = "") {
-    return volcano("networkTopology: {highestTierAllowed: 2}, " + more + "tasks: [{name: w, replicas: 6, partitionPolicy: {" + policy + "}, " +
-                   templated() + "}]") +
+    return volcano("networkTopology: {highestTierAllowed: 2}, " + more +
+                   "tasks: [{name: w, replicas: 6, partitionPolicy: {" + policy + "}, " + templated() + "}]") +
            "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r}, spec: {tier: 1}}\n---\n"
            "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: s}, spec: {tier: 2}}\n---\n";
   };
-  const std::string pairs = "totalPartitions: 3, partitionSize: 2, networkTopology: {mode: hard, highestTierAllowed: 1}";
+  const std::string pairs =
+      "totalPartitions: 3, partitionSize: 2, networkTopology: {mode: hard, highestTierAllowed: 1}";
   const manifests all = fine(job(pairs));
   CHECK(all.warnings.empty());
   REQUIRE(all.pods.size() == 6);
@@ -95,8 +96,9 @@ TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kub
   CHECK(gang_in(fine(job(pairs + ", minPartitions: 2")), "j", true).min_count == 2);
   CHECK(gang_in(fine(job(pairs + ", minPartitions: 2", "minAvailable: 6, ")), "j", true).min_count == 3);
   // A task beside it that has no partitions stays in a group of the job's name.
-  const manifests both = fine(volcano("tasks: [{name: m, replicas: 1, " + templated() + "}, {name: w, replicas: 4, partitionPolicy: " +
-                                      "{totalPartitions: 2, partitionSize: 2}, " + templated() + "}]"));
+  const manifests both =
+      fine(volcano("tasks: [{name: m, replicas: 1, " + templated() + "}, {name: w, replicas: 4, partitionPolicy: " +
+                   "{totalPartitions: 2, partitionSize: 2}, " + templated() + "}]"));
   CHECK(both.pods[0].group == "j");
   CHECK(gang_in(both, "j").min_count == 1);
   CHECK(gang_in(both, "j", true).min_count == 3);
@@ -105,10 +107,12 @@ TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kub
         "a.yaml:4: Job default/j: spec.tasks[0]: replicas 6 are not 4 partitions of 2");
   CHECK(refusal(job(pairs + ", minPartitions: 4")) ==
         "a.yaml:4: Job default/j: spec.tasks[0].partitionPolicy: minPartitions 4 is above totalPartitions 3");
-  CHECK(refusal(volcano("tasks: [{name: w, replicas: 2, minAvailable: 1, partitionPolicy: {totalPartitions: 1, partitionSize: 2, " +
-                        std::string{"minPartitions: 1}, "} + templated() + "}]")) ==
+  CHECK(refusal(volcano(
+            "tasks: [{name: w, replicas: 2, minAvailable: 1, partitionPolicy: {totalPartitions: 1, partitionSize: 2, " +
+            std::string{"minPartitions: 1}, "} + templated() + "}]")) ==
         "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 1 is not minPartitions 1 of 2");
-  CHECK(refusal(job("totalPartitions: 0, partitionSize: 2")).find("partitionPolicy.totalPartitions: 0 is not in") != std::string::npos);
+  CHECK(refusal(job("totalPartitions: 0, partitionSize: 2")).find("partitionPolicy.totalPartitions: 0 is not in") !=
+        std::string::npos);
 }
 
 TEST_CASE("pods of a Volcano Job that are there are not made again", "[kube][workloads]") {

@@ -349,13 +349,14 @@ TEST_CASE("gangs of Koordinator are what their pods say", "[kube][workloads]") {
             .find("\"x/b\" is of another namespace") != std::string::npos);
 }
 
-TEST_CASE("gangs that wait one by one are tried as a whole where they ask for what only that gives", "[kube][workloads]") {
+TEST_CASE("gangs that wait one by one are tried as a whole where they ask for what only that gives",
+          "[kube][workloads]") {
   const std::string loose = "gang.scheduling.koordinator.sh/mode: NonStrict";
   const std::string both = ", gang.scheduling.koordinator.sh/groups: '[\"default/g\", \"default/other\"]'";
   const auto read = [&](const std::string& more, const std::string& others) {
     const auto one = [](const std::string& name, const std::string& annotations) {
-      return "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name + ", annotations: {" + annotations +
-             "}}\nspec: {minMember: 2}\n---\n";
+      return "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: " + name +
+             ", annotations: {" + annotations + "}}\nspec: {minMember: 2}\n---\n";
     };
     return fine(one("g", loose + more) + one("other", others));
   };
@@ -368,7 +369,8 @@ TEST_CASE("gangs that wait one by one are tried as a whole where they ask for wh
   CHECK(gang_in(ratios, "g").mode == gang_mode::group_cycle);
   REQUIRE(ratios.warnings.size() == 1);
   CHECK(ratios.warnings[0].message().find(
-            "needs all members to be placed together: the gang is, although its mode is NonStrict") != std::string::npos);
+            "needs all members to be placed together: the gang is, although its mode is NonStrict") !=
+        std::string::npos);
   for (const manifests& all : {plain, together, ratios}) {
     cluster on;
     CHECK(apply(on, all));

@@ -2,8 +2,8 @@
 
 #include "affinity_reference.hpp"
 #include "gangsched/gangsched.hpp"
-#include "gangsched/plugins.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/plugins.hpp"
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"
 
@@ -11,7 +11,6 @@
 namespace gangsched::testing::affinity_differential_test {
 
 namespace {
-
 
 struct sheet {
   std::vector<std::string> reasons;  ///< by node

@@ -13,7 +13,6 @@ namespace gangsched::testing::gpu_policies_test {
 
 namespace {
 
-
 /// A node with some GPUs in use, and what its plugins see of a pod.
 struct one_node {
   gangsched::cluster cluster;
@@ -25,7 +24,8 @@ struct one_node {
   one_node(std::int64_t cores, std::size_t gpus) : cpu(1000 * cores), left(gpus, 1000) {
     node = cluster.add_node(a_node("n").cpu(cores).memory("1Ti").cards(gpus, "M")).value();
   }
-  void takes(const std::string& name, std::int64_t cpu_milli, std::int32_t gpus, std::int32_t milli, std::vector<std::string> from) {
+  void takes(const std::string& name, std::int64_t cpu_milli, std::int32_t gpus, std::int32_t milli,
+             std::vector<std::string> from) {
     a_pod made = a_pod(name).cpu_milli(cpu_milli).on(node);
     if (gpus != 0) made.device({.count = gpus, .milli = milli});
     for (const std::string& id : from) {
@@ -47,7 +47,8 @@ struct one_node {
     if (gpus != 0) made.device({.count = gpus, .milli = milli});
     const pod_id pod = cluster.add_pod(made).value();
     const cluster_state& state = cluster.state();
-    const std::int64_t said = plugin.score(pod_view{state, state.classes[state.pods.cls[pod.row]]}, node_info{state, node.row});
+    const std::int64_t said =
+        plugin.score(pod_view{state, state.classes[state.pods.cls[pod.row]]}, node_info{state, node.row});
     cluster.remove_pod(pod).value();
     return said;
   }
@@ -68,16 +69,21 @@ TEST_CASE("policies score as their formulas say", "[plugins][packing]") {
     for (int i = 0; i < dice(4); ++i) {
       const auto gpu = static_cast<std::size_t>(dice(static_cast<int>(n.left.size())));
       const std::int32_t milli = dice(3) == 0 ? 1000 : 10 * (1 + dice(99));
-      if (n.left[gpu] >= milli && (milli < 1000 || n.left[gpu] == 1000)) n.takes("p" + std::to_string(i), 500, 1, milli, {std::to_string(gpu)});
+      if (n.left[gpu] >= milli && (milli < 1000 || n.left[gpu] == 1000))
+        n.takes("p" + std::to_string(i), 500, 1, milli, {std::to_string(gpu)});
     }
-    const asked ask = dice(5) == 0 ? asked{1000, 0, 0} : dice(2) == 0 ? asked{250 * dice(16), 1, 10 * (1 + dice(99))} : asked{4000, 1 + dice(3), 1000};
-    const double c = static_cast<double>(ask.cpu), g = static_cast<double>(ask.gpus) * ask.milli, C = static_cast<double>(n.cpu), G = n.idle();
+    const asked ask = dice(5) == 0   ? asked{1000, 0, 0}
+                      : dice(2) == 0 ? asked{250 * dice(16), 1, 10 * (1 + dice(99))}
+                                     : asked{4000, 1 + dice(3), 1000};
+    const double c = static_cast<double>(ask.cpu), g = static_cast<double>(ask.gpus) * ask.milli,
+                 C = static_cast<double>(n.cpu), G = n.idle();
 
     CHECK(n.score(gpu_dot_product{}, ask.cpu, ask.gpus, ask.milli) ==
-          static_cast<std::int64_t>(std::floor(100 * (1 - 0.5 * (C / 128000 * c / 128000 + G / 8000 * g / 8000)) + 1e-9)));
+          static_cast<std::int64_t>(
+              std::floor(100 * (1 - 0.5 * (C / 128000 * c / 128000 + G / 8000 * g / 8000)) + 1e-9)));
     if (C >= c && G >= g) {
       CHECK(n.score(gpu_best_fit{}, ask.cpu, ask.gpus, ask.milli) ==
-          static_cast<std::int64_t>(std::floor(100 * (1 - 0.5 * ((C - c) / 128000 + (G - g) / 8000)) + 1e-9)));
+            static_cast<std::int64_t>(std::floor(100 * (1 - 0.5 * ((C - c) / 128000 + (G - g) / 8000)) + 1e-9)));
     }
 
     const std::string kind = ask.gpus == 0 ? "" : ask.milli < 1000 ? "share" : std::to_string(ask.gpus);
@@ -108,12 +114,14 @@ TEST_CASE("FGD's score grows where the logistic function does", "[plugins][packi
   };
   CHECK(gpu_fragmentation::rated(0) == 50);
   CHECK(gpu_fragmentation::rated(-1) == 49);
-  for (std::int64_t gain = -800'000'000; gain <= 800'000'000; gain += 1'234'567) REQUIRE(gpu_fragmentation::rated(gain) == plain(gain));
+  for (std::int64_t gain = -800'000'000; gain <= 800'000'000; gain += 1'234'567)
+    REQUIRE(gpu_fragmentation::rated(gain) == plain(gain));
 }
 
 TEST_CASE("FGD puts a share where the slivers are, and prices keep scarce models free", "[plugins][packing]") {
-  const std::vector<expected_pods> target = {{.cpu_milli = 1000, .gpus = 1, .milli = 500, .count = 5},
-                                             {.cpu_milli = 1000, .gpus = 1, .milli = 1000, .models = {"scarce"}, .count = 5}};
+  const std::vector<expected_pods> target = {
+      {.cpu_milli = 1000, .gpus = 1, .milli = 500, .count = 5},
+      {.cpu_milli = 1000, .gpus = 1, .milli = 1000, .models = {"scarce"}, .count = 5}};
   const auto where = [&](kernel_table profile, std::int32_t milli) {
     gangsched::cluster cluster;
     const node_id scarce = cluster.add_node(a_node("scarce").cpu(64).cards(2, "scarce")).value();
@@ -130,19 +138,24 @@ TEST_CASE("FGD puts a share where the slivers are, and prices keep scarce models
   };
   CHECK(where(profile{priority_sort{}, gpu_fragmentation{target}, device_fit{}}, 500) == "scarce 0");
   CHECK(where(profile{priority_sort{}, gpu_fragmentation{target}, device_fit{}}, 100) == "plenty 0");
-  const auto book = std::make_shared<gpu_price_book>(gpu_price_book::of(target, {{.model = "scarce", .gpus = 2}, {.model = "plenty", .gpus = 8}}));
+  const auto book = std::make_shared<gpu_price_book>(
+      gpu_price_book::of(target, {{.model = "scarce", .gpus = 2}, {.model = "plenty", .gpus = 8}}));
   CHECK(book->models[0].price > 1000);
   CHECK(where(profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, 500).starts_with("plenty"));
 }
 
 TEST_CASE("near-equals go to the first node, wherever the best one lies", "[plugins][packing]") {
   gangsched::cluster cluster;
-  const pod_id share = cluster.add_pod(a_pod("share").milli(100)).value(), whole = cluster.add_pod(a_pod("whole").cards(1)).value();
-  const auto view = [&](pod_id pod) { return pod_view{cluster.state(), cluster.state().classes[cluster.state().pods.cls[pod.row]]}; };
+  const pod_id share = cluster.add_pod(a_pod("share").milli(100)).value(),
+               whole = cluster.add_pod(a_pod("whole").cards(1)).value();
+  const auto view = [&](pod_id pod) {
+    return pod_view{cluster.state(), cluster.state().classes[cluster.state().pods.cls[pod.row]]};
+  };
   const gpu_pricing plugin{std::make_shared<gpu_price_book>()};
   std::vector<scored_group> groups = {{1000, 1}, {920, 1}, {919, 1}, {838, 1}, {-20000, 1}};
   plugin.normalize_score(view(share), groups);
-  CHECK((groups[0].score == 100 && groups[1].score == 100 && groups[2].score == 99 && groups[3].score == 98 && groups[4].score == 0));
+  CHECK((groups[0].score == 100 && groups[1].score == 100 && groups[2].score == 99 && groups[3].score == 98 &&
+         groups[4].score == 0));
   groups = {{1000, 1}, {680, 1}, {679, 1}};
   plugin.normalize_score(view(whole), groups);
   CHECK((groups[0].score == 100 && groups[1].score == 100 && groups[2].score == 99));
@@ -153,8 +166,10 @@ TEST_CASE("what a plugin goes by may change, if the host says so", "[plugins][pa
   cluster.add_node(a_node("a").cpu(64).cards(1, "A")).value();
   cluster.add_node(a_node("b").cpu(64).cards(1, "B")).value();
   const std::vector<expected_pods> target = {{.gpus = 1, .milli = 100}};
-  const auto book = std::make_shared<gpu_price_book>(gpu_price_book::of(target, {{.model = "A", .gpus = 1}, {.model = "B", .gpus = 1}}));
-  scheduler scheduler{cluster, profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, {.ties = tie_rule::lowest_row}};
+  const auto book = std::make_shared<gpu_price_book>(
+      gpu_price_book::of(target, {{.model = "A", .gpus = 1}, {.model = "B", .gpus = 1}}));
+  scheduler scheduler{
+      cluster, profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, {.ties = tie_rule::lowest_row}};
   const auto place = [&](const char* name) {
     const pod_id pod = cluster.add_pod(a_pod(name).milli(100)).value();
     while (scheduler.schedule_cycle(instant{})) {

@@ -8,7 +8,6 @@ namespace gangsched::testing::gpu_types_test {
 
 namespace {
 
-
 constexpr const char* type_label = "nvidia.com/gpu.product";
 
 struct types_world {
@@ -27,7 +26,8 @@ struct types_world {
 };
 
 gpu_type_value valued(bool may_mix = false) {
-  return gpu_type_value{{.label = type_label, .types = {{"fast", 400, 8}, {"cheap", 100, 1}, {"slow", 10, 1}}, .may_mix = may_mix}};
+  return gpu_type_value{
+      {.label = type_label, .types = {{"fast", 400, 8}, {"cheap", 100, 1}, {"slow", 10, 1}}, .may_mix = may_mix}};
 }
 
 }  // namespace
@@ -35,7 +35,8 @@ gpu_type_value valued(bool may_mix = false) {
 TEST_CASE("a pod goes to the type that does most for its price", "[plugins][types]") {
   types_world w{profile{priority_sort{}, node_resources_fit{}, weighted{valued(), 10}}};
   w.node("f", "fast", 8), w.node("c", "cheap", 1), w.node("s", "slow", 8), w.node("u", "unheard-of", 8);
-  const pod_id first = w.cluster.add_pod(a_pod("first").gpus(1)).value(), second = w.cluster.add_pod(a_pod("second").gpus(1)).value();
+  const pod_id first = w.cluster.add_pod(a_pod("first").gpus(1)).value(),
+               second = w.cluster.add_pod(a_pod("second").gpus(1)).value();
   w.run();
   CHECK(w.where(first) == "c");   // 100 a unit of price
   CHECK(w.where(second) == "f");  // 50
@@ -47,7 +48,8 @@ TEST_CASE("a gang stays on one type, unless it may mix", "[plugins][types]") {
     w.node("c1", "cheap", 2), w.node("c2", "cheap", 1), w.node("f", "fast", 8);
     const group_id gang = w.cluster.add_group(a_gang{"gang", 4}).value();
     std::vector<pod_id> members;
-    for (int i = 0; i < 4; ++i) members.push_back(w.cluster.add_pod(a_pod("m" + std::to_string(i)).gpus(1).in(gang)).value());
+    for (int i = 0; i < 4; ++i)
+      members.push_back(w.cluster.add_pod(a_pod("m" + std::to_string(i)).gpus(1).in(gang)).value());
     w.run();
     std::size_t fast = 0;
     for (const pod_id one : members) fast += w.where(one) == "f";

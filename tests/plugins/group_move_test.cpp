@@ -10,7 +10,8 @@ struct racks : world {
   explicit racks(const std::vector<std::string>& nodes, int cpus = 2) {
     for (const std::string& name : nodes) add(a_node{name}.cpu(cpus).label("rack", name.substr(0, 1)).zone("z"));
   }
-  group_id gang_of(int least, full_domain policy = full_domain::move, group_id parent = {}, const std::string& name = "g") {
+  group_id gang_of(int least, full_domain policy = full_domain::move, group_id parent = {},
+                   const std::string& name = "g") {
     group_spec spec{.name = name, .policy = gang{.min_count = least}, .parent = parent};
     spec.priority = parent ? std::optional<std::int32_t>{} : 9;
     spec.topology = {.within = {"rack"}, .when_full = policy};
@@ -34,7 +35,8 @@ TEST_CASE("a gang that lost a node moves to another rack as one, when there is n
   const cycle done = w.scheduler.schedule_cycle(w.now);
   REQUIRE(sorted(w.said(done.decisions())) == words{"evict g-0 a1", "nominate g-2 b2"});
   for (const decision& one : done) {
-    if (one.kind == decision_kind::evict) CHECK(std::string{one.reason} == "its group moves to where all of it has room");
+    if (one.kind == decision_kind::evict)
+      CHECK(std::string{one.reason} == "its group moves to where all of it has room");
   }
   // While the first one leaves, the other one waits for it, and keeps its place.
   w.must(w.cluster.set_terminating(left, true));
@@ -66,7 +68,8 @@ TEST_CASE("a gang that has its minimum does not move for one member more", "[gro
   CHECK(w.run() == words{"reject g-2"});
 }
 
-TEST_CASE("a gang whose domains are chosen by room moves too, and what is not bound yet is taken back", "[group][move]") {
+TEST_CASE("a gang whose domains are chosen by room moves too, and what is not bound yet is taken back",
+          "[group][move]") {
   racks w{{"a1", "b1", "b2"}};
   const group_id gang = w.gang_of(2);
   group_spec spec = w.cluster.state().groups.record[gang.row]->spec;
@@ -88,7 +91,8 @@ TEST_CASE("less important pods go before the gang does", "[group][move]") {
   CHECK(sorted(w.run()) == words{"evict low a2", "nominate g-1 a2"});
 }
 
-TEST_CASE("no member of a gang that moves starts before the last one has left, also if there is room by then", "[group][move]") {
+TEST_CASE("no member of a gang that moves starts before the last one has left, also if there is room by then",
+          "[group][move]") {
   racks w{{"a1", "a2", "b1", "b2", "b3"}};
   const group_id gang = w.gang_of(3);
   w.member(gang, "g-0", "a1"), w.member(gang, "g-1", "a2");
@@ -130,8 +134,9 @@ TEST_CASE("a move from nowhere, or of members that are placed one by one, is ref
     return made.error().field;
   };
   CHECK(field({.name = "g", .topology = {.when_full = full_domain::move}}) == "topology.when_full");
-  CHECK(field({.name = "g", .policy = gang{.mode = gang_mode::permit}, .topology = {.within = {"rack"}, .when_full = full_domain::move}}) ==
-        "topology.within");
+  CHECK(field({.name = "g",
+               .policy = gang{.mode = gang_mode::permit},
+               .topology = {.within = {"rack"}, .when_full = full_domain::move}}) == "topology.within");
 }
 
 }  // namespace gangsched::testing::group_move_test

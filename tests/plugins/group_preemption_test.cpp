@@ -22,7 +22,9 @@ kernel_table with(std::optional<group_preemption> chosen) {
 }
 
 struct running : a_pod {
-  running(const std::string& name, int cpus, std::int32_t importance = 0) : a_pod(name) { cpu(cpus), priority(importance); }
+  running(const std::string& name, int cpus, std::int32_t importance = 0) : a_pod(name) {
+    cpu(cpus), priority(importance);
+  }
   running& since(int seconds) { return spec.start_time = std::chrono::seconds{seconds}, *this; }
 };
 
@@ -109,11 +111,15 @@ TEST_CASE("B27: a group whose disruption is all goes as a whole; of others the p
   w.run_on("m", second);
   w.gang_of(1, 2, 9, a_gang{"g", 1});
   const words gone = w.evicted();
-  if (whole) CHECK(gone == words{"v-0", "v-1"});
-  else CHECK(gone.size() == 1);
+  if (whole)
+    CHECK(gone == words{"v-0", "v-1"});
+  else
+    CHECK(gone.size() == 1);
 }
 
-TEST_CASE("B28: of equal priority a pod goes before a group, the smaller group before the larger, the younger pod before the older") {
+TEST_CASE(
+    "B28: of equal priority a pod goes before a group, the smaller group before the larger, the younger pod before the "
+    "older") {
   fixture w;
   w.nodes({"n", "m"});
   SECTION("pod and group") {
@@ -259,7 +265,8 @@ TEST_CASE("an elastic gang has nobody evicted for more members than it desires")
   w.gang_of(3, 2, 9, gang);
   const words said = w.cycle();
   CHECK(std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("evict"); }) == 2);
-  CHECK(std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("nominate"); }) == 2);
+  CHECK(std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("nominate"); }) ==
+        2);
   CHECK(std::count(said.begin(), said.end(), "reject g-2") == 1);
 }
 
@@ -397,7 +404,9 @@ TEST_CASE("of several racks the one whose victims cost least is taken, by Kubern
 }
 
 TEST_CASE("the host says what work would be lost") {
-  const auto hours = [](const pod_info& pod) { return pod.label("hours") ? std::stoll(std::string{*pod.label("hours")}) : 0; };
+  const auto hours = [](const pod_info& pod) {
+    return pod.label("hours") ? std::stoll(std::string{*pod.label("hours")}) : 0;
+  };
   fixture w{with(group_preemption{group_preemption::rule::least_disruption, hours})};
   w.nodes({"a1", "b1"});
   running much{"much", 2}, little{"little", 2};
@@ -422,12 +431,12 @@ TEST_CASE("arguments: the rule") {
 namespace {
 
 struct drawn {
-  std::vector<int> cpus;                  ///< of nodes
+  std::vector<int> cpus;  ///< of nodes
   struct pod {
-    int node, cpus, priority, group;      ///< group: -1 for none
+    int node, cpus, priority, group;  ///< group: -1 for none
   };
   std::vector<pod> pods;
-  std::vector<bool> whole;                ///< groups
+  std::vector<bool> whole;  ///< groups
   int members, member_cpus, least;
   bool racks;
 
@@ -457,14 +466,16 @@ struct drawn {
     }
     std::vector<group_id> groups;
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      groups.push_back(w.victims(("v" + std::to_string(i)).c_str(), whole[i] ? disruption_mode::all : disruption_mode::single,
+      groups.push_back(w.victims(("v" + std::to_string(i)).c_str(),
+                                 whole[i] ? disruption_mode::all : disruption_mode::single,
                                  static_cast<std::int32_t>(i)));
     }
     for (std::size_t i = 0; i < pods.size(); ++i) {
       running one{"p" + std::to_string(i), pods[i].cpus, pods[i].group >= 0 ? pods[i].group : pods[i].priority};
       one.since(static_cast<int>(i));
       if (pods[i].group >= 0) one.in(groups[static_cast<std::size_t>(pods[i].group)]);
-      if (std::find(gone.begin(), gone.end(), one.spec.name) == gone.end()) w.run_on(("n" + std::to_string(pods[i].node)).c_str(), one);
+      if (std::find(gone.begin(), gone.end(), one.spec.name) == gone.end())
+        w.run_on(("n" + std::to_string(pods[i].node)).c_str(), one);
     }
     a_gang gang{"g", least};
     if (racks) gang.topology("rack");
@@ -474,14 +485,16 @@ struct drawn {
     fixture w{with(std::nullopt)};
     build(w, gone);
     const words said = w.cycle();
-    return static_cast<std::size_t>(std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("bind"); }));
+    return static_cast<std::size_t>(
+        std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("bind"); }));
   }
   /// The victims that go together with this one.
   [[nodiscard]] words unit_of(const std::string& victim) const {
     const pod& its = pods[static_cast<std::size_t>(std::stoi(victim.substr(1)))];
     words all;
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      const bool same = "p" + std::to_string(i) == victim || (its.group >= 0 && whole[static_cast<std::size_t>(its.group)] && pods[i].group == its.group);
+      const bool same = "p" + std::to_string(i) == victim ||
+                        (its.group >= 0 && whole[static_cast<std::size_t>(its.group)] && pods[i].group == its.group);
       if (same) all.push_back("p" + std::to_string(i));
     }
     return all;

@@ -25,7 +25,8 @@ struct fixture {
     must(cluster.add_pod(pod));
   }
   std::int64_t score(network_cost::options chosen) {
-    return network_cost{std::move(chosen)}.score_placement(group_view{cluster.state(), gang.row}, placement_view{cluster.state(), ""}, {});
+    return network_cost{std::move(chosen)}.score_placement(group_view{cluster.state(), gang.row},
+                                                           placement_view{cluster.state(), ""}, {});
   }
 };
 const network_cost::options fabric{.levels = {{"leaf", 1}, {"spine", 5}}, .beyond = 10};
@@ -34,7 +35,8 @@ const network_cost::options fabric{.levels = {{"leaf", 1}, {"spine", 5}}, .beyon
 
 TEST_CASE("NetworkCost: two members cost the innermost level that they share") {
   fixture on;
-  const node_id a = on.node("a", "l1", "s1"), b = on.node("b", "l1", "s1"), c = on.node("c", "l2", "s1"), d = on.node("d", "l3", "s2");
+  const node_id a = on.node("a", "l1", "s1"), b = on.node("b", "l1", "s1"), c = on.node("c", "l2", "s1"),
+                d = on.node("d", "l3", "s2");
   on.member(a);
   CHECK(on.score(fabric) == 100);  // nobody to talk to
   on.member(a);
@@ -63,7 +65,8 @@ TEST_CASE("NetworkCost: only roles that talk count, as often as they do") {
 
 TEST_CASE("NetworkCost: a matrix says what each two domains of a label cost") {
   fixture on;
-  const node_id a = on.node("a", "l1", "s1"), b = on.node("b", "l2", "s1"), c = on.node("c", "l3", "s2"), d = on.node("d", "l4", "s3");
+  const node_id a = on.node("a", "l1", "s1"), b = on.node("b", "l2", "s1"), c = on.node("c", "l3", "s2"),
+                d = on.node("d", "l4", "s3");
   network_cost::options chosen = fabric;
   chosen.matrix = {.key = "spine", .values = {"s1", "s2", "s3"}, .costs = {{0, 6, 9}, {6, 0, 8}, {9, 8, 0}}};
   on.member(a), on.member(b), on.member(c), on.member(d);
@@ -135,8 +138,11 @@ TEST_CASE("NetworkCost: of two racks with room the one whose nodes are close win
   add("a1", "a", "1"), add("a2", "a", "2"), add("b1", "b", "3"), add("b2", "b", "3");
   plugin_registry plugins = builtin_plugins();
   runtime_profile made{plugins};
-  for (const char* name : {"PrioritySort", "NodeResourcesFit", "GangScheduling", "TopologyPlacementGenerator"}) made.enable(name);
-  made.enable("NetworkCost", 1, argument::fields{{"levels", argument::list{argument::fields{{"key", "leaf"}, {"cost", 1}}}}, {"beyond", 10}});
+  for (const char* name : {"PrioritySort", "NodeResourcesFit", "GangScheduling", "TopologyPlacementGenerator"})
+    made.enable(name);
+  made.enable(
+      "NetworkCost", 1,
+      argument::fields{{"levels", argument::list{argument::fields{{"key", "leaf"}, {"cost", 1}}}}, {"beyond", 10}});
   gangsched::scheduler scheduler{cluster, *made.table()};
   const group_id gang = must(cluster.add_group(a_gang{"g", 2}.topology("rack")));
   must(cluster.add_pod(a_pod{"p1"}.cpu(2).in(gang))), must(cluster.add_pod(a_pod{"p2"}.cpu(2).in(gang)));
@@ -177,20 +183,24 @@ TEST_CASE("NetworkCost: a matrix that makes no sense is named, and arguments are
   CHECK(wrong({"zone", {"a", "b"}, {{0, 1}, {2, 0}}}) == at + "costs[1][0]: is not what it is the other way round");
   CHECK(wrong({"zone", {"a", "b"}, {{0, -1}, {-1, 0}}}) == at + "costs[1][0]: is below 0, or above beyond");
   CHECK(wrong({"zone", {"a", "b"}, {{0, 11}, {11, 0}}}) == at + "costs[1][0]: is below 0, or above beyond");
-  CHECK(wrong({"spine", {"a", "b"}, {{0, 6}, {6, 4}}}) == at + "costs[1][1]: is neither 0 nor the cost of the level with this key");
+  CHECK(wrong({"spine", {"a", "b"}, {{0, 6}, {6, 4}}}) ==
+        at + "costs[1][1]: is neither 0 nor the cost of the level with this key");
 
   const auto read = [](argument::list costs) {
     return network_cost::from(argument::fields{
         {"beyond", 10},
-        {"matrix", argument::fields{{"key", "spine"}, {"values", argument::list{"s1", "s2"}}, {"costs", std::move(costs)}}}});
+        {"matrix",
+         argument::fields{{"key", "spine"}, {"values", argument::list{"s1", "s2"}}, {"costs", std::move(costs)}}}});
   };
   CHECK(read({argument::list{0, 1}}).error().message() == at + "costs: has not one row for each value");
-  CHECK(read({argument::list{0, -1}}).error().message() == "plugin NetworkCost: args.matrix.costs[0][1]: -1 is not in 0 to 1000000");
+  CHECK(read({argument::list{0, -1}}).error().message() ==
+        "plugin NetworkCost: args.matrix.costs[0][1]: -1 is not in 0 to 1000000");
   const auto made = read({argument::list{0, 4}, argument::list{4, 0}});
   REQUIRE(made);
   fixture on;
   on.member(on.node("a", "l1", "s1")), on.member(on.node("b", "l2", "s2"));
-  CHECK(made->score_placement(group_view{on.cluster.state(), on.gang.row}, placement_view{on.cluster.state(), ""}, {}) == 60);
+  CHECK(made->score_placement(group_view{on.cluster.state(), on.gang.row}, placement_view{on.cluster.state(), ""},
+                              {}) == 60);
   CHECK(network_cost::from(argument::fields{{"matrix", argument::fields{{"rows", 1}}}}).error().message() ==
         "plugin NetworkCost: args.matrix.rows: there is no such argument");
 }

@@ -9,7 +9,6 @@ namespace gangsched::testing::pod_topology_spread_test {
 
 namespace {
 
-
 constexpr const char* skewed = "U node(s) didn't match pod topology spread constraints";
 constexpr const char* unlabelled = "UU node(s) didn't match pod topology spread constraints (missing required label)";
 

@@ -35,8 +35,12 @@ std::vector<std::string> plugins_in_headers() {
 }
 
 argument list_of(argument one) { return argument{argument::list{std::move(one)}}; }
-argument field(std::string name, argument value) { return argument{argument::fields{{std::move(name), std::move(value)}}}; }
-argument some_pods() { return list_of(argument{argument::fields{{"cpuMilli", 1000}, {"gpus", 1}, {"milli", 500}, {"count", 3}}}); }
+argument field(std::string name, argument value) {
+  return argument{argument::fields{{std::move(name), std::move(value)}}};
+}
+argument some_pods() {
+  return list_of(argument{argument::fields{{"cpuMilli", 1000}, {"gpus", 1}, {"milli", 500}, {"count", 3}}});
+}
 
 std::string refused(std::string_view name, const argument& args) {
   const auto made = builtin_plugins().make(name, args);
@@ -64,22 +68,26 @@ TEST_CASE("the plugins for GPUs take their arguments by name", "[plugins][regist
   CHECK(refused("GpuRandom", field("seed", -7)) == "plugin GpuRandom args.seed");
   CHECK(all.make("GpuFragmentation", field("expected", some_pods())));
   CHECK(refused("GpuFragmentation", {}) == "plugin GpuFragmentation args.expected");
-  CHECK(refused("GpuFragmentation", field("expected", list_of(field("milli", 0)))) == "plugin GpuFragmentation args.expected[0].milli");
+  CHECK(refused("GpuFragmentation", field("expected", list_of(field("milli", 0)))) ==
+        "plugin GpuFragmentation args.expected[0].milli");
   const argument supply = list_of(argument{argument::fields{{"model", "T4"}, {"gpus", 8}}});
   CHECK(all.make("GpuPricing", argument{argument::fields{{"expected", some_pods()}, {"supply", supply}}}));
   CHECK(refused("GpuPricing", field("expected", some_pods())) == "plugin GpuPricing args.supply");
 }
 
-TEST_CASE("a host registers plugins that hold something of its own, each under a name of its own", "[plugins][registry]") {
+TEST_CASE("a host registers plugins that hold something of its own, each under a name of its own",
+          "[plugins][registry]") {
   int asked = 0;
   plugin_registry all = builtin_plugins();
   const auto with = [&](const char* rejected) {
     return [&asked, rejected](const argument&) -> result<plugin_entry> {
       extender::callbacks host;
-      host.filter = [&asked, rejected](const pod_info&, const cluster_view& cluster, std::span<extender::judged_node> nodes) {
+      host.filter = [&asked, rejected](const pod_info&, const cluster_view& cluster,
+                                       std::span<extender::judged_node> nodes) {
         ++asked;
         for (extender::judged_node& one : nodes) {
-          if (cluster.node_at(one.node.row)->name() == rejected) one.verdict = status::unschedulable("the host says so");
+          if (cluster.node_at(one.node.row)->name() == rejected)
+            one.verdict = status::unschedulable("the host says so");
         }
         return true;
       };

@@ -19,7 +19,9 @@ struct fixture {
   node_id add(const a_node& node) { return must(cluster.add_node(node)); }
   group_id add(const group_spec& spec) { return must(cluster.add_group(spec)); }
   pod_id add(const a_pod& pod) { return must(cluster.add_pod(pod)); }
-  a_node rack(const std::string& name, const std::string& rack) { return a_node{name}.cpu(2).memory("4Gi").label("rack", rack); }
+  a_node rack(const std::string& name, const std::string& rack) {
+    return a_node{name}.cpu(2).memory("4Gi").label("rack", rack);
+  }
 
   /// What the generator says: placements as "rack" or "rack=a" with their tier, or one word for its status.
   names placements(group_id group) {
@@ -97,8 +99,11 @@ TEST_CASE("TopologyPlacementGenerator: members of groups below count for a group
 TEST_CASE("the fullest rack that fits is taken: 3 of 4, 5 of 6 and 4 of 6 cpus") {
   fixture on;
   std::vector<node_id> nodes;
-  for (const char* name : {"a1", "a2", "b1", "b2", "b3", "c1", "c2", "c3"}) nodes.push_back(on.add(on.rack(name, std::string(1, *name))));
-  const auto run = [&](const char* name, int cpus, std::size_t node) { on.add(a_pod{name}.cpu(cpus).memory("1Mi").on(nodes[node])); };
+  for (const char* name : {"a1", "a2", "b1", "b2", "b3", "c1", "c2", "c3"})
+    nodes.push_back(on.add(on.rack(name, std::string(1, *name))));
+  const auto run = [&](const char* name, int cpus, std::size_t node) {
+    on.add(a_pod{name}.cpu(cpus).memory("1Mi").on(nodes[node]));
+  };
   run("u1", 1, 2), run("u2", 1, 3), run("u3", 1, 5);
   const group_id gang = on.add(a_gang{"g", 3}.topology("rack"));
   for (const char* name : {"g-0", "g-1", "g-2"}) on.add(a_pod{name}.cpu(1).memory("1Mi").in(gang));

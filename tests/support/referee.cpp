@@ -24,8 +24,10 @@ void referee::drop_node(node_id id) {
 
 void referee::put_pod(pod_id id, const pod_spec& spec) {
   const auto before = world_.pods.find(id);
-  const bool reserved = before != world_.pods.end() && (before->second.stage == stage::assumed || before->second.stage == stage::waiting);
-  if (reserved && spec.node && spec.node.row != before->second.node) owed_.push_back({"revoke", id, before->second.node, 0});
+  const bool reserved =
+      before != world_.pods.end() && (before->second.stage == stage::assumed || before->second.stage == stage::waiting);
+  if (reserved && spec.node && spec.node.row != before->second.node)
+    owed_.push_back({"revoke", id, before->second.node, 0});
   world_.put_pod(id, spec);
   const pod& now = world_.pods.at(id);
   if (now.stage == stage::bound) std::erase_if(room_, [&](const waiter& w) { return w.pod == id; });
@@ -275,9 +277,8 @@ verdict referee::settle(pod_id id, const choice& where, instant now) {
 // Members with a node that are not about to leave it.
 int referee::staying(group_id group) const {
   const std::vector<const pod*> members = world_.members(group);
-  return static_cast<int>(std::count_if(members.begin(), members.end(), [](const pod* p) {
-    return p->stage != stage::pending && !p->terminating;
-  }));
+  return static_cast<int>(std::count_if(members.begin(), members.end(),
+                                        [](const pod* p) { return p->stage != stage::pending && !p->terminating; }));
 }
 
 // The minimum is there, whenever it is asked.
@@ -372,7 +373,8 @@ std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint6
   // kube-workloads, behaviour 19: members have their group's priority, or nobody is tried.
   const group& its = world_.groups.at(id);
   const std::vector<const pod*> all = world_.members(id);
-  if (its.spec.priority && std::any_of(all.begin(), all.end(), [&](const pod* one) { return one->priority() != *its.spec.priority; })) {
+  if (its.spec.priority &&
+      std::any_of(all.begin(), all.end(), [&](const pod* one) { return one->priority() != *its.spec.priority; })) {
     for (const pod* one : pending_of(who)) said.push_back({"reject", one->id});
     come_back(who, now, true);
     return said;

@@ -84,8 +84,8 @@ class referee {
     instant since{}, ready{};
     std::uint64_t arrival = 0;
     unsigned failures = 0, errors = 0;
-    bool error = false;    ///< the last attempt ended in an error, or its room was taken back
-    bool touched = false;  ///< the host changed it since
+    bool error = false;               ///< the last attempt ended in an error, or its room was taken back
+    bool touched = false;             ///< the host changed it since
     std::uint64_t placed_before = 0;  ///< placements before its last failure
   };
   struct waiter {

@@ -317,7 +317,9 @@ choice choose(const world& in, pod_id what, const options& with, std::uint64_t d
     // 1.6: one worker goes round the nodes from where the last cycle stopped, until it has enough.
     std::vector<row_t> list = snapshot_order(in);
     const std::size_t all = list.size();
-    std::erase_if(list, [&](row_t row) { return std::find(seen.narrowed.begin(), seen.narrowed.end(), row) != seen.narrowed.end(); });
+    std::erase_if(list, [&](row_t row) {
+      return std::find(seen.narrowed.begin(), seen.narrowed.end(), row) != seen.narrowed.end();
+    });
     const std::size_t wanted = enough(with.percentage, list.size());
     std::vector<row_t> found;
     std::size_t processed = 0;

@@ -191,8 +191,8 @@ struct outlook {
   std::vector<row_t> feasible;
   std::vector<row_t> narrowed;  ///< left out before any filter
   bool examined = true;         ///< the nodes were looked at one after another
-  std::vector<row_t> best;  ///< the feasible with the greatest total
-  std::string summary;      ///< empty if some node is feasible
+  std::vector<row_t> best;      ///< the feasible with the greatest total
+  std::string summary;          ///< empty if some node is feasible
 };
 
 struct options {

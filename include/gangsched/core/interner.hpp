@@ -56,8 +56,10 @@ class GANGSCHED_API interner {
 
 /// Adds a name to a digest, by its text if the digest knows the texts.
 inline void add_name(digest& out, symbol name) {
-  if (out.names() != nullptr) out.add(out.names()->text(name));
-  else out.add(std::uint64_t{name.value});
+  if (out.names() != nullptr)
+    out.add(out.names()->text(name));
+  else
+    out.add(std::uint64_t{name.value});
 }
 
 }  // namespace gangsched

@@ -16,9 +16,9 @@ namespace detail {
 
 /// Integers of up to 64 bits that count something: no truth, no character.
 template <class T>
-concept count_of_units = std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> && !std::same_as<T, char> &&
-                         !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> && !std::same_as<T, char16_t> &&
-                         !std::same_as<T, char32_t>;
+concept count_of_units =
+    std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> && !std::same_as<T, char> &&
+    !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 
 }  // namespace detail
 

@@ -54,31 +54,37 @@ struct device_demand {
 /// The device's value of an attribute; null if it has none. O(log attributes).
 [[nodiscard]] GANGSCHED_API const device_attribute* find_attribute(const device_inventory::other& device, symbol name);
 /// Whether a device is of the class, and its attributes are, what @p demand asks for, and the host said yes. O(selectors + expressions).
-[[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand, std::size_t device);
+[[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand,
+                                         std::size_t device);
 /// The error that the host answered of a device which might be what @p demand asks for; the empty symbol if it answered none.
-[[nodiscard]] GANGSCHED_API symbol host_error(const device_inventory& inventory, const device_demand& demand, std::size_t device);
+[[nodiscard]] GANGSCHED_API symbol host_error(const device_inventory& inventory, const device_demand& demand,
+                                              std::size_t device);
 
 /// A `device_constraint`, checked, its name interned.
 struct device_match {
   symbol attribute;
   bool distinct = false;
-  device_set requests;  ///< by number
+  device_set requests;                                              ///< by number
   std::vector<std::pair<std::uint8_t, std::uint8_t>> alternatives;  ///< request, place among its alternatives
 };
 
 /// Checks the requests of one pod. Errors name the field: milli outside 0 to 1000 or below 1000 with more than one GPU and no memory,
 /// a share and a MIG profile at once, a count below 1, … O(size).
-[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests, std::string_view object);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests,
+                                                       std::string_view object);
 /// And what their devices must have in common: an attribute without a name, a request that is not there or is about GPUs. @p field:
 /// what the list of them is called. O(requests named).
-[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_constraint> constraints, std::span<const device_request> requests,
+[[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_constraint> constraints,
+                                                       std::span<const device_request> requests,
                                                        std::string_view object, std::string_view field);
 /// The demands of @p requests, which `check` found good; new names are interned.
-[[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests, interner& names);
+[[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests,
+                                                                    interner& names);
 
 /// The same for the constraints on @p requests.
 [[nodiscard]] GANGSCHED_API std::vector<device_match> make_matches(std::span<const device_constraint> constraints,
-                                                                   std::span<const device_request> requests, interner& names);
+                                                                   std::span<const device_request> requests,
+                                                                   interner& names);
 
 /// A MIG profile as its table calls it: "1g.5gb+me" of "nvidia.com/mig-1g.5gb.me"; other text as it is. And as a resource.
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
@@ -92,16 +98,21 @@ struct device_grant {
   enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };
 
   form kind = form::gpu;
-  std::uint8_t request = 0;       ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
-                                  ///< memory: the number of the container, init containers first
-  std::uint16_t device = 0;       ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
-                                  ///< bit for each cell that it is in
-  std::int32_t milli = 0;         ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
-                                  ///< capacity: which of the device's, by name
-  std::int32_t mig_start = -1;    ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
-  symbol mig_profile = {};        ///< and its profile
-  std::int64_t amount = 0;        ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of
-                                  ///< memory: bytes
+  std::uint8_t request =
+      0;  ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
+          ///< memory: the number of the container, init containers first
+  std::uint16_t device =
+      0;  ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
+          ///< bit for each cell that it is in
+  std::int32_t milli =
+      0;  ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
+          ///< capacity: which of the device's, by name
+  std::int32_t mig_start =
+      -1;  ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
+  symbol mig_profile = {};  ///< and its profile
+  std::int64_t amount =
+      0;  ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of
+          ///< memory: bytes
 
   [[nodiscard]] constexpr bool is_gpu() const noexcept { return kind < form::other; }
   /// CPUs or memory of a container, not a device.

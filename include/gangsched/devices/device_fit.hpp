@@ -17,9 +17,9 @@ namespace gangsched {
 struct device_want {
   const device_demand* what;
   std::int32_t count;
-  std::uint8_t request;  ///< as in `device_grant`
+  std::uint8_t request;                    ///< as in `device_grant`
   std::uint32_t gpus = ~std::uint32_t{0};  ///< a bit for each GPU that will do
-  std::int16_t others = -1;                ///< which of `device_wants::allowed` other devices have to be in; −1: any will do
+  std::int16_t others = -1;  ///< which of `device_wants::allowed` other devices have to be in; −1: any will do
 };
 
 /// All that a pod wants of one node's devices.
@@ -67,20 +67,23 @@ struct device_rules {
 [[nodiscard]] GANGSCHED_API bool still_free(const device_state& state, const device_claim& claim);
 
 /// What @p want asks of a device: of alternatives the first that is about its class.
-[[nodiscard]] GANGSCHED_API const device_demand& demand_for(const device_inventory& inventory, const device_want& want, std::uint32_t device);
+[[nodiscard]] GANGSCHED_API const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
+                                                            std::uint32_t device);
 /// The grant of a device for @p want, which may offer alternatives.
-[[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
-                                                  std::int32_t mig_start);
+[[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want,
+                                                  std::uint32_t device, std::int32_t mig_start);
 
 /// Chooses devices for all of @p wants, or says why there are none; @p out is empty then. Deterministic. O(GPUs) for a whole GPU or
 /// a share; several requests are met one after another, other devices by backtracking of at most 4,096 steps.
-[[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
-                                                  device_claim& out);
+[[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants,
+                                                  const device_rules& rules, device_claim& out);
 
 /// Whether `choose_devices` would find something: mostly without choosing.
-[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules);
+[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants,
+                                               const device_rules& rules);
 /// The same if @p only is all that the pod wants, and no kubelet aligns anything. Mostly O(devices).
-[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_want& only, const device_rules& rules);
+[[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_want& only,
+                                               const device_rules& rules);
 
 /// A place for one more MIG instance, and what it adds to the fragmentation there.
 struct mig_choice {
@@ -89,7 +92,8 @@ struct mig_choice {
   std::int64_t delta;
 };
 /// By @p rule the best place for an instance of @p profile on one of the GPUs @p among, if there is one. O(GPUs · starts).
-[[nodiscard]] GANGSCHED_API std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile, mig_rule rule,
+[[nodiscard]] GANGSCHED_API std::optional<mig_choice> choose_instance(const device_state& state,
+                                                                      mig_profile_index profile, mig_rule rule,
                                                                       std::uint32_t among = ~std::uint32_t{0});
 
 /// How many more pods with these wants the devices have room for, if each chooses like the one before; at most @p most.

@@ -17,12 +17,12 @@ GANGSCHED_API void add_grant(const device_inventory& inventory, const device_gra
 
 /// What one allocation takes of a capacity: what is asked for (nothing: its standard, or all), by the policy. Nothing if the policy or the
 /// amount that there is does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
-[[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of, std::optional<std::int64_t> asked) noexcept;
+[[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of,
+                                                                       std::optional<std::int64_t> asked) noexcept;
 /// What @p demand takes of the capacities of a shared device that is granted to it by @p of. Of another device, and of one that is only looked
 /// at, nothing. O(capacities).
-[[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(const device_inventory& inventory,
-                                                                                            const device_demand& demand,
-                                                                                            const device_grant& of);
+[[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(
+    const device_inventory& inventory, const device_demand& demand, const device_grant& of);
 
 namespace detail {
 
@@ -30,11 +30,13 @@ namespace detail {
 GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
 /// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
 GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
-[[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept {
+[[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu,
+                                             mig_profile_index profile) noexcept {
   const mig_mode mode = state.inventory->gpus[gpu].mig;
   const gpu_word word = state.gpu(gpu);
   if (mode == mig_mode::off || word.unhealthy() || word.milli() != 0) return 0;
-  return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile) : fixed_starts(state, gpu, profile);
+  return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile)
+                                   : fixed_starts(state, gpu, profile);
 }
 /// One more of a device's units, or a look at it.
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;

@@ -22,8 +22,12 @@ struct gpu_word {
   [[nodiscard]] constexpr std::int32_t milli() const noexcept { return static_cast<std::int32_t>(bits & 0xffff); }
   [[nodiscard]] constexpr std::uint8_t slices() const noexcept { return static_cast<std::uint8_t>(bits >> 16); }
   [[nodiscard]] constexpr std::uint8_t media() const noexcept { return static_cast<std::uint8_t>(bits >> 24); }
-  [[nodiscard]] constexpr std::int32_t replicas() const noexcept { return static_cast<std::int32_t>((bits >> 32) & 0xffff); }
-  [[nodiscard]] constexpr std::int32_t pods() const noexcept { return static_cast<std::int32_t>((bits >> 48) & 0x7fff); }
+  [[nodiscard]] constexpr std::int32_t replicas() const noexcept {
+    return static_cast<std::int32_t>((bits >> 32) & 0xffff);
+  }
+  [[nodiscard]] constexpr std::int32_t pods() const noexcept {
+    return static_cast<std::int32_t>((bits >> 48) & 0x7fff);
+  }
   [[nodiscard]] constexpr bool unhealthy() const noexcept { return (bits >> 63) != 0; }
   [[nodiscard]] constexpr mig_state instances() const noexcept { return {slices(), media()}; }
   /// Nobody has any of it.
@@ -79,8 +83,8 @@ struct device_inventory {
     symbol device_class;
     std::int64_t units = 1;
     std::int16_t numa = -1, pcie = -1;
-    std::vector<std::pair<symbol, device_attribute>> attributes;       ///< by name
-    std::vector<std::pair<std::uint32_t, std::int64_t>> consumes;      ///< index of a counter, amount per unit
+    std::vector<std::pair<symbol, device_attribute>> attributes;   ///< by name
+    std::vector<std::pair<std::uint32_t, std::int64_t>> consumes;  ///< index of a counter, amount per unit
     struct capacity {
       symbol name;
       capacity_spec has;
@@ -105,7 +109,7 @@ struct device_inventory {
   std::optional<mig_fragmentation> fragmentation;  ///< the same; by complete_inventory
   std::vector<symbol> mig_profiles;                ///< names of the table's profiles
   std::vector<other> others;
-  std::vector<shared_counter> counters;  ///< those that the node names, then capacities of shared devices
+  std::vector<shared_counter> counters;     ///< those that the node names, then capacities of shared devices
   std::shared_ptr<device_answers> answers;  ///< null: the host evaluates nothing
   std::shared_ptr<const numa_layout> numa;  ///< null: not known (numa_layout.hpp)
   std::uint32_t numa_words = 0;
@@ -153,7 +157,8 @@ GANGSCHED_API void complete_inventory(device_inventory& inventory);
 /// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named
 /// twice, more than 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts
 /// below zero, … O(size · log size).
-[[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names, const std::string& object);
+[[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names,
+                                                                    const std::string& object);
 
 }  // namespace gangsched
 

@@ -24,12 +24,13 @@ struct expected_pods {
 
 /// Equal lines added up, by how many there are, most first (then the larger line); the rest is left out once @p percent of all pods are
 /// there. What FGD learns from a list of pods with 95 %. O(lines · log lines).
-[[nodiscard]] GANGSCHED_API std::vector<expected_pods> most_frequent(std::vector<expected_pods> all, std::int32_t percent);
+[[nodiscard]] GANGSCHED_API std::vector<expected_pods> most_frequent(std::vector<expected_pods> all,
+                                                                     std::int32_t percent);
 
 /// What a pod asks of GPUs, in one number each.
 struct gpu_ask {
   std::int32_t gpus = 0;
-  std::int32_t milli = 0;  ///< of each
+  std::int32_t milli = 0;                  ///< of each
   std::uint32_t fits = ~std::uint32_t{0};  ///< of a share: the GPUs that have room for all of it, memory included
   [[nodiscard]] bool share() const noexcept { return gpus == 1 && milli < whole_gpu; }
   [[nodiscard]] std::int32_t total() const noexcept { return gpus * milli; }
@@ -64,7 +65,8 @@ void each_option(const gpu_rest& rest, const gpu_ask& ask, const Visit& visit) {
   if (!ask.share()) return visit(std::int8_t{0});
   for (std::uint32_t gpu = 0; gpu < rest.gpus; ++gpu) {
     bool seen = (ask.fits >> gpu & 1u) == 0;
-    for (std::uint32_t other = 0; other < gpu && !seen; ++other) seen = (ask.fits >> other & 1u) != 0 && rest.left[other] == rest.left[gpu];
+    for (std::uint32_t other = 0; other < gpu && !seen; ++other)
+      seen = (ask.fits >> other & 1u) != 0 && rest.left[other] == rest.left[gpu];
     if (!seen) visit(static_cast<std::int8_t>(gpu));
   }
 }
@@ -102,10 +104,11 @@ class GANGSCHED_API gpu_outlook {
   /// What pods there are for one model.
   struct prospects {
     std::vector<line> lines;
-    std::int64_t weight = 0;                ///< of all pods, also of those that can never run there
+    std::int64_t weight = 0;  ///< of all pods, also of those that can never run there
     std::vector<bundle> bundles;
-    std::vector<std::int64_t> cpus;         ///< that lines ask for, ascending
-    std::vector<std::int32_t> runs;         ///< weight of a bundle's lines that so much CPU feeds: a row for each of `cpus`, from none
+    std::vector<std::int64_t> cpus;  ///< that lines ask for, ascending
+    std::vector<std::int32_t>
+        runs;  ///< weight of a bundle's lines that so much CPU feeds: a row for each of `cpus`, from none
   };
   void bundle_up(prospects& one) const;
 

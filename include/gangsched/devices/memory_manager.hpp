@@ -43,7 +43,7 @@ class GANGSCHED_API reusable_memory {
 
 /// Memory that a container was given in @p cells together.
 struct memory_grant {
-  cell_mask cells = 0;      ///< 0: nothing was asked for
+  cell_mask cells = 0;  ///< 0: nothing was asked for
   /// Bit k: kind k was asked for, and counts as an assignment even when no bytes of it are left.
   std::uint32_t kinds = 0;
   memory_amounts bytes;

@@ -69,11 +69,12 @@ struct numa_admission {
 
 /// A device plugin's preferred allocation: which @p wanted devices of kind @p kind a container gets, with allocate_devices' arguments. Must
 /// have all of @p reusable first, and as many of those free in @p affinity as that has.
-using numa_device_choice = std::function<std::optional<device_set>(std::size_t kind, const device_set& free, const device_set& reusable,
-                                                                   cell_mask affinity, unsigned wanted)>;
+using numa_device_choice = std::function<std::optional<device_set>(
+    std::size_t kind, const device_set& free, const device_set& reusable, cell_mask affinity, unsigned wanted)>;
 
 /// Who chooses CPUs instead of the CPU Manager: @p wanted out of @p available, near @p affinity (0: anywhere).
-using numa_cpu_choice = std::function<std::optional<cpu_set>(const cpu_set& available, cell_mask affinity, unsigned wanted)>;
+using numa_cpu_choice =
+    std::function<std::optional<cpu_set>(const cpu_set& available, cell_mask affinity, unsigned wanted)>;
 
 /// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
 /// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the

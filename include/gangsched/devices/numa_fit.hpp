@@ -26,7 +26,7 @@ namespace gangsched {
 /// A node with NUMA cells and a pod as NodeResourceTopologyMatch sees them: a zone a cell, by index.
 struct numa_zones {
   std::vector<numa_resource> resources;  ///< cpu, the kinds of memory, then one for each want that the kubelet aligns
-  std::vector<symbol> devices;           ///< of the last resources: what GPUs are counted by, or the class of other devices
+  std::vector<symbol> devices;  ///< of the last resources: what GPUs are counted by, or the class of other devices
   numa_zone_pod pod;
 };
 [[nodiscard]] GANGSCHED_API numa_zones zones_of(const device_state& state, const device_wants& wants);

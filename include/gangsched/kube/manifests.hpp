@@ -49,9 +49,9 @@ struct pod_manifest {
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
-  label_map annotations = {};       ///< those about groups, where their members are to be, and devices
+  label_map annotations = {};                  ///< those about groups, where their members are to be, and devices
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
-  std::vector<pod_claim> claims = {};  ///< of devices (DRA)
+  std::vector<pod_claim> claims = {};          ///< of devices (DRA)
   /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
   std::vector<std::string> shared_claims = {};
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave

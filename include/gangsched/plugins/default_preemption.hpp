@@ -47,7 +47,7 @@ class default_preemption {
     /// May drop candidates, or say that fewer or others on the node have to go. False: it failed.
     std::function<bool(const pod_info&, const cluster_view&, std::vector<candidate>&)> preempt;
     std::vector<std::string> managed_resources = {};  ///< it is asked about pods that request one; empty: about all
-    bool ignorable = false;                           ///< when it fails, or leaves a candidate without victims, go on without it
+    bool ignorable = false;  ///< when it fails, or leaves a candidate without victims, go on without it
   };
   default_preemption() = default;
   /// @pre check(limited) finds nothing.

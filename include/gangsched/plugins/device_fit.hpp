@@ -20,7 +20,8 @@ class device_fit {
  public:
   static constexpr std::string_view name = "DynamicResources";
   using points = implements<point::requeue, point::pre_filter, point::filter, point::choose_devices>;
-  static constexpr events wakes_on = events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
+  static constexpr events wakes_on =
+      events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
   using room = node_view<reads::devices>;
 
   explicit device_fit(share_rule share = share_rule::tightest) : rules_{.share = share} {}
@@ -52,7 +53,8 @@ class device_fit {
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (asks_nothing(pod, node)) return status::success();
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
-    if (const std::optional<device_want> only = node.only_want(pod.spec())) return devices_fit(node.devices(), *only, rules_);
+    if (const std::optional<device_want> only = node.only_want(pod.spec()))
+      return devices_fit(node.devices(), *only, rules_);
     const device_wants wants = node.wants_of(pod.spec());
     return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
   }

@@ -43,7 +43,8 @@ class gang_scheduling {
     const auto too_few = [&] { return !satisfied && group->assumed() + running < group->min_count() + leaving; };
     if (!too_few()) {
       group->each_member([&](const pod_info& member) {
-        const bool counts = member.state() == pod_state::assumed || (running != 0 && member.state() == pod_state::bound);
+        const bool counts =
+            member.state() == pod_state::assumed || (running != 0 && member.state() == pod_state::bound);
         leaving += counts && member.terminating() ? 1 : 0;
       });
     }
@@ -55,7 +56,8 @@ class gang_scheduling {
   }
 
   [[nodiscard]] status group_pre_filter(const group_view& group) const {
-    return is_moving(group) ? status::unschedulable("waiting for members to leave the domain that the group moves from") : status::success();
+    return is_moving(group) ? status::unschedulable("waiting for members to leave the domain that the group moves from")
+                            : status::success();
   }
 
   [[nodiscard]] status placement_feasible(const group_view& group, const group_progress& progress) const {
@@ -99,7 +101,7 @@ class gang_scheduling {
   }
 };
 
-static_assert(pre_enqueue_plugin<gang_scheduling> && permit_plugin<gang_scheduling> && group_pre_filter_plugin<gang_scheduling> &&
-              placement_feasible_plugin<gang_scheduling>);
+static_assert(pre_enqueue_plugin<gang_scheduling> && permit_plugin<gang_scheduling> &&
+              group_pre_filter_plugin<gang_scheduling> && placement_feasible_plugin<gang_scheduling>);
 
 }  // namespace gangsched

@@ -17,7 +17,8 @@ class gpu_best_fit {
     const gpu_rest rest{node.devices(), node.free(kinds::cpu)};
     const std::int64_t cpu = rest.cpu_milli - pod.request(kinds::cpu);
     const std::int64_t gpu = rest.sum - gpu_ask_of(pod.spec(), node).total();
-    const std::int64_t left = cpu + 16 * gpu;  // in 128,000ths, as 8,000 thousandths are worth as much as 128,000 milli-CPUs
+    const std::int64_t left =
+        cpu + 16 * gpu;  // in 128,000ths, as 8,000 thousandths are worth as much as 128,000 milli-CPUs
     return 100 - (left + 2'559) / 2'560;
   }
   void normalize_score(const pod_view&, std::span<scored_group> groups) const {

@@ -32,7 +32,9 @@ class gpu_fragmentation {
   }
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return rated(best(pod, node).gain); }
-  [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const { return {.gpu = best(pod, node).gpu}; }
+  [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const {
+    return {.gpu = best(pod, node).gpu};
+  }
 
   /// ⌊100·σ(gain / (1000 · gpu_outlook::unit))⌋, by comparing with the 99 places where it grows.
   [[nodiscard]] GANGSCHED_API static std::int64_t rated(std::int64_t gain) noexcept;
@@ -50,7 +52,8 @@ class gpu_fragmentation {
     const std::int64_t cpu = pod.request(kinds::cpu), before = outlook_.fragment(model, rest);
     option found{0, -1};
     each_option(rest, ask, [&](std::int8_t gpu) {
-      const std::int64_t gain = before - outlook_.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
+      const std::int64_t gain =
+          before - outlook_.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
       if (found.gpu < 0 || gain > found.gain) found = {gain, gpu};
     });
     if (!ask.share()) found.gpu = -1;

@@ -13,10 +13,11 @@ namespace gangsched {
 struct gpu_price_book {
   gpu_outlook outlook;             ///< of the pods that are expected, with stranding
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
-  bid_values bids;                 ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
+  bid_values bids;  ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
 
   /// From a list of pods that are like those to come, and the GPUs there are.
-  [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected, std::vector<gpu_supply> supply);
+  [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected,
+                                                       std::vector<gpu_supply> supply);
 };
 
 /// Fragmentation with prices (docs/packing.md): what the pod takes from the expected ones, in thousandths of a GPU,
@@ -63,7 +64,9 @@ class gpu_pricing {
     const std::int64_t window = fine * (is_share(pod) ? 10 : 40) + 1;
     for (scored_group& one : groups) one.score = max_node_score - std::min(max_node_score, (high - one.score) / window);
   }
-  [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const { return {.gpu = best(pod, node).gpu}; }
+  [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const {
+    return {.gpu = best(pod, node).gpu};
+  }
 
  private:
   static constexpr std::int64_t fine = 8;  ///< worths are in 8ths of a thousandth

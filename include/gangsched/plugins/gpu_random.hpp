@@ -36,7 +36,8 @@ class gpu_random {
       if (fits == 0) return {};
       std::uint64_t drawn = mix64(seed_ ^ node.id().row);
       for (std::uint32_t gpu = 0; gpu < state.gpu_count(); ++gpu) drawn = mix64(drawn ^ state.gpu(gpu).bits);
-      for (std::uint64_t skip = drawn % static_cast<std::uint64_t>(std::popcount(fits)); skip != 0; --skip) fits &= fits - 1;
+      for (std::uint64_t skip = drawn % static_cast<std::uint64_t>(std::popcount(fits)); skip != 0; --skip)
+        fits &= fits - 1;
       return {.gpu = static_cast<std::int8_t>(std::countr_zero(fits))};
     }
     return {};

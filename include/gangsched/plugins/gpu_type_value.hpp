@@ -42,7 +42,8 @@ class gpu_type_value {
       if (key == "gangs") {
         std::string text;
         if (!read.text(value, path, text)) return false;
-        if (text != "OneType" && text != "Mixed") return read.fail(errc::unknown, path, "\"" + text + "\" is not OneType or Mixed");
+        if (text != "OneType" && text != "Mixed")
+          return read.fail(errc::unknown, path, "\"" + text + "\" is not OneType or Mixed");
         made.may_mix = text == "Mixed";
         return true;
       }
@@ -65,10 +66,13 @@ class gpu_type_value {
     const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
     return counted || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
-  [[nodiscard]] std::int64_t score(const pod_view&, facts node) const { return rate(node.label(std::string_view{options_.label})); }
+  [[nodiscard]] std::int64_t score(const pod_view&, facts node) const {
+    return rate(node.label(std::string_view{options_.label}));
+  }
 
   /// O(members).
-  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view&, const placement_sink& sink) const {
+  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view&,
+                                           const placement_sink& sink) const {
     if (options_.may_mix || !group.is_gang() || group.spec().composite) return status::skip();
     std::string settled;
     group.each_member([&](const pod_info& member) {
@@ -79,7 +83,8 @@ class gpu_type_value {
     sink({.each_of = options_.label, .only = std::move(settled)});
     return status::success();
   }
-  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view& where, std::span<const assignment>) const {
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view& where,
+                                             std::span<const assignment>) const {
     return rate(where.name());
   }
   [[nodiscard]] std::int64_t placement_bound(const placement_view& where, const placement_demand&) const {
@@ -91,7 +96,8 @@ class gpu_type_value {
   /// In thousandths.
   [[nodiscard]] static std::int64_t value_of(const type& one) noexcept { return one.throughput * 1000 / one.price; }
   [[nodiscard]] std::int64_t rate(std::optional<std::string_view> label) const {
-    const auto found = std::find_if(options_.types.begin(), options_.types.end(), [&](const type& one) { return one.name == label; });
+    const auto found =
+        std::find_if(options_.types.begin(), options_.types.end(), [&](const type& one) { return one.name == label; });
     return found == options_.types.end() || best_ == 0 ? 0 : max_node_score * value_of(*found) / best_;
   }
 
@@ -99,7 +105,7 @@ class gpu_type_value {
   std::int64_t best_ = 0;
 };
 
-static_assert(pre_score_plugin<gpu_type_value> && score_plugin<gpu_type_value> && generate_placements_plugin<gpu_type_value> &&
-              score_placement_plugin<gpu_type_value>);
+static_assert(pre_score_plugin<gpu_type_value> && score_plugin<gpu_type_value> &&
+              generate_placements_plugin<gpu_type_value> && score_placement_plugin<gpu_type_value>);
 
 }  // namespace gangsched

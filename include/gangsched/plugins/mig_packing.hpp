@@ -30,7 +30,9 @@ class mig_packing {
       if (text != "Fragmentation" && text != "BestFit" && text != "FirstFit") {
         return read.fail(errc::unknown, path, "\"" + text + "\" is not Fragmentation, BestFit or FirstFit");
       }
-      rule = text == "BestFit" ? mig_rule::best_fit : text == "FirstFit" ? mig_rule::first_fit : mig_rule::fragmentation;
+      rule = text == "BestFit"    ? mig_rule::best_fit
+             : text == "FirstFit" ? mig_rule::first_fit
+                                  : mig_rule::fragmentation;
       return true;
     });
     if (!fine) return std::move(read).failure();
@@ -42,7 +44,8 @@ class mig_packing {
       if (one.kind == device_demand::form::mig) return status::success();
     }
     for (const amount& one : pod.requests()) {
-      if (one.kind >= kinds::first_other && pod.text(pod.kind_symbol(one.kind)).starts_with(mig_resource_prefix)) return status::success();
+      if (one.kind >= kinds::first_other && pod.text(pod.kind_symbol(one.kind)).starts_with(mig_resource_prefix))
+        return status::success();
     }
     return status::skip();
   }
@@ -67,7 +70,8 @@ class mig_packing {
     std::int64_t low = groups.front().score, high = low;
     for (const scored_group& one : groups) low = std::min(low, one.score), high = std::max(high, one.score);
     // Only the best may reach 100.
-    for (scored_group& one : groups) one.score = one.score == high ? max_node_score : (one.score - low) * (max_node_score - 1) / (high - low);
+    for (scored_group& one : groups)
+      one.score = one.score == high ? max_node_score : (one.score - low) * (max_node_score - 1) / (high - low);
   }
   [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return {.mig = rule_}; }
 

@@ -37,8 +37,8 @@ class network_cost {
     std::vector<std::vector<std::int64_t>> costs;  ///< symmetric; none above `beyond`
   };
   struct options {
-    std::vector<level> levels = {};  ///< innermost first, costs not falling
-    std::int64_t beyond = 100;       ///< not below the last level's
+    std::vector<level> levels = {};    ///< innermost first, costs not falling
+    std::int64_t beyond = 100;         ///< not below the last level's
     std::vector<demand> demands = {};  ///< none: every two members, once
     network_cost::objective objective = objective::total;
     std::optional<cost_matrix> matrix = {};

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gangsched/core/result.hpp"
-#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/devices/numa_fit.hpp"
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 

@@ -139,7 +139,8 @@ class node_resources_fit {
   /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
                                                            std::span<const assignment> members) const;
-  [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const placement_view& where, const placement_demand& demand) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const placement_view& where,
+                                                           const placement_demand& demand) const;
 
  private:
   /// Calls found(status) for each resource without room, until it says false.
@@ -147,11 +148,12 @@ class node_resources_fit {
   static void each_shortage(const pod_view& pod, const data& d, const room& node, const Found& found) {
     if (node.free(kinds::pods) < 1 && !found(status::unschedulable("Too many pods"))) return;
     for (const auto& [kind, wanted] : pod.requests()) {
-      if (wanted <= node.free(kind)) continue;
-      if (is_among(kind, d.ignored)) continue;
+      if (wanted <= node.free(kind) || is_among(kind, d.ignored)) continue;
       const symbol resource = pod.kind_symbol(kind);
       const bool never = wanted > node.allocatable(kind);
-      if (!found(never ? status::unresolvable("Insufficient ", resource) : status::unschedulable("Insufficient ", resource))) return;
+      if (!found(never ? status::unresolvable("Insufficient ", resource)
+                       : status::unschedulable("Insufficient ", resource)))
+        return;
     }
   }
 

@@ -14,7 +14,8 @@ class pod_group_pods_count {
   static constexpr bool relative_to_best = true;
 
   /// O(members).
-  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement_view&, std::span<const assignment>) const {
+  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement_view&,
+                                             std::span<const assignment>) const {
     std::int64_t count = 0;
     group.each_pod_below([&](const pod_info& member) { count += member.node() ? 1 : 0; });
     return count;

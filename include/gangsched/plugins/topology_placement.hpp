@@ -18,7 +18,8 @@ class topology_placement {
   using points = implements<point::generate_placements>;
 
   /// O(keys · members).
-  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view&, const placement_sink& sink) const {
+  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view&,
+                                           const placement_sink& sink) const {
     const group_topology& wanted = group.spec().topology;
     if (wanted.within.empty()) return status::skip();
     status wrong;
@@ -26,8 +27,10 @@ class topology_placement {
     for (std::uint32_t tier = 0; tier < wanted.within.size(); ++tier) {
       std::string only;
       const status said = shared_domain(group, wanted.within[tier], only);
-      if (said.ok()) some = true, sink({.each_of = wanted.within[tier], .only = std::move(only), .tier = tier});
-      else if (wrong.ok()) wrong = said;
+      if (said.ok())
+        some = true, sink({.each_of = wanted.within[tier], .only = std::move(only), .tier = tier});
+      else if (wrong.ok())
+        wrong = said;
     }
     if (wanted.or_anywhere) some = true, sink({.all = true, .tier = static_cast<std::uint32_t>(wanted.within.size())});
     return some ? status::success() : wrong;
@@ -42,9 +45,12 @@ class topology_placement {
       const std::optional<node_info> node = member.node();
       if (!node || !said.ok()) return;
       const std::optional<std::string_view> its = node->label(std::string_view{key});
-      if (!its) said = status::error("no topology domain found for a pod of the group");
-      else if (any && *its != value) said = status::error("more than 1 domain found for the pod group");
-      else value = *its, any = true;
+      if (!its)
+        said = status::error("no topology domain found for a pod of the group");
+      else if (any && *its != value)
+        said = status::error("more than 1 domain found for the pod group");
+      else
+        value = *its, any = true;
     });
     return said;
   }

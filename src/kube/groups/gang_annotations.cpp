@@ -416,7 +416,8 @@ std::optional<error> read_slice_layers(const std::string& field, const std::stri
     return wrong(errc::malformed, "", "is no JSON list like [{\"topology\": …, \"size\": …}]");
   const std::vector<value>& layers = parsed->front().root.items;
   if (layers.empty() || layers.size() > most_layers)
-    return wrong(errc::out_of_range, "", fmt::format("has {} layers, which is not 1 to {}", layers.size(), most_layers));
+    return wrong(errc::out_of_range, "",
+                 fmt::format("has {} layers, which is not 1 to {}", layers.size(), most_layers));
   out.slice_field = field;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto inside = [&](std::string_view name) { return fmt::format("[{}]{}", i, name); };

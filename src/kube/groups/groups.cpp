@@ -123,8 +123,7 @@ class linker {
       auto wrong = settle_own_words(one);
       if (!wrong) settle_mode(one, object);
       if (!wrong) wrong = check(made.spec);
-      if (wrong)
-        return error{wrong->code, object, manifest_path(made.kind, wrong->field), wrong->reason};
+      if (wrong) return error{wrong->code, object, manifest_path(made.kind, wrong->field), wrong->reason};
     }
     return std::nullopt;
   }
@@ -161,14 +160,18 @@ class linker {
     gang* policy = std::get_if<gang>(&one.made.spec.policy);
     if (policy == nullptr || policy->mode != gang_mode::permit) return;
     std::string field;
-    if (!one.made.parent.empty()) field = "parent";
-    else if (!one.made.ratios.empty()) field = "ratios";
-    else if (const auto wrong = check(one.made.spec)) field = wrong->field;
+    if (!one.made.parent.empty())
+      field = "parent";
+    else if (!one.made.ratios.empty())
+      field = "ratios";
+    else if (const auto wrong = check(one.made.spec))
+      field = wrong->field;
     if (field.empty()) return;
     policy->mode = gang_mode::group_cycle;
     if (!check(one.made.spec)) {
-      into_->warnings.push_back({object, manifest_path(one.made.kind, field),
-                                 "needs all members to be placed together: the gang is, although its mode is NonStrict"});
+      into_->warnings.push_back(
+          {object, manifest_path(one.made.kind, field),
+           "needs all members to be placed together: the gang is, although its mode is NonStrict"});
     }
   }
 

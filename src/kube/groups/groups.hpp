@@ -35,7 +35,7 @@ struct asked_topology {
   std::optional<std::int32_t> highest_tier = {};
   std::string highest_tier_name = {};
   std::vector<asked_layer> layers = {};
-  std::string field = {};  ///< the manifest's, for messages
+  std::string field = {};        ///< the manifest's, for messages
   std::string slice_field = {};  ///< where slices have several layers
 
   [[nodiscard]] bool empty() const {
@@ -64,7 +64,7 @@ struct group_draft {
   std::vector<sub_group_policy> sub_groups = {};
   std::string template_name = {};  ///< of the Workload that `made.spec.workload` names
   bool has_policy = false;
-  label_map annotations = {};  ///< that say more of it, in Koordinator's words
+  label_map annotations = {};                 ///< that say more of it, in Koordinator's words
   std::optional<full_domain> when_full = {};  ///< that and the next one count once policy and topology are known
   std::optional<instant> stale_after = {};
 };

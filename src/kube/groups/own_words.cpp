@@ -69,14 +69,12 @@ bool read_own_words(reader& read, const place& meta, const label_map& annotation
   }
   const std::string* ratios = said("gangsched.dev/ratios");
   if (ratios == nullptr) return true;
-  return read_inside(read, find_spot(meta, {"annotations", "gangsched.dev/ratios"}), *ratios,
-                     [&](reader& in, const place& root) {
-                       if (root.at->kind == value_kind::object)
-                         return read_ratio(in, root, out.made.ratios.emplace_back());
-                       return in.list(root, out.made.ratios, [&](const place& item, group_ratio_manifest& one) {
-                         return read_ratio(in, item, one);
-                       });
-                     });
+  return read_inside(
+      read, find_spot(meta, {"annotations", "gangsched.dev/ratios"}), *ratios, [&](reader& in, const place& root) {
+        if (root.at->kind == value_kind::object) return read_ratio(in, root, out.made.ratios.emplace_back());
+        return in.list(root, out.made.ratios,
+                       [&](const place& item, group_ratio_manifest& one) { return read_ratio(in, item, one); });
+      });
 }
 
 std::optional<error> settle_own_words(group_draft& draft) {

@@ -56,9 +56,15 @@ class sub_group_maker {
     return where(*into_, made.from, made.kind, made.spec.ns, made.spec.name);
   }
   /// The fields of a PodGroup, or of the Job that Volcano makes one of.
-  [[nodiscard]] std::string minimum_field() const { return top_.made.kind == "Job" ? "spec.minAvailable" : "spec.minMember"; }
-  [[nodiscard]] std::string roles_field() const { return top_.made.kind == "Job" ? "spec.tasks.minAvailable" : "spec.minTaskMember"; }
-  [[nodiscard]] std::string policy_field() const { return top_.made.kind == "Job" ? "spec.tasks.partitionPolicy" : "spec.subGroupPolicy"; }
+  [[nodiscard]] std::string minimum_field() const {
+    return top_.made.kind == "Job" ? "spec.minAvailable" : "spec.minMember";
+  }
+  [[nodiscard]] std::string roles_field() const {
+    return top_.made.kind == "Job" ? "spec.tasks.minAvailable" : "spec.minTaskMember";
+  }
+  [[nodiscard]] std::string policy_field() const {
+    return top_.made.kind == "Job" ? "spec.tasks.partitionPolicy" : "spec.subGroupPolicy";
+  }
   void warn(std::string field, std::string reason) {
     into_->warnings.push_back({told(), std::move(field), std::move(reason)});
   }
@@ -106,11 +112,10 @@ class sub_group_maker {
     const bool flat = used == 1 && rest_.empty();
     if (!all && flat && !even && needed > by_groups) {
       all = true;
-      warn(minimum_field(), fmt::format("{} members of sub-groups that are not of one size: all {} are needed here",
-                                         needed, total));
+      warn(minimum_field(),
+           fmt::format("{} members of sub-groups that are not of one size: all {} are needed here", needed, total));
     }
-    if (!policy.roles.empty() && !all)
-      warn(roles_field(), "is not counted beside sub-groups; it is left out");
+    if (!policy.roles.empty() && !all) warn(roles_field(), "is not counted beside sub-groups; it is left out");
     if (!names_.emplace(true, top_.made.spec.ns, top_.made.spec.name).second)
       return error{errc::duplicate, told(), policy_field(), "there is a group of groups of that name"};
     top_.made.spec.composite = true;
@@ -184,11 +189,11 @@ class sub_group_maker {
     const auto outside = static_cast<std::int64_t>(rest_.size());
     if (missing > outside) {
       warn(minimum_field(), fmt::format("{} of them are not counted: they would be in sub-groups that need not start",
-                                         missing - outside));
+                                        missing - outside));
     } else if (outside > 0) {
       warn(minimum_field(), fmt::format("of the members outside of sub-groups {} have to start here; in Volcano any "
-                                         "other members will do",
-                                         std::max<std::int64_t>(missing, 1)));
+                                        "other members will do",
+                                        std::max<std::int64_t>(missing, 1)));
     }
     if (outside > 0) {
       if (auto wrong = add_rest(std::clamp<std::int64_t>(missing, 1, outside))) return wrong;

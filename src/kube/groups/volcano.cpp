@@ -12,8 +12,8 @@ struct volcano_task {
   std::string name = {};
   std::int64_t replicas = 1;
   std::optional<std::int64_t> least = {};
-  std::int64_t partitions = 0;                   ///< 0: the task has none
-  std::optional<sub_group_policy> parts = {};    ///< of each
+  std::int64_t partitions = 0;                 ///< 0: the task has none
+  std::optional<sub_group_policy> parts = {};  ///< of each
 };
 
 constexpr const char* partition_label = "volcano.sh/partition-id";
@@ -41,11 +41,13 @@ bool read_partition_policy(reader& read, const place& of, volcano_task& task) {
 bool check_partitions(reader& read, const place& of, const volcano_task& task) {
   const sub_group_policy& parts = *task.parts;
   if (task.replicas != task.partitions * parts.size)
-    return read.fail(errc::malformed, of,
-                     fmt::format("replicas {} are not {} partitions of {}", task.replicas, task.partitions, parts.size));
+    return read.fail(
+        errc::malformed, of,
+        fmt::format("replicas {} are not {} partitions of {}", task.replicas, task.partitions, parts.size));
   if (task.least && parts.least > 0 && *task.least != parts.least * parts.size)
-    return read.fail(errc::malformed, of,
-                     fmt::format("minAvailable {} is not minPartitions {} of {}", *task.least, parts.least, parts.size));
+    return read.fail(
+        errc::malformed, of,
+        fmt::format("minAvailable {} is not minPartitions {} of {}", *task.least, parts.least, parts.size));
   return true;
 }
 
@@ -58,7 +60,8 @@ bool read_task(reader& read, const place& of, volcano_task& task, pod_set& set, 
     if (key == "template") return read_pod_template(read, v, ns, set, how);
     if (key == "dependsOn") return read.warn(v, "tasks start together here; it is left out");
     if (key == "partitionPolicy") return read_partition_policy(read, v, task);
-    if (key == "topologyPolicy") return read.warn(v, "which NUMA policy a task wants is its node's here; it is left out");
+    if (key == "topologyPolicy")
+      return read.warn(v, "which NUMA policy a task wants is its node's here; it is left out");
     return read.ignore(key, v, {"policies", "maxRetry"});
   });
   if (!fine) return false;
