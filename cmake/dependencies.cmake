@@ -1,5 +1,5 @@
 # What the library needs. A parent project may have brought the targets already (FetchContent); then nothing is searched.
-if(NOT TARGET absl::flat_hash_map)
+if(NOT TARGET absl::hash)
   find_package(absl CONFIG REQUIRED)
 endif()
 if(NOT TARGET Boost::headers)
@@ -10,4 +10,4 @@ if(NOT TARGET fmt::fmt)
 endif()
 
 # Used in src/ only: no type of theirs is in a public signature.
-set(GANGSCHED_PRIVATE_DEPENDENCIES absl::flat_hash_map absl::flat_hash_set absl::hash absl::strings fmt::fmt)
+set(GANGSCHED_PRIVATE_DEPENDENCIES absl::hash absl::strings fmt::fmt)
