@@ -85,7 +85,7 @@ void host::take(const cycle& said, from whom) {
     if (pod.state != pod_state::assumed) continue;
     if (whom == from::cycle && (one.kind == decision_kind::bind || one.kind == decision_kind::wait))
       check_place(pod, one);
-    if (one.kind == decision_kind::bind) check_gang(pod);
+    if (one.kind == decision_kind::bind || one.kind == decision_kind::wait) check_gang(pod, one.kind, whom);
   }
   for (auto& [at, group] : known_.groups) {
     if (!group.satisfied && group.policy() != nullptr)
@@ -108,6 +108,7 @@ void host::take_one(const decision& one, from whom) {
     if (there == known_.nodes.end() || there->second.id != one.node)
       wrong("a decision has a wrong node", kind + " " + text_of(at));
   }
+  pod.refused = false;
   switch (one.kind) {
     case decision_kind::bind:
       if (pod.terminating) wrong("bind of a pod that terminates", text_of(at));
@@ -223,11 +224,14 @@ void host::check_place(const known_pod& pod, const decision& one) const {
   }
 }
 
-/// After a call that let a member go its gang has its minimums, and so have the groups above.
-void host::check_gang(const known_pod& pod) const {
+/// After a call that placed a member or let one go its gang has its minimums, and so have the groups above.
+void host::check_gang(const known_pod& pod, decision_kind kind, from whom) const {
   if (pod.group == nobody) return;
   const known_group& group = known_.groups.at(pod.group);
   const gang* policy = group.policy();
+  const bool permit = policy != nullptr && policy->mode == gang_mode::permit;
+  // In permit mode the minimum counts when they are let go; in the group cycle when they are placed, whoever makes them wait then.
+  if (permit ? kind == decision_kind::wait : whom == from::permit) return;
   const std::string who = pod.spec.name + " of " + text_of_group(pod.group);
   if (policy != nullptr && !group.overruled) {
     const bool satisfied = policy->match == match_policy::once_satisfied && group.satisfied;

@@ -93,7 +93,7 @@ class host {
   void take_one(const decision& one, from whom);
   void note(const decision& one, from whom);
   void check_place(const known_pod& pod, const decision& one) const;
-  void check_gang(const known_pod& pod) const;
+  void check_gang(const known_pod& pod, decision_kind kind, from whom) const;
   void check_victims(std::span<const decision> all) const;
   [[nodiscard]] number number_of(pod_id pod) const;
 
@@ -141,7 +141,7 @@ class host {
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();
   instant now_{0};
   std::map<bind_attempt, number> owed_;  ///< reservations that the host ended, until a decision says so
-  std::uint64_t handled_ = 0;  ///< cycles of this scheduler that placed somebody
+  std::uint64_t handled_ = 0;            ///< cycles of this scheduler that placed somebody
   std::uint64_t digest_ = 0;
   std::uint64_t told_ = 0;
   counts counts_;

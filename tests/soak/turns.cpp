@@ -59,7 +59,8 @@ void host::settle() {
       return;  // room that is kept for somebody
   }
   for (const auto& [at, pod] : known_.pods) {
-    if (pod.state != pod_state::pending || pod.terminating || !pod.spec.scheduling_gates.empty()) continue;
+    if (pod.state != pod_state::pending || pod.terminating || !pod.spec.scheduling_gates.empty() || pod.refused)
+      continue;
     const auto stands = scheduler_->standing(pod.id);
     if (!stands || stands->place != queue_place::unschedulable) continue;
     if (const auto node = simple_place(pod))
@@ -261,7 +262,7 @@ void host::decide(const step& one) {
     pod.by_others = true;
   } else if (any.percent(70)) {
     called<"scheduler::add_unschedulable(pod_id)">();
-    static_cast<void>(tell([&] { return scheduler_->add_unschedulable(pod.id, why, now_); }));
+    if (tell([&] { return scheduler_->add_unschedulable(pod.id, why, now_); })) pod.refused = true;
   } else {
     called<"scheduler::done(pod_id)">();
     if (tell([&] { return scheduler_->done(pod.id); })) pod.given_up = true;
@@ -283,7 +284,7 @@ void host::restart() {
   handled_ = 0;
   for (auto& [at, pod] : known_.pods) {
     if (pod.state == pod_state::assumed) pod.decided = true, pod.attempt = cluster_.attempt_of(pod.id);
-    pod.waiting = pod.in_flight = pod.given_up = false;
+    pod.waiting = pod.in_flight = pod.given_up = pod.refused = false;
   }
 }
 

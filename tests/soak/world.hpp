@@ -40,12 +40,13 @@ struct known_pod {
   pod_state state = pod_state::pending;
   number node = nobody;
   bind_attempt attempt = bind_attempt::none;  ///< that it has the node by, while it waits or is decided
-  bool waiting = false;  ///< in the permit room
-  bool decided = false;  ///< a bind decision that the host has not answered
+  bool waiting = false;                       ///< in the permit room
+  bool decided = false;                       ///< a bind decision that the host has not answered
   bool terminating = false;
   bool evicted = false;
   bool by_others = false;  ///< its place was never the scheduler's to decide
   bool in_flight = false;  ///< popped by the host
+  bool refused = false;    ///< the host tried it and said no: it waits for a change
   bool given_up = false;   ///< `done`: in no queue until it is updated
   instant wait_since{}, wait_most{};
 
