@@ -130,7 +130,13 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
   const auto unit = static_cast<std::int64_t>(topology.slices.empty() ? 1 : topology.slices.front().size);
   const auto most = static_cast<std::int64_t>(what.members.size()) / unit * unit;
   std::size_t needed = 0;  // of the members in order: as many as suffice, minimums by role included
-  for (; needed < what.members.size() && !feasible(what.group, progress.now()).ok(); ++needed) progress.count(what.members[needed], true);
+  for (; needed < what.members.size() && !out.verdict.ok(); out.verdict = feasible(what.group, progress.now())) {
+    progress.count(what.members[needed++], true);
+  }
+  if (!out.verdict.ok()) {  // as in 1.36, where members have gates of their own
+    out.verdict = status::unschedulable("fewer members may enter than the group needs");
+    return out;
+  }
   const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(needed) + unit - 1) / unit * unit);
   for (const attempt& one : attempts) {
     set_levels(one.labelled);

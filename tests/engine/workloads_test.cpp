@@ -460,4 +460,17 @@ TEST_CASE("in 1.36 a member that waits for a gate of its own while others of its
   CHECK(w.run(true) == words{"bind gated n"});
 }
 
+TEST_CASE("in 1.36 a gang whose members wait for gates of their own is not bound below its minimum by a domain choice", "[workloads]") {
+  world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
+  w.add(a_node{"n"}.cpu(9));
+  a_gang made{"g", 2};
+  made.spec.topology.choice = domain_choice::best_fit;
+  const group_id group = w.add(made);
+  w.add(a_pod{"open"}.cpu(1).in(group));
+  const pod_id gated = w.add(a_pod{"gated"}.cpu(1).in(group).gate("wait"));
+  CHECK(w.run() == words{"reject open"});
+  w.must(w.cluster.update_pod(gated, a_pod{"gated"}.cpu(1).in(group)));
+  CHECK(sorted(w.run_at(1min)) == words{"bind gated n", "bind open n"});
+}
+
 }  // namespace gangsched::testing::workloads_test
