@@ -59,7 +59,7 @@ GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
   if (!plan.rejected.ok() || plan.narrowed) return nullptr;
   class_index& index = index_of(cls);
   index.sync();
-  return &index;
+  return index.rows().broken == nullptr ? &index : nullptr;  // the next pick says what is wrong
 }
 
 GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
@@ -431,6 +431,7 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
     // What a class without pods counts by may be dead; its index is brought up to date when the next pod comes.
     if (!one.index->plan().holds(*state_) || !state_->classes.has_pods(one.cls)) continue;
     one.index->sync();
+    if (one.index->rows().broken != nullptr) continue;  // a hook failed: the next pick says so, and it is made anew
     const std::shared_ptr<const class_plan> fresh = new_plan(one.cls);
     if (const auto wrong = plan_difference(one.index->plan(), *fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
     if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;

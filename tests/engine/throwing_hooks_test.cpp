@@ -71,6 +71,17 @@ struct keyed_thrower {
   void finish_filter(const pod_view&, const cluster_view&, std::span<filtered_group>) const { (*at)("finish_filter"); }
 };
 
+/// Throws once when it is armed, asked about a pod of one core.
+struct throws_once {
+  static constexpr std::string_view name = "ThrowsOnce";
+  using points = implements<point::filter>;
+  std::shared_ptr<int> times;
+  [[nodiscard]] status filter(const pod_view& pod, node_view<reads::usage>) const {
+    if (pod.request(kinds::cpu) == 1000 && *times > 0 && --*times == 0) throw std::runtime_error("once");
+    return status::success();
+  }
+};
+
 struct fixture : world {
   board at;
   explicit fixture(const board& with)
@@ -217,6 +228,25 @@ TEST_CASE("a question that comes upon a hook that throws is an error, and the ne
   w.at->where.clear();
   for (fixture* one : {&w, &silent}) one->add(a_pod{"t"}.cpu(1));
   CHECK(w.run() == silent.run());
+}
+
+TEST_CASE("what a filter could not say while a gang's room was counted is asked again, and said by the member's own attempt",
+          "[engine][hooks]") {
+  const auto times = std::make_shared<int>(0);
+  world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, topology_placement{}, throws_once{times}}};
+  for (const char* node : {"n", "m"}) w.add(a_node{node}.cpu(2).label("rack", node));
+  const group_id group = w.add(a_gang{"g", 2}.topology("rack"));
+  const pod_id large = w.add(a_pod{"large"}.cpu(9).priority(1).in(group));
+  w.add(a_pod{"small"}.cpu(1).in(group));
+  *times = 1;
+  CHECK(w.run() == words{"reject large", "reject small"});
+  CHECK(*times == 0);
+  CHECK(w.scheduler.verify());
+  w.must(w.cluster.update_pod(large, a_pod{"large"}.cpu(1).priority(1).in(group)));
+  w.now = 1min;
+  const cycle said = w.scheduler.schedule_cycle(w.now);
+  CHECK((said.error() == nullptr || said.error()->code == errc::contract));
+  CHECK(sorted(w.run_at(2min)).size() + w.said(said.decisions()).size() >= 2);
 }
 
 }  // namespace gangsched::testing::throwing_hooks_test
