@@ -63,7 +63,12 @@ GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
   const std::optional<queue::popped> next = queue_.pop(now);
   if (!next) return std::nullopt;
   const queue_item& item = queue_.item(next->who);
-  const queued seen = queue_.describe(next->who, item);
+  queued seen = queue_.describe(next->who, item);
+  if (next->who.group && entities_.members_enter_singly()) {
+    row_t member = state_->groups.first[next->who.row];
+    while (member != no_row && (!entities_.wants_node(member) || gates_.rejects_pod(member))) member = state_->pods.next_in_group[member];
+    if (member != no_row) seen.pod = {member, state_->pods.rows.generation(member)};
+  }
   const in_flight_pods::entry& made =
       in_flight_.begin_attempt({.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});
   return attempt{made.pod, made.group, made.number, made.early};

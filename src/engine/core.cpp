@@ -176,6 +176,40 @@ GANGSCHED_INLINE void core::count_out(row_t pod) {
   else if (state_->groups.alive(group) && queue_.item(e).where == place::gated) gate_or_activate(e);
 }
 
+/// A group whose members wait stands in the queue, unless it has as many with a node as it may: whatever can leave it nowhere, or end
+/// that it is full, ends here. O(members).
+GANGSCHED_INLINE void core::stand_again(row_t group) {
+  if (!entities_.cycles_as_group(group)) return;
+  const row_t root = state_->groups.root(group);
+  if (root >= members_waiting_.size() || members_waiting_[root] == 0) return;
+  const entity e{root, true};
+  queue_item& item = queue_.item(e);
+  if (item.where != place::none) return;
+  constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  std::uint64_t arrival = nobody;
+  state_->groups.each_below(root, [&](row_t below) {
+    if (is_full(below)) return true;
+    for (row_t pod = state_->groups.first[below]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+      if (entities_.wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
+    }
+    return true;
+  });
+  if (arrival == nobody) return;
+  item.since = now_, item.ready = no_backoff;
+  set_order(e, entities_.group_priority(root), arrival);
+  gate_or_activate(e);
+}
+
+/// One who counted goes: of those that are too many for an elastic gang, or by a ratio, one may take its place.
+GANGSCHED_INLINE void core::fill_up(row_t group) {
+  if (group == no_row || !state_->groups.alive(group)) return;
+  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) return;
+  row_t pod = state_->groups.first[group];
+  while (pod != no_row && !entities_.wants_node(pod)) pod = state_->pods.next_in_group[pod];
+  if (pod != no_row) enqueue(pod, false);
+}
+
 GANGSCHED_INLINE void core::start_over() {
   cursor_ = {state_->log.committed_end(), state_->log.truncations()};
   own_from_ = own_to_ = cursor_.position;
@@ -246,6 +280,8 @@ GANGSCHED_INLINE void core::absorb() {
     if (own) requeue_by(record, position);
     else absorb(record, position);
     if (own && record.kind == change_kind::pod_bound) ask_dependents();
+    if (own && record.kind == change_kind::pod_assumed) ask_ratios();
+    if (own && record.kind == change_kind::pod_released && state_->pods.alive(record.row)) stand_again(state_->pods.group[record.row]);
   }
   suppressed_.clear();
   gates_.forget_open();
@@ -305,20 +341,14 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       if (group == no_row || !state_->groups.alive(group)) break;
       if (record.before != no_row) waiting_.group_changed(group);
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
-      // One of those that are too many for an elastic gang, or by a ratio, may take its place.
-      const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-      if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) break;
-      for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-        if (!entities_.wants_node(pod)) continue;
-        enqueue(pod, false);
-        break;
-      }
+      fill_up(group);
       break;
     }
     case change_kind::pod_terminating:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) leave(row);
       if (pods.alive(row) && pods.node[row] != no_row) waiting_.group_changed(pods.group[row]);
       count_out(row);
+      if (pods.alive(row) && pods.state[row] == pod_state::pending) fill_up(pods.group[row]);
       break;
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
@@ -335,7 +365,11 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       host_released(row, pods.rows.generation(row));
       waiting_.group_changed(pods.group[row]);
       if (pods.state[row] == pod_state::pending) {
-        if (!pods.terminating[row]) count_waiting(row, pods.group[row]);
+        if (pods.terminating[row]) {
+          fill_up(pods.group[row]);
+          break;
+        }
+        count_waiting(row, pods.group[row]);
         const entity e = entities_.entity_of(row);
         const bool parked = e.group && unschedulable_.has_group(e.row);
         const queue_item& item = queue_.item(e);
@@ -350,8 +384,11 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       break;
     case change_kind::group_added: {
       queue_.renew({row, true});
-      if (state_->groups.alive(row)) find_home(row);
-      if (state_->groups.alive(row)) note_dependent(row);
+      if (state_->groups.alive(row)) {
+        find_home(row);
+        note_dependent(row);
+        judge_waiting(row);
+      }
       ask_dependents();
       break;
     }
@@ -469,7 +506,10 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   while (const std::optional<queue::popped> next = queue_.pop(now)) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
     const bool worked = try_entity(next->who);
-    if (queue_.item(next->who).where == place::in_flight) queue_.take_out(next->who);
+    if (queue_.item(next->who).where == place::in_flight) {
+      queue_.take_out(next->who);
+      if (next->who.group && state_->groups.alive(next->who.row)) stand_again(next->who.row);
+    }
     mark_own();
     if (!worked) continue;
     ++statistics_.cycles;

@@ -188,10 +188,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   std::vector<row_t> members;
   collect_members(whole, members);
   note_ratios(group);
-  if (members.empty()) {
-    if (entities_.members_enter_singly() && gates_.rejects_all_members(group)) queue_.gate({group, true});  // each waits for a gate of its own
-    return;
-  }
+  if (members.empty()) return;
   group_outcome outcome;
   outcome.verdict = disagreement(group);
   if (!outcome.verdict.ok()) {
@@ -238,8 +235,6 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   }
   if (left && kept && !entities_.members_enter_singly()) queue_.activate({group, true});
   else if (left) park_group(group, outcome.rejectors);
-  else if (entities_.members_enter_singly() && members_waiting_[group] != 0 && gates_.rejects_all_members(group)) queue_.gate({group, true});  // for gates of their own
-  ask_ratios();
 }
 
 GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const group_outcome& why) {

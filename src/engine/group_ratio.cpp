@@ -67,21 +67,8 @@ GANGSCHED_INLINE void core::ask_ratios() {
     return true;
   });
   for (const row_t root : roots) {
-    const entity e{root, true};
-    if (root >= members_waiting_.size() || members_waiting_[root] == 0) continue;
-    queue_item& item = queue_.item(e);
-    const bool ours = item.where == place::in_flight && in_flight_.find(e) == nullptr;  // its cycle is ending
-    if (item.where == place::none || ours) {
-      std::uint64_t arrival = ~std::uint64_t{0};
-      entities_.each_member(root, [&](row_t pod) {
-        if (entities_.wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
-      });
-      if (item.where == place::none) item.since = now_, item.ready = no_backoff;
-      set_order(e, entities_.group_priority(root), arrival);
-      gate_or_activate(e);
-    } else {
-      queue_.wake(e, now_);
-    }
+    queue_.wake({root, true}, now_);
+    stand_again(root);
   }
 }
 

@@ -105,7 +105,8 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
     q.group = {e.row, state_->groups.rows.generation(e.row)};
     state_->groups.each_below(e.row, [&](row_t group) {
       row_t pod = state_->groups.first[group];
-      while (pod != no_row && state_->pods.state[pod] != pod_state::pending) pod = state_->pods.next_in_group[pod];
+      const auto waits = [&] { return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod]; };
+      while (pod != no_row && !waits()) pod = state_->pods.next_in_group[pod];
       if (pod != no_row) q.pod = {pod, state_->pods.rows.generation(pod)};
       return pod == no_row;
     });

@@ -46,6 +46,17 @@ GANGSCHED_INLINE permit_verdict core::ask_permit_hook(const kernel_table& profil
   return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, waiting);
 }
 
+/// The group was added: who waits for permit since one of that name was there before waits on by the rules of this one. One that places its
+/// minimum at once has no such rule for less.
+GANGSCHED_INLINE void core::judge_waiting(row_t group) {
+  if (entities_.cycles_as_group(group) && entities_.incomplete(group)) {
+    waiting_.each([&](waiting_pods::entry& one) {
+      if (state_->pods.group[one.pod.row] == group) one.rejected = "its group needs more members at once";
+    });
+  }
+  waiting_.group_changed(group);
+}
+
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
   waiting_pods::entry entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score};

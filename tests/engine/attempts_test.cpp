@@ -401,4 +401,17 @@ TEST_CASE("a pod that has a node keeps its scheduler", "[engine][profiles]") {
   CHECK(w.cluster.update_pod(p, other).error().field == "scheduler_name");
 }
 
+TEST_CASE("a popped group is known by a member that is neither being deleted nor gated", "[engine][attempts]") {
+  world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
+  const group_id group = w.add(group_spec{.name = "g"});
+  const pod_id leaving = w.add(a_pod{"leaving"}.in(group));
+  w.add(a_pod{"gated"}.in(group).gate("wait"));
+  const pod_id open = w.add(a_pod{"open"}.in(group));
+  w.must(w.cluster.set_terminating(leaving));
+  const std::optional<attempt> next = w.must(w.scheduler.pop(w.now));
+  REQUIRE(next.has_value());
+  CHECK(next->group == group);
+  CHECK(next->pod == open);
+}
+
 }  // namespace gangsched::testing::attempts_test

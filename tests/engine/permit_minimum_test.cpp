@@ -219,4 +219,24 @@ TEST_CASE("a group that does not preempt does not in permit mode either", "[engi
   else CHECK(said == words{"nominate x a", "evict low-a a"});
 }
 
+TEST_CASE("a waiting member of a group that is removed and added again waits by the rules of the new one", "[engine][permit]") {
+  const bool permit_mode = GENERATE(true, false);
+  host w{of(4)};
+  w.member("x"), w.member("y");
+  const pod_id leaving = w.member("z"), large = w.member("large", 9);
+  CHECK(w.run() == words{"wait x a", "wait y b", "wait z c", "reject large"});
+  w.must(w.cluster.remove_group(w.gang));
+  w.remove(large), w.remove(leaving);  // they may go now that there is no gang
+  CHECK(w.run() == words{});
+  CHECK(w.add(permit_mode ? of(4) : a_gang{"g", 3}) == w.gang);
+  if (permit_mode) {
+    CHECK(w.permit().empty());
+    CHECK(w.counts()[4] == 2);
+  } else {
+    CHECK(w.permit() == words{"revoke x a", "revoke y b"});
+    w.member("z");
+    CHECK(sorted(w.run_at(1min)) == words{"bind x a", "bind y b", "bind z c"});
+  }
+}
+
 }  // namespace gangsched::testing::permit_minimum_test

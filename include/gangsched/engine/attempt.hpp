@@ -11,7 +11,7 @@ namespace gangsched {
 
 /// A pod, or a group as one, that was popped and has not come back.
 struct attempt {
-  pod_id pod;                 ///< of a group, its first pending member
+  pod_id pod;                 ///< of a group, its first pending member that is neither being deleted nor gated
   group_id group;             ///< set if the group is tried as one
   std::uint32_t number = 1;   ///< how many attempts with this one
   bool from_backoff = false;  ///< popped before its backoff was over, because nobody was active

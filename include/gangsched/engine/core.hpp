@@ -164,6 +164,8 @@ class GANGSCHED_API core {
   void member_changed(const change& record, row_t group);
   void gate_or_activate(entity e);
   void find_home(row_t group);
+  void stand_again(row_t group);
+  void fill_up(row_t group);
   void host_released(row_t pod, std::uint32_t generation);
 
   // wake.cpp: who failed, and events
@@ -287,6 +289,7 @@ class GANGSCHED_API core {
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
+  void judge_waiting(row_t group);
   void ask_permit_again();
   void break_up(row_t group);
   void send_back(row_t pod, const char* reason, bool error);
