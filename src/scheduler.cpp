@@ -27,29 +27,34 @@ class hook_guard {
 class running_call {
  public:
   explicit running_call(engine::core& core) : running_call(core, core.now()) {}
-  running_call(engine::core& core, instant now) : running_call(&core) { core.open_call(now); }
+  running_call(engine::core& core, instant now) : guard_(core.state()), mark_(core.state()) {
+    abandoned_.core = &core;
+    core.open_call(now);
+  }
   running_call(const running_call&) = delete;
   running_call& operator=(const running_call&) = delete;
-  ~running_call() {
-    if (core_ == nullptr) return;
-    mark_.reset();  // rolls back
-    core_->abandon_call();
-  }
   /// @p answer is made by now, so that nothing can fail any more.
   template <class Answer>
   Answer done(Answer answer) noexcept {
-    mark_->keep();
-    core_->close_call();
-    core_ = nullptr;
+    mark_.keep();
+    std::exchange(abandoned_.core, nullptr)->close_call();
     return answer;
   }
 
  private:
-  explicit running_call(engine::core* core) : guard_(core->state()), mark_(std::in_place, core->state()), core_(core) {}
+  struct abandoned_call {
+    abandoned_call() = default;
+    abandoned_call(const abandoned_call&) = delete;
+    abandoned_call& operator=(const abandoned_call&) = delete;
+    ~abandoned_call() {
+      if (core != nullptr) core->abandon_call();
+    }
+    engine::core* core = nullptr;
+  };
 
   hook_guard guard_;
-  std::optional<call_mark> mark_;
-  engine::core* core_;
+  abandoned_call abandoned_;  // after the mark has rolled back
+  call_mark mark_;
 };
 
 GANGSCHED_INLINE std::optional<error> refuse_busy(const cluster_state& state) {

@@ -19,7 +19,8 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
 GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options)
     : state_(&state), sort_(&sort), options_(detail::without_negative_times(options)) {}
 
-GANGSCHED_INLINE queue_item& queue::item(entity e) {
+/// The first time in a call, or the first time at all.
+GANGSCHED_INLINE queue_item& queue::touch(entity e) {
   std::vector<queue_item>& items = e.group ? groups_ : pods_;
   if (items.size() <= e.row) {
     const std::size_t room = e.group ? state_->groups.rows.room() : state_->pods.rows.room();
@@ -27,7 +28,7 @@ GANGSCHED_INLINE queue_item& queue::item(entity e) {
   }
   queue_item& found = items[e.row];
   if (found.seen != call_) {
-    before_.push_back({e, found});
+    before_.emplace_back(e, found);
     found.seen = call_;
   }
   if (const std::uint32_t owner = generation_of(e); found.generation != owner) {
@@ -37,18 +38,14 @@ GANGSCHED_INLINE queue_item& queue::item(entity e) {
   return found;
 }
 
-GANGSCHED_INLINE void queue::remember() noexcept {
-  before_.clear();
-  counts_before_ = counts_;
-  ++call_;
-}
-
 GANGSCHED_INLINE void queue::recall() noexcept {
   for (; !before_.empty(); before_.pop_back()) {
-    const auto& [e, item] = before_.back();
-    (e.group ? groups_ : pods_)[e.row] = item;
+    const auto& [item, e] = before_.back();
+    queue_item& there = (e.group ? groups_ : pods_)[e.row];
+    --counts_[static_cast<std::size_t>(there.where)];
+    ++counts_[static_cast<std::size_t>(item.where)];
+    there = item;
   }
-  counts_ = counts_before_;
 }
 
 GANGSCHED_INLINE void queue::rebuild() {
@@ -74,7 +71,7 @@ GANGSCHED_INLINE void queue::rebuild() {
 /// All but the ticket, by which entries elsewhere are told apart.
 GANGSCHED_INLINE void queue::forget(entity e, queue_item& it) {
   if (it.where != place::none) move(e, it, place::none);
-  it = {.generation = it.generation, .ticket = it.ticket + 1};
+  it = {.generation = it.generation, .ticket = it.ticket + 1, .seen = it.seen};
 }
 
 GANGSCHED_INLINE void queue::renew(entity e) { forget(e, item(e)); }

@@ -65,27 +65,21 @@ GANGSCHED_INLINE void reported_reservations::report_ended(decision_list& decisio
                   : elsewhere ? "others have bound it elsewhere"
                               : "its reservation was given back";
   }
-  ended_.clear();
+  reported_.swap(ended_);
 }
 
 GANGSCHED_INLINE void reported_reservations::note_change(row_t pod) {
-  std::optional<reservation> before;
-  if (place_[pod] != 0) before = all_[place_[pod] - 1];
-  changes_.push_back({pod, before});
-}
-
-GANGSCHED_INLINE void reported_reservations::remember() {
-  ended_before_ = ended_;
-  changes_.clear();
+  changes_.emplace_back(pod, place_[pod] != 0 ? &all_[place_[pod] - 1] : nullptr);
 }
 
 GANGSCHED_INLINE void reported_reservations::recall() noexcept {
-  ended_.swap(ended_before_);
+  if (!reported_.empty()) ended_.swap(reported_);
+  while (ended_.size() > ended_before_) ended_.pop_back();
   for (; !changes_.empty(); changes_.pop_back()) {
-    const auto& [pod, before] = changes_.back();
+    const auto& [pod, was_there, before] = changes_.back();
     if (place_[pod] != 0) erase(pod);
-    if (!before) continue;
-    all_.push_back(*before);  // there was room for it
+    if (!was_there) continue;
+    all_.push_back(before);  // there was room for it
     place_[pod] = static_cast<std::uint32_t>(all_.size());
   }
 }

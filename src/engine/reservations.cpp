@@ -130,11 +130,6 @@ GANGSCHED_INLINE reservations::noted_uses::iterator reservations::drop(noted_use
   return next;
 }
 
-GANGSCHED_INLINE void reservations::remember() noexcept {
-  kept_.clear();
-  dropped_.clear();
-}
-
 GANGSCHED_INLINE void reservations::recall() noexcept {
   for (const pod_id pod : kept_) noted_.erase(pod);
   for (; !dropped_.empty(); dropped_.pop_back()) noted_.insert(std::move(dropped_.back()));

@@ -14,6 +14,7 @@ GANGSCHED_INLINE void waiting_pods::hold(entry& one, std::size_t plugin, instant
 GANGSCHED_INLINE void waiting_pods::add(entry&& one) {
   const row_t pod = one.pod.row;
   if (place_.size() <= pod) place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
+  moved_.emplace_back(pod, place_[pod]);
   all_.push_back(std::move(one));
   place_[pod] = static_cast<std::uint32_t>(all_.size());
 }
@@ -57,23 +58,25 @@ GANGSCHED_INLINE void waiting_pods::all_groups_changed() {
   each([&](const entry& one) { group_changed(state_->pods.group[one.pod.row]); });
 }
 
-GANGSCHED_INLINE void waiting_pods::remember() {
+GANGSCHED_INLINE void waiting_pods::copy_entries() {
   before_.clear();
-  for (std::size_t i = 0; i < all_.size(); ++i) before_.push_back({all_[i].plugins, all_[i].rejected, stands(i)});
+  for (std::size_t i = 0; i < count_before_; ++i) before_.push_back({all_[i].plugins, all_[i].rejected});
+  kept_ = true;
 }
 
 GANGSCHED_INLINE void waiting_pods::recall() noexcept {
-  for (std::size_t i = before_.size(); i < all_.size(); ++i) place_[all_[i].pod.row] = 0;
-  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(before_.size()), all_.end());
-  for (std::size_t i = 0; i < all_.size(); ++i) {
+  while (all_.size() > count_before_) all_.pop_back();
+  for (std::size_t i = 0; kept_ && i < count_before_; ++i) {
     all_[i].plugins = before_[i].plugins;
     all_[i].rejected = before_[i].rejected;
-    if (before_[i].waits) place_[all_[i].pod.row] = static_cast<std::uint32_t>(i + 1);
   }
+  for (; !moved_.empty(); moved_.pop_back()) place_[moved_.back().first] = moved_.back().second;
   compact_ = false;
+  kept_ = true;
 }
 
 GANGSCHED_INLINE void waiting_pods::end_call() noexcept {
+  kept_ = true;  // until the next call
   if (!std::exchange(compact_, false)) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {

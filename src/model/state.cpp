@@ -183,10 +183,6 @@ GANGSCHED_INLINE void cluster_state::count_usage(row_t node, const pod_class& cl
   used.set(node, kinds::pods, used.at(node, kinds::pods) + sign);
   used.set(node, kinds::scored_cpu, used.at(node, kinds::scored_cpu) + sign * cls.scored_cpu);
   used.set(node, kinds::scored_memory, used.at(node, kinds::scored_memory) + sign * cls.scored_memory);
-  for (const host_port& port : cls.ports) {
-    if (sign > 0) nodes.ports.add(node, port);
-    else nodes.ports.remove(node, port);
-  }
 }
 
 GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
@@ -199,45 +195,70 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   return facets;
 }
 
+GANGSCHED_INLINE void placements::put(row_t pod, row_t node) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  const pod_class& cls = state.classes[pods.cls[pod]];
+  const bool saved = state.undo.recording();
+  if (saved) state.undo.make_room();
+  const undo_log::pause words{state.undo};
+  state.priorities.add(cls.priority, +1);  // it alone may want memory
+  state.count_usage(node, cls, +1);
+  if (const row_t next = state.nodes.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
+    pods.next_on_node.set(pod, next);
+    pods.prev_on_node.set(next, pod);
+  }
+  state.nodes.first_pod.set(node, pod);
+  pods.node.set(pod, node);
+  if (saved) state.undo.save(*this, pod, 0, 0);
+}
+
+GANGSCHED_INLINE void placements::take_off(row_t pod) {
+  cluster_state& state = *state_;
+  pod_table& pods = state.pods;
+  const row_t node = pods.node[pod];
+  const pod_class& cls = state.classes[pods.cls[pod]];
+  state.count_usage(node, cls, -1);
+  state.priorities.add(cls.priority, -1);
+  const row_t next = pods.next_on_node[pod];
+  const row_t prev = pods.prev_on_node[pod];
+  if (next != no_row) pods.prev_on_node.set(next, prev);
+  if (prev != no_row) pods.next_on_node.set(prev, next);
+  else state.nodes.first_pod.set(node, next);
+  pods.next_on_node.set(pod, no_row);
+  pods.prev_on_node.set(pod, no_row);
+  pods.node.set(pod, no_row);
+}
+
+GANGSCHED_INLINE void placements::restore(row_t pod, std::uint32_t, std::uint64_t) noexcept {
+  const undo_log::pause words{state_->undo};
+  take_off(pod);
+}
+
 GANGSCHED_INLINE void cluster_state::put_on_node(row_t pod, row_t node, removal how) {
-  const row_t next = nodes.first_pod[node];
-  if (next != no_row) pods.prefetch(next);
-  static_cast<void>(class_of(pod));  // what it counts for
+  if (const row_t next = nodes.first_pod[node]; next != no_row) pods.prefetch(next);
+  const pod_class& cls = classes[class_of(pod)];  // what it counts for
   count_pod(pod, node, +1, how);
-  count_usage(node, classes[pods.cls[pod]], +1);
-  const bool shares = !classes[pods.cls[pod]].claims.empty();
+  for (const host_port& port : cls.ports) nodes.ports.add(node, port);
+  const bool shares = !cls.claims.empty();
   if (nodes.inventory[node] != nullptr) {
     if (pods.claim[pod] == nullptr || shares) static_cast<void>(claim_devices(pod, node));
     count_devices(pod, node, +1);
   }
   if (shares) count_users(pod, node, +1);
-  priorities.add(classes[pods.cls[pod]].priority, +1);
   count_claims(pod, +1);
-  if (next != no_row) {  // (a pod that is nowhere has no neighbours)
-    pods.next_on_node.set(pod, next);
-    pods.prev_on_node.set(next, pod);
-  }
-  nodes.first_pod.set(node, pod);
-  pods.node.set(pod, node);
+  on_nodes.put(pod, node);
 }
 
 GANGSCHED_INLINE void cluster_state::take_off_node(row_t pod, removal how) {
   const row_t node = pods.node[pod];
-  static_cast<void>(class_of(pod));
+  const pod_class& cls = classes[class_of(pod)];
   count_pod(pod, node, -1, how);
-  count_usage(node, classes[pods.cls[pod]], -1);
+  for (const host_port& port : cls.ports) nodes.ports.remove(node, port);
   count_devices(pod, node, -1);  // it keeps the claim, and so can be put back as it was
-  if (!classes[pods.cls[pod]].claims.empty()) count_users(pod, node, -1);
-  priorities.add(classes[pods.cls[pod]].priority, -1);
+  if (!cls.claims.empty()) count_users(pod, node, -1);
   count_claims(pod, -1);
-  const row_t next = pods.next_on_node[pod];
-  const row_t prev = pods.prev_on_node[pod];
-  if (next != no_row) pods.prev_on_node.set(next, prev);
-  if (prev != no_row) pods.next_on_node.set(prev, next);
-  else nodes.first_pod.set(node, next);
-  pods.next_on_node.set(pod, no_row);
-  pods.prev_on_node.set(pod, no_row);
-  pods.node.set(pod, no_row);
+  on_nodes.take_off(pod);
 }
 
 GANGSCHED_INLINE void cluster_state::count_claims(row_t pod, std::int32_t sign) {

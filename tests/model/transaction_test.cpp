@@ -282,6 +282,33 @@ TEST_CASE("a dry run may take running pods off their nodes and put some back", "
   CHECK(s.c.node_of(other) == s.n2);
 }
 
+TEST_CASE("a pod that comes on a node is one entry of the undo log, whatever it asks for", "[model][transaction]") {
+  stage s;
+  a_pod wide = a_pod("wide").cpu(1).memory("1Gi").priority(7);
+  for (const char* const name : {"example.com/a", "example.com/b", "example.com/c"}) wide.resource(name, 1);
+  const pod_id pod = s.c.add_pod(wide).value();
+  const auto before = s.now();
+  {
+    transaction trial{s.c.state()};
+    s.c.state().put_on_node(pod.row, s.n2.row);
+    CHECK(s.c.state().undo.size() == 1);
+    REQUIRE(s.c.assume(s.q, s.n2));
+    s.c.state().take_off_node(pod.row);  // not the last one any more
+    s.c.state().put_on_node(pod.row, s.n1.row);
+    {
+      transaction inner{s.c.state()};
+      REQUIRE(s.c.remove_pod(s.running));
+      REQUIRE(s.c.bind(s.q));
+    }
+    CHECK(s.c.node_of(s.running) == s.n2);
+    CHECK(s.c.requested(s.n2, "cpu") == 3000);
+    CHECK(s.c.state().priorities.lowest() == 0);
+  }
+  CHECK(s.now() == before);
+  CHECK(s.c.node_of(pod) == node_id{});
+  CHECK(s.c.requested(s.n2, "cpu") == 1000);
+}
+
 TEST_CASE("ids made in a discarded transaction are void and may be given again", "[model][transaction]") {
   stage s;
   std::optional<pod_id> seen;

@@ -36,6 +36,21 @@ TEST_CASE("an undo log records while a checkpoint is open", "[model][undo_log]")
   CHECK_FALSE(undo.recording());
 }
 
+TEST_CASE("a pause in the undo log ends where it began, inside a checkpoint or not", "[model][undo_log]") {
+  undo_log undo;
+  { const undo_log::pause nothing{undo}; }
+  CHECK_FALSE(undo.recording());
+  const std::size_t mark = undo.open();
+  {
+    const undo_log::pause first{undo};
+    CHECK_FALSE(undo.recording());
+    const undo_log::pause second{undo};
+  }
+  CHECK(undo.recording());
+  undo.roll_back(mark);
+  CHECK_FALSE(undo.recording());
+}
+
 TEST_CASE("a roll-back restores newest first, down to its own mark", "[model][undo_log]") {
   undo_log undo;
   witness column;

@@ -23,7 +23,7 @@ class GANGSCHED_API in_flight_pods {
     std::uint32_t number = 1;
   };
 
-  explicit in_flight_pods(const cluster_state& state) noexcept : state_(&state) {}
+  explicit in_flight_pods(const cluster_state& state) : state_(&state) {}
 
   [[nodiscard]] bool empty() const noexcept { return attempts_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return attempts_.size(); }
@@ -54,7 +54,10 @@ class GANGSCHED_API in_flight_pods {
 
   // For a call that may be abandoned: `recall` puts back the attempts that were under way when `remember` was called. What happened since
   // they began may be forgotten: `requeue_all` is to follow.
-  void remember() { before_ = attempts_; }
+  void remember() {
+    before_.clear();
+    if (!attempts_.empty()) before_ = attempts_;
+  }
   void recall() noexcept;
 
  private:

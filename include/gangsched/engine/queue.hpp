@@ -56,7 +56,14 @@ class GANGSCHED_API queue {
   queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options);
 
   /// Of who has the row now: what an earlier owner left there is forgotten.
-  [[nodiscard]] queue_item& item(entity e);
+  [[nodiscard]] queue_item& item(entity e) {
+    std::vector<queue_item>& items = e.group ? groups_ : pods_;
+    if (e.row < items.size()) {
+      queue_item& found = items[e.row];
+      if (found.seen == call_ && found.generation == generation_of(e)) return found;
+    }
+    return touch(e);
+  }
   /// Null if nothing is known of who has the row now.
   [[nodiscard]] const queue_item* find(entity e) const noexcept;
   void prefetch(row_t pod) const noexcept {
@@ -105,7 +112,10 @@ class GANGSCHED_API queue {
 
   /// From here on everybody's standing is kept before it is touched, until the next call of this. `recall` puts all of that back, and leaves
   /// the orders to `rebuild`. O(1); O(touched since); O(entities log entities).
-  void remember() noexcept;
+  void remember() noexcept {
+    before_.clear();
+    ++call_;
+  }
   void recall() noexcept;
   void rebuild();
   /// What the queue sort sees of an entity.
@@ -113,8 +123,9 @@ class GANGSCHED_API queue {
 
  private:
   struct remembered {
-    entity who;
+    remembered(entity e, const queue_item& it) noexcept : item(it), who(e) {}  // in its place
     queue_item item;
+    entity who;
   };
   struct entry {
     std::int64_t order;
@@ -154,6 +165,7 @@ class GANGSCHED_API queue {
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
   [[nodiscard]] bool sorts_before(const queued& a, const queued& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
+  [[nodiscard]] queue_item& touch(entity e);
   void move(entity e, queue_item& item, place to);
   void forget(entity e, queue_item& item);
   void enter(entity e, const queue_item& item);
@@ -176,7 +188,7 @@ class GANGSCHED_API queue {
   std::vector<std::pair<queued, entry>> compared_;  // a heap, if the sort has only a comparator
   std::vector<timer> backoff_, timed_;              // heaps
   fifo parked_;                                     // by `order` = since
-  std::array<std::size_t, 7> counts_{}, counts_before_{};
+  std::array<std::size_t, 7> counts_{};
   std::vector<remembered> before_;  // as it was touched
   std::uint64_t call_ = 0;
   std::uint64_t round_ = 1;

@@ -1,5 +1,4 @@
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "gangsched/engine/decision_list.hpp"
@@ -24,7 +23,10 @@ class GANGSCHED_API reported_reservations {
   void report_ended(decision_list& decisions);
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
-  void remember();
+  void remember() noexcept {
+    changes_.clear(), reported_.clear();
+    ended_before_ = ended_.size();
+  }
   void recall() noexcept;
 
  private:
@@ -34,8 +36,12 @@ class GANGSCHED_API reported_reservations {
     bind_attempt attempt;
   };
   struct change {
+    change(row_t row, const reservation* one) noexcept : pod(row), was_there(one != nullptr) {
+      if (was_there) before = *one;
+    }
     row_t pod;
-    std::optional<reservation> before;
+    bool was_there;
+    reservation before{};
   };
   [[nodiscard]] bool has(row_t pod) const noexcept { return pod < place_.size() && place_[pod] != 0; }
   void note_change(row_t pod);
@@ -44,8 +50,10 @@ class GANGSCHED_API reported_reservations {
   const cluster_state* state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among those
   std::vector<reservation> all_;
-  std::vector<reservation> ended_, ended_before_;
-  std::vector<change> changes_;  ///< in this call
+  std::vector<reservation> ended_;
+  std::size_t ended_before_ = 0;       ///< how many, when the call began
+  std::vector<reservation> reported_;  ///< of them, if they were reported since
+  std::vector<change> changes_;        ///< in this call
 };
 
 }  // namespace gangsched::engine

@@ -37,7 +37,7 @@ class GANGSCHED_API reservations {
   void forget_released();
 
   // For a call that may be abandoned: `recall` puts back what was noted when `remember` was called; the columns are the undo log's.
-  void remember() noexcept;
+  void remember() noexcept { kept_.clear(), dropped_.clear(); }
   void recall() noexcept;
   void end_call() noexcept { dropped_.clear(); }
 

@@ -28,7 +28,10 @@ class GANGSCHED_API stale_gangs {
   [[nodiscard]] std::optional<instant> next_due() const;
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
-  void remember() { before_ = all_; }
+  void remember() {
+    before_.clear();
+    if (!all_.empty()) before_ = all_;
+  }
   void recall() noexcept { all_.swap(before_); }
 
  private:

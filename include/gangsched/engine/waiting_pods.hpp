@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gangsched/model/state.hpp"
@@ -27,18 +28,24 @@ class GANGSCHED_API waiting_pods {
 
   void add(entry&& one);
   /// It waits no more. Its entry stays until `compact`.
-  void remove(row_t pod) noexcept {
-    if (pod < place_.size()) place_[pod] = 0;
+  void remove(row_t pod) {
+    if (pod >= place_.size() || place_[pod] == 0) return;
+    moved_.emplace_back(pod, place_[pod]);
+    place_[pod] = 0;
   }
   [[nodiscard]] bool has(row_t pod) const noexcept { return find(pod) != nullptr; }
   /// Null if the pod does not wait. Valid until another is added.
   [[nodiscard]] const entry* find(row_t pod) const noexcept;
-  [[nodiscard]] entry* find(row_t pod) noexcept { return const_cast<entry*>(std::as_const(*this).find(pod)); }
+  [[nodiscard]] entry* find(row_t pod) {
+    keep_entries();
+    return const_cast<entry*>(std::as_const(*this).find(pod));
+  }
   /// No entry is there, not even of pods that wait no more. O(1).
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   /// Calls visit(entry) for each that waits, those included that are added meanwhile.
   template <class Visit>
   void each(Visit&& visit) {
+    keep_entries();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (stands(i)) visit(all_[i]);
     }
@@ -63,8 +70,13 @@ class GANGSCHED_API waiting_pods {
 
   /// At the end of this call, entries of pods that wait no more go.
   void compact() noexcept { compact_ = true; }
-  // For a call that may be abandoned: `recall` puts back who waited, and for whom, when `remember` was called.
-  void remember();
+  // For a call that may be abandoned: `recall` puts back who waited, and for whom, when `remember` was called. What is about to change is
+  // kept: places one by one, entries all at once.
+  void remember() noexcept {
+    moved_.clear();
+    count_before_ = all_.size();
+    kept_ = all_.empty();
+  }
   void recall() noexcept;
   void end_call() noexcept;
 
@@ -72,15 +84,21 @@ class GANGSCHED_API waiting_pods {
   struct standing {
     std::uint64_t plugins;
     const char* rejected;
-    bool waits;
   };
+  void keep_entries() {
+    if (!kept_) copy_entries();
+  }
+  void copy_entries();
   [[nodiscard]] bool stands(std::size_t at) const noexcept { return find(all_[at].pod.row) == &all_[at]; }
 
   const cluster_state* state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among all while it waits
   std::vector<entry> all_;
   std::vector<row_t> changed_;
-  std::vector<standing> before_;
+  std::vector<standing> before_;  ///< of the first `count_before_`, if they were kept
+  std::vector<std::pair<row_t, std::uint32_t>> moved_;  ///< pods, and their `place_` before
+  std::size_t count_before_ = 0;
+  bool kept_ = true;
   bool compact_ = false;
 };
 

@@ -161,7 +161,11 @@ class change_log {
   }
   /// Drops the oldest records when there are more than twice the bound and nobody holds them.
   void trim() noexcept {
-    if (held_ != 0 || records_.size() < 2 * bound_) return;
+    if (held_ == 0 && records_.size() >= 2 * bound_) cut_off();
+  }
+
+ private:
+  [[gnu::noinline]] void cut_off() noexcept {
     const std::size_t drop = records_.size() - bound_;
     begin_ += drop;
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -169,8 +173,6 @@ class change_log {
     while (old_cuts < cuts_.size() && cuts_[old_cuts].end < begin_) forgotten_cut_ = cuts_[old_cuts++].number;
     cuts_.erase(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(old_cuts));
   }
-
- private:
   struct cut {
     std::uint64_t number;
     std::uint64_t end;

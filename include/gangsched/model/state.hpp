@@ -288,6 +288,23 @@ struct named_table {
   name_index by_name;
 };
 
+struct cluster_state;
+
+/// Pods come on nodes by one entry of the undo log each, whose undoing takes them off again: it is the last that came.
+class GANGSCHED_API placements final : public column_base {
+ public:
+  explicit placements(cluster_state& state) noexcept : state_(&state) {}
+  /// What both count of each other: amounts, priorities, the node's list of pods.
+  void put(row_t pod, row_t node);
+  void take_off(row_t pod);
+
+  void restore(row_t pod, std::uint32_t, std::uint64_t) noexcept override;
+  void digest_into(digest&, row_t) const override {}  // all of it is in other columns
+
+ private:
+  cluster_state* state_;
+};
+
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state {
   explicit cluster_state(std::size_t log_bound, const kube_semantics& whose = {});
@@ -303,6 +320,7 @@ struct GANGSCHED_API cluster_state {
   node_tree tree{names, undo};
   image_table images;
   pod_table pods;
+  placements on_nodes{*this};
   priority_table priorities;  ///< of pods on nodes
   claim_table claims;         ///< of pods on nodes
   resource_claim_table resource_claims;
@@ -370,7 +388,7 @@ struct GANGSCHED_API cluster_state {
   void mark_terminating(row_t pod);
   void set_pod_state(row_t pod, pod_state to);
   void count_claims(row_t pod, std::int32_t sign);
-  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node.
+  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, but for its ports.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;

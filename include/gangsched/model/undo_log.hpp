@@ -45,6 +45,19 @@ class undo_log {
     if (size_ == room_) make_more_room();
   }
 
+  /// While it lives nothing is saved: around changes that an entry of their own undoes.
+  class pause {
+   public:
+    explicit pause(undo_log& of) noexcept : of_(&of), depth_(of.depth_) { of.depth_ = 0; }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() { of_->depth_ = depth_; }
+
+   private:
+    undo_log* of_;
+    std::uint32_t depth_;
+  };
+
   /// Opens a (nested) checkpoint; the returned mark goes to exactly one of roll_back and keep.
   std::size_t open() noexcept {
     ++depth_;
