@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -32,6 +34,22 @@ void each_expression(std::span<const device_request> requests, const Note& note)
   for (const device_request& one : requests) {
     for (const std::string& expression : one.expressions) note(expression, one.device_class);
     each_expression(one.first_of, note);
+  }
+}
+
+/// A matcher that throws has answered: it cannot evaluate the device. Want of memory is nobody's answer and passes.
+GANGSCHED_INLINE device_verdict ask_matcher(const device_matcher& matcher, const std::string& expression, const other_device& device) {
+  const auto threw = [&](const char* what) {
+    return device_verdict{.error = "the device_matcher threw an exception on \"" + expression + "\": " + what};
+  };
+  try {
+    return matcher.ask(matcher.context, expression, device);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    return threw(thrown.what());
+  } catch (...) {
+    return threw("not a std::exception");
   }
 }
 
@@ -82,7 +100,7 @@ GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory)
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       device_answers::of_device& answer = row->second[i];
       if (inventory.others[i].device_class != device_class || answer.said != device_answers::answer::not_asked) continue;
-      const device_verdict said = matcher.ask(matcher.context, text, detail::told_device(names, inventory, i));
+      const device_verdict said = detail::ask_matcher(matcher, text, detail::told_device(names, inventory, i));
       answer.error = names.intern(said.error);
       answer.said = !said.error.empty() ? device_answers::answer::error
                     : said.matches      ? device_answers::answer::yes

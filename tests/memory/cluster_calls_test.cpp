@@ -212,6 +212,75 @@ TEST_CASE(
   }
 }
 
+/// Says yes, in words that have to be kept somewhere, until it has no memory.
+struct forgetful {
+  long asks_left = 0;
+  static device_verdict ask(void* context, std::string_view expression, const other_device& device) {
+    forgetful& me = *static_cast<forgetful*>(context);
+    if (me.asks_left-- == 0) throw std::bad_alloc{};
+    if (device.id.empty() && expression == "odd") return {.error = "an expression that is too odd for this host"};
+    return {.matches = true};
+  }
+};
+
+TEST_CASE("a call in which the host's device_matcher has no memory changes nothing") {
+  const auto other_node = [] {
+    node_spec made = full_house::machine(0);
+    made.name = "other";
+    made.devices.others[0].attributes["speed"] = std::int64_t{400};
+    return made;
+  };
+  const std::vector<std::pair<const char*, std::function<void(cluster&)>>> asking{
+      {"add_pod",
+       [](cluster& c) {
+         done(c.add_pod(a_pod{"p"}.device({.device_class = "rdma", .expressions = {"odd", "z > 1"}})));
+       }},
+      {"add_resource_claim",
+       [](cluster& c) {
+         done(c.add_resource_claim({.name = "c", .devices = {{.device_class = "rdma", .expressions = {"odd"}}}}));
+       }},
+      {"add_node", [&](cluster& c) { done(c.add_node(other_node())); }},
+      {"update_node",
+       [&](cluster& c) {
+         node_spec changed = other_node();
+         changed.name = "node-0";
+         done(c.update_node(*c.find_node("node-0"), changed));
+       }},
+  };
+  for (const auto& [name, make] : asking) {
+    DYNAMIC_SECTION(name) {
+      long failures = 0;
+      for (long left = 0;; ++left) {
+        forgetful host{1'000'000};
+        cluster c{{.device_matcher = {forgetful::ask, &host}}};
+        done(c.add_node(full_house::machine(0)));
+        done(c.add_pod(a_pod{"first"}.device({.device_class = "rdma", .expressions = {"x > 1"}})));
+        const std::uint64_t before = c.digest();
+        host.asks_left = left;
+        bool failed = false;
+        try {
+          make(c);
+        } catch (const std::bad_alloc&) {
+          failed = true;
+        }
+        if (!failed) break;
+        ++failures;
+        REQUIRE(c.digest() == before);
+        REQUIRE_FALSE(c.state().in_hook);
+        REQUIRE_FALSE(c.state().undo.recording());
+        host.asks_left = 1'000'000;
+        make(c);
+        cluster twin{{.device_matcher = {forgetful::ask, &host}}};
+        done(twin.add_node(full_house::machine(0)));
+        done(twin.add_pod(a_pod{"first"}.device({.device_class = "rdma", .expressions = {"x > 1"}})));
+        make(twin);
+        REQUIRE(c.digest() == twin.digest());
+      }
+      CHECK(failures > 0);
+    }
+  }
+}
+
 TEST_CASE("a refused call names nothing that was not named before") {
   full_house house;
   const std::string ns = "a-namespace-that-nobody-has";

@@ -69,7 +69,7 @@ struct full_house {
     REQUIRE(made.has_value());
   }
 
-  explicit full_house(const scheduler_options& options = {}) {
+  explicit full_house(const scheduler_options& options = {}, kernel_table profile = profiles::kube_default()) {
     for (int i = 0; i < 4; ++i) nodes.push_back(must(cluster.add_node(machine(i))));
     must(cluster.set_namespace({"default", {{"team", "a"}}}));
     must(cluster.set_priority_class({.name = "high", .value = 100}));
@@ -80,7 +80,7 @@ struct full_house {
     claim = must(cluster.add_resource_claim({.name = "shared", .devices = {{.device_class = "rdma"}}}));
     kept = must(cluster.add_resource_claim(
         {.name = "kept", .devices = {{.device_class = "rdma", .expressions = {"x > 1"}}}, .node = nodes[3]}));
-    scheduler = std::make_unique<gangsched::scheduler>(cluster, profiles::kube_default(), options);
+    scheduler = std::make_unique<gangsched::scheduler>(cluster, std::move(profile), options);
     single = must(cluster.add_pod(a_pod{"single"}.cpu(1).gpus(1).priority(5)));
     choosy = must(cluster.add_pod(clothed("choosy")));
     pod_spec sharer = a_pod{"sharer"}.cpu(1);
@@ -128,6 +128,21 @@ struct full_house {
       REQUIRE((standing->place != queue_place::in_flight || !scheduler->in_flight().empty()));
     }
     must(scheduler->verify());
+    check_uses();
+  }
+
+  /// A plugin that takes one of each node for each pod has as many there as the scheduler has placed.
+  void check_uses() {
+    const cluster_state& state = cluster.state();
+    for (const auto& column : state.plugin_columns) {
+      for (const node_id node : cluster.nodes()) {
+        std::int64_t placed = 0;
+        for (const pod_id pod : cluster.pods())
+          placed += state.pods.node[pod.row] == node.row && state.pods.attempt[pod.row] != bind_attempt::none;
+        INFO("node " << cluster.name_of(node));
+        REQUIRE((*column)[node.row] == placed);
+      }
+    }
   }
 };
 

@@ -15,6 +15,24 @@ struct call {
   bool same = true;  ///< as many pods find a node as if nothing had failed
 };
 
+using profile_maker = std::function<kernel_table()>;
+
+/// Takes one of each node for each pod.
+struct taker {
+  static constexpr std::string_view name = "Taker";
+  using points = implements<point::reserve>;
+  node_column taken;
+
+  void attach(column_maker& columns) { taken = columns.make_node_column(); }
+  status reserve(const new_reservation& r) { return r.add(taken, 1), status::success(); }
+  void unreserve(const reservation&) noexcept {}
+};
+kernel_table with_taker() {
+  kernel_table made = profiles::kube_default();
+  add_plugin(made, lower(taker{}));
+  return made;
+}
+
 void cycle_of(full_house& house) { static_cast<void>(house.scheduler->schedule_cycle(house.now)); }
 
 /// How many pods have a node when nobody is active any more, now and after a while.
@@ -29,9 +47,9 @@ std::size_t placed(full_house& house) {
 
 /// Whether the call comes to its end although the n-th allocation fails. If not, the cluster is as it was, everybody is accounted for, and what
 /// waits finds its place as it would have.
-bool succeeds(const call& of, const scheduler_options& options, long nth, failing_allocation::how how,
-              std::size_t expected) {
-  full_house house{options};
+bool succeeds(const call& of, const scheduler_options& options, const profile_maker& profile, long nth,
+              failing_allocation::how how, std::size_t expected) {
+  full_house house{options, profile()};
   of.before(house);
   const std::uint64_t before = house.cluster.digest();
   const auto tried = house.scheduler->in_flight().size();
@@ -63,14 +81,15 @@ bool succeeds(const call& of, const scheduler_options& options, long nth, failin
   return false;
 }
 
-void fails_everywhere(const call& of, const scheduler_options& options) {
-  full_house twin{options};
+void fails_everywhere(const call& of, const scheduler_options& options,
+                      const profile_maker& profile = profiles::kube_default) {
+  full_house twin{options, profile()};
   of.before(twin);
   of.make(twin);
   const std::size_t expected = placed(twin);
   for (const auto how : {failing_allocation::how::from_then_on, failing_allocation::how::once}) {
     long nth = 1;
-    while (!succeeds(of, options, nth, how, expected)) nth += how == failing_allocation::how::once ? 5 : 1;
+    while (!succeeds(of, options, profile, nth, how, expected)) nth += how == failing_allocation::how::once ? 5 : 1;
   }
 }
 
@@ -141,6 +160,23 @@ const std::vector<call>& calls() {
        [](full_house& h) {
          static_cast<void>(h.scheduler->fail(h.waiting[0], "a reason that is long enough to be somewhere"));
        }},
+      {"fail, a gang that fails as one",
+       [](full_house& h) {
+         group_spec made = full_house::gang_of("new", 3);
+         std::get<gang>(made.policy).atomic = true;
+         const group_id group = full_house::must(h.cluster.add_group(made));
+         const std::vector<std::string> names{"new-0", "new-1", "new-2"};
+         const auto pods = full_house::must(h.cluster.add_pods(a_pod{"x"}.milli(500).in(group), names));
+         h.run();
+         for (const pod_id pod : pods) REQUIRE(h.cluster.state_of(pod) == pod_state::assumed);
+         full_house::must(h.scheduler->confirm(pods[0]));
+       },
+       [](full_house& h) {
+         const pod_id failed = h.cluster.find_pod("default", "new-1").value();
+         const cycle said = h.scheduler->fail(failed, "a reason that is long enough to be somewhere");
+         REQUIRE(said.error() == nullptr);
+         REQUIRE(said.decisions().size() == 2);  // one is evicted, one is revoked
+       }},
       {"reject", nothing,
        [](full_house& h) {
          static_cast<void>(h.scheduler->reject(h.waiting[0], "a reason that is long enough to be somewhere"));
@@ -164,6 +200,22 @@ const std::vector<call>& calls() {
          static_cast<void>(h.scheduler->add_unschedulable(pod, {{"NodeResourcesFit"}, {}}, h.now));
        },
        false},
+      {"done, placed by the host",
+       [](full_house& h) {
+         const auto tried = full_house::must(h.scheduler->pop(h.now));
+         full_house::must(h.cluster.assume(tried.value().pod, h.nodes[1]));
+       },
+       [](full_house& h) { full_house::must(h.scheduler->done(h.scheduler->in_flight().front().pod)); }},
+      {"done, a group that somebody joined",
+       [](full_house& h) {
+         const group_id group = full_house::must(h.cluster.add_group(full_house::gang_of("new", 2)));
+         const a_pod member = a_pod{"x"}.cpu(1).priority(50).in(group);
+         static_cast<void>(full_house::must(h.cluster.add_pods(member, std::vector<std::string>{"new-0", "new-1"})));
+         REQUIRE(full_house::must(h.scheduler->pop(h.now)).value().group == group);
+         static_cast<void>(full_house::must(h.cluster.add_pod(a_pod{"new-2"}.cpu(1).priority(50).in(group))));
+         full_house::must(h.scheduler->catch_up(h.now));
+       },
+       [](full_house& h) { full_house::must(h.scheduler->done(h.scheduler->in_flight().front().group)); }},
       {"activate", nothing,
        [](full_house& h) { static_cast<void>(h.scheduler->activate(std::vector{h.hopeless}, h.now)); }},
       {"flush_backoff", [](full_house& h) { h.now += std::chrono::seconds{5}; },
@@ -198,11 +250,25 @@ TEST_CASE("so it does with the queue of kube-scheduler") {
   }
 }
 
+TEST_CASE("so it does with what reserve hooks have noted in columns") {
+  for (const call& one : calls()) {
+    const std::string_view name = one.name;
+    if (!name.starts_with("schedule_cycle") && !name.starts_with("permit") && !name.starts_with("fail") &&
+        name != "catch_up")
+      continue;
+    DYNAMIC_SECTION(one.name) { fails_everywhere(one, {}, with_taker); }
+  }
+}
+
 TEST_CASE("a question of the scheduler for which there is no memory changes nothing") {
   const std::vector<std::pair<const char*, std::function<void(full_house&)>>> questions{
       {"explain", [](full_house& h) { static_cast<void>(h.scheduler->explain(h.hopeless)); }},
       {"explain, a group", [](full_house& h) { static_cast<void>(h.scheduler->explain(h.wait)); }},
+      {"explain, a tree", [](full_house& h) { static_cast<void>(h.scheduler->explain(h.tree)); }},
       {"standing", [](full_house& h) { static_cast<void>(h.scheduler->standing(h.hopeless)); }},
+      {"plan_moves", [](full_house& h) { static_cast<void>(h.scheduler->plan_moves(h.wait)); }},
+      {"pending_plugins", [](full_house& h) { static_cast<void>(h.scheduler->pending_plugins(h.waiting[0])); }},
+      {"in_flight", [](full_house& h) { static_cast<void>(h.scheduler->in_flight()); }},
   };
   for (const auto& [name, ask] : questions) {
     DYNAMIC_SECTION(name) {

@@ -1,4 +1,5 @@
 // Predicates on devices that the host evaluates: when it is asked, and what its answers mean.
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct host {
     CHECK(device.attributes.size() == 1);
     CHECK(device.capacities.at("d/memory").amount == 8);
     CHECK_FALSE(me.cluster.add_node(a_node{"not now"}));
+    if (model == "wild") throw std::runtime_error{"no such function"};
+    if (model == "wilder") throw 7;
     if (model == "odd") return {.error = "no such key: " + std::string{expression}};
     return {.matches = model == expression};
   }
@@ -84,6 +87,21 @@ TEST_CASE("a device that cannot be evaluated ends the search of who comes upon i
   CHECK(h.chosen(n, "q", "b") == "node(s) have a device that the host could not evaluate: no such key: b");
   CHECK(h.cluster.set_device_health(n, "n1", false));
   CHECK(h.chosen(n, "r", "b") == "n2");
+}
+
+TEST_CASE("a matcher that throws has answered that it cannot evaluate the device", "[model][host_answers]") {
+  host h;
+  const node_id n = h.cluster.add_node(cards("n", {"a", "wild", "b"})).value();
+  const std::string why = "node(s) have a device that the host could not evaluate: the device_matcher threw an exception on \"b\": ";
+  CHECK(h.chosen(n, "p", "a") == "n0");
+  CHECK(h.chosen(n, "q", "b") == why + "no such function");
+  const std::size_t asked = h.asked.size();
+  CHECK(h.chosen(n, "r", "b") == why + "no such function");
+  CHECK(h.asked.size() == asked);
+  CHECK(h.cluster.update_node(n, cards("n", {"wilder", "b"})));
+  CHECK(h.chosen(n, "s", "b") == why + "not a std::exception");
+  CHECK_FALSE(h.cluster.state().in_hook);
+  CHECK(h.cluster.add_node(a_node{"m"}));
 }
 
 TEST_CASE("expressions of claims and of alternatives are asked about too, and only those of the class", "[model][host_answers]") {
