@@ -52,7 +52,7 @@ GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec)
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.name);
   state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.namespaces, spec); });
-  state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
+  state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
 }
@@ -66,7 +66,7 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   if (state.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
   state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.namespaces, name)); });
-  state.changed({.kind = change_kind::namespace_changed, .row = ns.value});
+  state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
 }

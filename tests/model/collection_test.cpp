@@ -57,6 +57,31 @@ TEST_CASE("names of pods, nodes and groups go with the last who has them", "[mod
   CHECK_FALSE(world.knows("batch"));
 }
 
+TEST_CASE("no record of the change log has a name that may be another's by the time it is read",
+          "[model][collection]") {
+  collecting world;
+  REQUIRE(world.c.set_namespace({.name = "blue", .labels = {{"team", "a"}}}).has_value());
+  const std::uint32_t was = world.c.state().names.find("blue")->value;
+  REQUIRE(world.c.remove_namespace("blue").has_value());
+  const std::uint64_t end = world.c.state().log.end();
+  world.settle();
+  REQUIRE_FALSE(world.knows("blue"));
+  for (int i = 0;; ++i) {  // until its number is another's
+    REQUIRE(i < 100);
+    const std::string ns = "green-" + std::to_string(i);
+    REQUIRE(world.c.add_pod(a_pod("p").ns(ns).spec).has_value());
+    if (world.c.state().names.find(ns)->value == was) break;
+  }
+  const change_log& log = world.c.state().log;
+  std::size_t changes = 0;
+  for (std::uint64_t at = log.begin(); at < end; ++at) {
+    if (log[at].kind != change_kind::namespace_changed) continue;
+    ++changes;
+    CHECK(log[at].row != was);
+  }
+  CHECK(changes == 2);
+}
+
 TEST_CASE("a resource that no node and no pod has gives its place to the next", "[model][collection]") {
   collecting world;
   cluster& c = world.c;

@@ -49,7 +49,7 @@ enum class change_kind : std::uint8_t {
   group_added,       ///< row = group
   group_updated,     ///< row = group, before/after = minimum counts, more
   group_removed,     ///< row = group
-  namespace_changed, ///< row = name symbol
+  namespace_changed, ///< which one is not said: names may be others' when it is read
   budget_changed,    ///< row = budget: added, updated or removed
 };
 
