@@ -108,6 +108,7 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
       break;
   }
   // Woken on behalf of a class that it has left, or cannot stand for.
+  if (e.group) unschedulable_.pass_on_group(e.row);
   if (item.where == place::gated) unschedulable_.pass_on(pod);
   else unschedulable_.pass_on_if_changed(pod);
 }
@@ -172,8 +173,12 @@ GANGSCHED_INLINE void core::count_out(row_t pod) {
   const row_t group = std::exchange(waits_in_[pod], no_row);
   if (group == no_row) return;
   const entity e{group, true};
-  if (--members_waiting_[group] == 0) queue_.take_out(e);
-  else if (state_->groups.alive(group) && queue_.item(e).where == place::gated) gate_or_activate(e);
+  if (--members_waiting_[group] == 0) {
+    queue_.take_out(e);
+    unschedulable_.pass_on_group(group);
+  } else if (state_->groups.alive(group) && queue_.item(e).where == place::gated) {
+    gate_or_activate(e);
+  }
 }
 
 /// A group whose members wait stands in the queue, unless it has as many with a node as it may: whatever can leave it nowhere, or end

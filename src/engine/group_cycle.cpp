@@ -188,12 +188,13 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   std::vector<row_t> members;
   collect_members(whole, members);
   note_ratios(group);
-  if (members.empty()) return;
+  if (members.empty()) return unschedulable_.pass_on_group(group);
   group_outcome outcome;
   outcome.verdict = disagreement(group);
   if (!outcome.verdict.ok()) {
     reject_group(group, whole, outcome);
     unschedulable_.add_hopeless_group(group, outcome.verdict.reason);
+    unschedulable_.pass_on_group(group);
     return;
   }
   std::uint64_t from = state_->log.end();
@@ -203,8 +204,13 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
     outcome = place_group(whole);
   }
   if (!outcome.verdict.ok()) {
-    if (outcome.verdict.code == code::error && !outcome.of_group) error_.set({group, true}, outcome.verdict.reason);
-    return reject_group(group, whole, outcome);
+    const bool error = outcome.verdict.code == code::error;
+    if (error && !outcome.of_group) error_.set({group, true}, outcome.verdict.reason);
+    reject_group(group, whole, outcome);
+    // (Age decides who takes the room of pods that wait.)
+    if (error || !waiting_.empty()) unschedulable_.pass_on_group(group);
+    else unschedulable_.fail_alike_groups(group);
+    return;
   }
   suppress_events(from);
   queue_.item({group, true}).failures = 0;
@@ -235,6 +241,7 @@ GANGSCHED_INLINE void core::run_group(row_t group) {
   }
   if (left && kept && !entities_.members_enter_singly()) queue_.activate({group, true});
   else if (left) park_group(group, outcome.rejectors);
+  unschedulable_.pass_on_group(group);
 }
 
 GANGSCHED_INLINE void core::reject_group(row_t group, const part& whole, const group_outcome& why) {

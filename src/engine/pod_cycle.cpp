@@ -37,6 +37,7 @@ GANGSCHED_INLINE bool core::try_entity(entity e) {
     rejected.reason = said.reason;
   });
   retry_group(e.row, true, true);
+  unschedulable_.pass_on_group(e.row);
   return true;
 }
 
@@ -239,27 +240,39 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
   return !giving.empty();
 }
 
-/// An incomplete gang has taken room: one rejected member of every incomplete one before it may take it back (it would not hear of
-/// the room otherwise, because reservations wake nobody).
+/// An incomplete gang has taken room: rejected members of incomplete ones before it may take it back (they would not hear of the room
+/// otherwise, because reservations wake nobody). Of those alike only the first is tried, and those before it whose backoff is not over: whom
+/// it may take room from, those after it may not all.
 GANGSCHED_INLINE void core::call_older_holders(row_t own) {
   if (options_.holds == hold_rule::timers_only || !entities_.incomplete(own)) return;
   const holder_rank rank = rank_of(own);
+  struct candidate_holder {
+    std::uint64_t kind;  ///< of those alike; 0: like no other
+    holder_rank rank;
+    entity who;
+  };
+  std::vector<candidate_holder> all;
   std::vector<row_t> called;
   row_t asked = no_row;
-  const auto is_called = [&](row_t group) {
-    if (group == asked || group == own || !entities_.incomplete(group)) return false;
-    asked = group;
-    if (!(rank_of(group) < rank) || std::find(called.begin(), called.end(), group) != called.end()) return false;
+  unschedulable_.each([&](entity e, row_t group, std::uint64_t kind) {
+    if (group == std::exchange(asked, group) || group == own || !entities_.incomplete(group)) return;
+    const holder_rank its = rank_of(group);
+    if (!(its < rank) || std::find(called.begin(), called.end(), group) != called.end()) return;
     called.push_back(group);
-    return true;
-  };
-  std::vector<entity> wanted;
-  unschedulable_.each([&](entity e, row_t group) {
-    if (is_called(group)) wanted.push_back(e);
+    all.push_back({kind, its, e});
   });
-  for (const entity& e : wanted) {
+  std::stable_sort(all.begin(), all.end(), [](const candidate_holder& a, const candidate_holder& b) {
+    return std::tie(a.kind, a.rank) < std::tie(b.kind, b.rank);
+  });
+  std::uint64_t tried = 0;
+  for (const candidate_holder& one : all) {
+    if (one.kind != 0 && one.kind == tried) {
+      unschedulable_.fail_again(one.who);
+      continue;
+    }
+    if (!queue_.backs_off(*queue_.find(one.who), now_)) tried = one.kind;
     ++statistics_.wake_ups;
-    queue_.wake(e, now_);
+    queue_.wake(one.who, now_);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/core/hash.hpp"
 #include "gangsched/framework/hook_error.hpp"
 
 // The exact rule.
@@ -102,6 +103,46 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
     return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
   });
+}
+
+GANGSCHED_INLINE bool requeue_judge::fare_alike(class_id cls) {
+  const class_plan& plan = picks_->plan_of(cls);
+  return !plan.opaque && plan.cycle_hooks.empty() && plan.rejected.ok();
+}
+
+GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& group) {
+  const row_t row = group.group.row;
+  const group_table& groups = state_->groups;
+  const group_record& record = *groups.record[row];
+  const group_spec& spec = record.spec;
+  const bool alone = spec.composite || groups.parent[row] != no_row || !spec.affinity.empty() || !spec.start_after.empty() ||
+                     !spec.ratios.empty() || groups.assumed[row] + groups.bound[row] != 0;
+  if (alone || entities_->members_enter_singly()) return 0;
+  const kernel_table& profile = entities_->profile_of_group(row);
+  constexpr point of_groups[] = {point::group_pre_filter, point::generate_placements, point::placement_feasible, point::score_placement,
+                                 point::group_preempt};
+  for (const plugin_entry& plugin : profile.plugins) {
+    const bool asked = std::any_of(std::begin(of_groups), std::end(of_groups), [&](point one) { return plugin.points.has(one); });
+    if (asked && !plugin.ignores_group_identity) return 0;
+  }
+  if (!std::all_of(group.classes.begin(), group.classes.end(), [&](const auto& one) { return fare_alike(one.first); })) return 0;
+  digest made;
+  group_record alike = record;
+  alike.spec.name.clear();
+  alike.spec.cookie = 0;
+  made.add(alike.bytes());
+  made.add(static_cast<std::uint64_t>(&profile - profiles_->all().data()));
+  made.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(entities_->group_priority(row))));
+  // (Members in order of arrival: by that, after priority and rank, they are tried.)
+  for (row_t pod = groups.first[row]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    if (state_->pods.nominated[pod] != no_row) return 0;
+    if (!entities_->wants_node(pod)) continue;
+    const class_id cls = state_->class_of(pod);
+    made.add(std::uint64_t{cls} << 32 | state_->classes.generation(cls));
+    made.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(state_->pods.record[pod]->rank.value_or(-1))));
+    made.add(state_->pods.record[pod]->role);
+  }
+  return made.value() | 1;
 }
 
 }  // namespace gangsched::engine

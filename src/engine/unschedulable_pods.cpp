@@ -86,6 +86,8 @@ GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
   waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors}, state_->log.end(), reason};
   collect_classes(one);
+  entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
+  if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
   groups_.push_back(std::move(one));
 }
 
@@ -173,7 +175,10 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     for (const class_id split : parts) wake_next({split, one.position});
   }
-  for (waiting_group& one : groups_) collect_classes(one);
+  for (waiting_group& one : groups_) {
+    collect_classes(one);
+    if (one.kind != 0) one.kind = names(one.group) ? judge_->kind_of(one) : 0;
+  }
 }
 
 GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::uint64_t position) {
@@ -189,15 +194,75 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
     do before = statistics_->wake_ups, wake_next({cls, position});
     while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
   }
+  std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
+  std::vector<group_wake> asked, kinds;
   std::vector<row_t> groups;
   std::erase_if(groups_, [&](const waiting_group& one) {
-    if (!waits(one)) return true;
-    if (one.since > position) return false;
+    const auto is_its = [&](const group_wake& other) { return other.kind == one.kind; };
+    if (one.since > position || (one.kind != 0 && std::any_of(asked.begin(), asked.end(), is_its))) return false;
     const bool can = judge_->helps(one, record, what);
+    if (one.kind != 0) {
+      asked.push_back({one.kind, position});
+      if (can) kinds.push_back(asked.back());
+      return false;
+    }
     if (can) groups.push_back(one.group.row);
     return can;
   });
   for (const row_t group : groups) wake_up({group, true});
+  for (const group_wake& one : kinds) {
+    std::uint64_t before = 0;
+    do before = statistics_->wake_ups, wake_next_group(one);
+    while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
+  }
+}
+
+/// Of those alike that failed before the change, the first that does not back off any more, else the one whose backoff ends first.
+GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why) {
+  auto next = groups_.end();
+  instant ready{};
+  for (auto it = groups_.begin(); it != groups_.end(); ++it) {
+    if (it->kind != why.kind || it->since > why.position || !waits(*it)) continue;
+    const instant its = std::max(queue_->find({it->group.row, true})->ready, *now_);
+    if (next == groups_.end() || its < ready) next = it, ready = its;
+    if (ready == *now_) break;
+  }
+  if (next == groups_.end()) return;
+  const row_t group = next->group.row;
+  groups_.erase(next);
+  if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));
+  group_woken_for_[group] = why;
+  wake_up({group, true});
+}
+
+GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
+  if (group >= group_woken_for_.size() || group_woken_for_[group].kind == 0) return;
+  const group_wake why = std::exchange(group_woken_for_[group], {});
+  const auto failed = std::stable_partition(groups_.begin(), groups_.end(), [&](const waiting_group& one) {
+    return one.kind != why.kind || one.since > why.position || !waits(one);
+  });
+  for (auto it = failed; it != groups_.end(); ++it) fail_again(*it);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
+  queue_->park({one.group.row, true}, *now_, one.pending);
+  one.since = state_->log.end();
+}
+
+GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
+  if (!e.group) {
+    const std::uint64_t rejectors = lines_.at(state_->pods.cls[e.row]).rejectors;
+    queue_->park(e, *now_);
+    return line_up(e.row, rejectors, state_->log.end());
+  }
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == e.row; });
+  std::rotate(found, found + 1, groups_.end());
+  fail_again(groups_.back());
+}
+
+GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
+  if (group >= group_woken_for_.size() || group_woken_for_[group].kind == 0) return;
+  wake_next_group(std::exchange(group_woken_for_[group], {}));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what) {
@@ -218,6 +283,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
 GANGSCHED_INLINE void unschedulable_pods::clear() {
   lines_.clear();
   groups_.clear();
+  group_woken_for_.clear();
   woken_for_.assign(state_->pods.rows.count(), {});
   if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());
   epoch_ = state_->classes.epoch();

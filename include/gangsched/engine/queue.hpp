@@ -118,6 +118,8 @@ class GANGSCHED_API queue {
   }
   void recall() noexcept;
   void rebuild();
+  /// Whether its backoff is not over.
+  [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
   /// What the queue sort sees of an entity.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const;
 
@@ -178,7 +180,6 @@ class GANGSCHED_API queue {
   std::optional<entity> pop_compared();
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;
-  [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
 
   const cluster_state* state_;
   const plugin_entry* sort_;

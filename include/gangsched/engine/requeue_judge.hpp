@@ -56,6 +56,12 @@ class GANGSCHED_API requeue_judge {
   /// @p rejectors: marks of the filters that rejected pods of the class.
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
   [[nodiscard]] bool helps(const rejected_group& group, const change& record, const event& what);
+  /// Whether all pods of the class fare alike: no hook takes the pod itself.
+  [[nodiscard]] bool fare_alike(class_id cls);
+  /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but
+  /// for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated to one,
+  /// or meets a hook that takes the pod itself; no plugin's group hook tells them apart (`ignores_group_identity`). O(members).
+  [[nodiscard]] std::uint64_t kind_of(const rejected_group& group);
 
   // Hints.
   [[nodiscard]] queueing_event queueing_event_of(const object_event& happened) const;

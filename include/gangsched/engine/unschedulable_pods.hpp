@@ -10,8 +10,8 @@ namespace gangsched::engine {
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
 /// By the exact rule, pods of one class wait in one line, in order of failure, and an event is judged once for each line: the first is woken;
-/// when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. By hints, every pod
-/// is judged by itself.
+/// when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups that are
+/// alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
@@ -51,20 +51,27 @@ class GANGSCHED_API unschedulable_pods {
   }
   /// What it was woken for is used up.
   void forget_wake(row_t pod) noexcept { woken_for_[pod] = {}; }
+  /// The same for groups. One that could not use it has failed for those like it too: they would have been told the same.
+  void pass_on_group(row_t group);
+  void fail_alike_groups(row_t group);
+  /// The entity would be rejected as it was before: it has failed once more. O(1) for pods, O(groups) for groups.
+  void fail_again(entity e);
 
   /// Nobody waits for an event of a pod.
   [[nodiscard]] bool no_pods() const noexcept { return lines_.empty(); }
   [[nodiscard]] bool empty() const noexcept { return lines_.empty() && groups_.empty(); }
-  /// Calls visit(entity, group) for all, `group` being that of a pod.
+  /// Calls visit(entity, group, kind) for all, `group` being that of a pod; those with the same kind are alike, unless it is 0.
   template <class Visit>
   void each(Visit&& visit) const {
     for (const auto& [cls, line] : lines_) {
+      if (line.front == line.pods.size() || line.generation != state_->classes.generation(cls)) continue;
+      const std::uint64_t kind = judge_->fare_alike(cls) ? std::uint64_t{cls} + 1 : 0;
       for (std::size_t i = line.front; i < line.pods.size(); ++i) {
-        if (waits(line.pods[i])) visit(entity{line.pods[i].pod, false}, state_->pods.group[line.pods[i].pod]);
+        if (waits(line.pods[i])) visit(entity{line.pods[i].pod, false}, state_->pods.group[line.pods[i].pod], kind);
       }
     }
     for (const waiting_group& one : groups_) {
-      if (names(one.group)) visit(entity{one.group.row, true}, one.group.row);
+      if (names(one.group)) visit(entity{one.group.row, true}, one.group.row, one.kind);
     }
   }
 
@@ -95,10 +102,17 @@ class GANGSCHED_API unschedulable_pods {
   struct waiting_group : rejected_group {
     std::uint64_t since;  ///< the log's end when it failed
     const char* reason;
+    std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
+    std::size_t pending = 0;  ///< members
   };
   /// Why a pod was woken: on behalf of its class, by the change at `position`.
   struct wake {
     class_id cls = no_class;
+    std::uint64_t position = 0;
+  };
+  /// The same of a group, on behalf of those like it.
+  struct group_wake {
+    std::uint64_t kind = 0;
     std::uint64_t position = 0;
   };
   [[nodiscard]] bool names(group_id group) const noexcept;
@@ -109,6 +123,8 @@ class GANGSCHED_API unschedulable_pods {
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
+  void wake_next_group(const group_wake& why);
+  void fail_again(waiting_group& one);
   void wake_up(entity e);
   void collect_classes(waiting_group& of);
 
@@ -122,6 +138,7 @@ class GANGSCHED_API unschedulable_pods {
   std::map<class_id, class_line> lines_;
   std::vector<waiting_group> groups_;
   std::vector<wake> woken_for_;        ///< by pod row: why it was woken, until it is placed or rejected
+  std::vector<group_wake> group_woken_for_;  ///< by group row
   std::vector<rejection> rejections_;  ///< by pod row: of its last attempt
   std::uint32_t epoch_ = 0;            ///< of the classes, as the lines know it
 };

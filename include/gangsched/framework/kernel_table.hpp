@@ -94,6 +94,7 @@ struct plugin_entry {
   std::int64_t (*score_placement)(const void* self, const group_view&, const placement_view&, std::span<const assignment>) = nullptr;
   std::int64_t (*placement_bound)(const void* self, const placement_view&, const placement_demand&) = nullptr;
   bool relative_placement_score = false;
+  bool ignores_group_identity = false;  ///< its group hooks say the same of groups that differ only in name, cookie and age
   victim_plan (*group_preempt)(const void* self, trial&, const group_view&) = nullptr;
 };
 

@@ -287,6 +287,7 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
         return detail::heard<P>([&] { return k::of(p).group_preempt(t, g); });
       };
     }
+    if constexpr (requires { requires bool{P::ignores_group_identity}; }) e.ignores_group_identity = true;
   }
   return e;
 }

@@ -16,6 +16,7 @@ class gang_scheduling {
  public:
   static constexpr std::string_view name = "GangScheduling";
   using points = implements<point::pre_enqueue, point::permit, point::group_pre_filter, point::placement_feasible>;
+  static constexpr bool ignores_group_identity = true;
 
   /// O(groups of the tree).
   [[nodiscard]] status pre_enqueue(const pod_info& pod) const {

@@ -35,6 +35,7 @@ class group_preemption {
  public:
   static constexpr std::string_view name = "GroupPreemption";
   using points = implements<point::group_preempt>;
+  static constexpr bool ignores_group_identity = true;
 
   enum class rule : std::uint8_t { least_disruption, kubernetes };
   /// What would be lost with a running pod, in any unit.

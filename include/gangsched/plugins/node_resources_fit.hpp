@@ -25,6 +25,7 @@ class node_resources_fit {
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
                             point::score_placement>;
+  static constexpr bool ignores_group_identity = true;
   static constexpr events wakes_on =
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
 

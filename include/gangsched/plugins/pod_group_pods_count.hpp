@@ -11,6 +11,7 @@ class pod_group_pods_count {
  public:
   static constexpr std::string_view name = "PodGroupPodsCount";
   using points = implements<point::score_placement>;
+  static constexpr bool ignores_group_identity = true;
   static constexpr bool relative_to_best = true;
 
   /// O(members).

@@ -16,6 +16,7 @@ class topology_placement {
  public:
   static constexpr std::string_view name = "TopologyPlacementGenerator";
   using points = implements<point::generate_placements>;
+  static constexpr bool ignores_group_identity = true;
 
   /// O(keys · members).
   [[nodiscard]] status generate_placements(const group_view& group, const cluster_view&,

@@ -1,0 +1,119 @@
+// Groups that are alike wait in one line: one of them is tried for an event, and who is placed, where and when is as if all were.
+#include "support/dice.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::alike_groups_test {
+
+namespace {
+
+void add_gang(world& w, const std::string& name, int size, std::int64_t cores, std::optional<std::int32_t> priority = {}) {
+  group_spec spec = a_gang(name, size);
+  spec.priority = priority;
+  const group_id group = w.add(spec);
+  for (int i = 0; i < size; ++i) {
+    a_pod member{name + "-" + std::to_string(i)};
+    member.cpu(cores).in(group);
+    member.spec.priority = priority.value_or(0);
+    w.add(member);
+  }
+}
+
+/// Says of every group by itself whether it may go, so that no two are alike.
+struct by_name {
+  static constexpr std::string_view name = "ByName";
+  using points = implements<point::group_pre_filter>;
+  [[nodiscard]] status group_pre_filter(const group_view& group) const {
+    return group.name() == "g7" ? status::success() : status::unschedulable("not this one");
+  }
+};
+
+/// What became of a random cluster, event by event.
+struct history {
+  std::vector<words> placed;
+  std::uint64_t attempts = 0;
+};
+
+history play(std::uint64_t seed, wake_rule rule) {
+  dice roll{seed};
+  const std::chrono::seconds backoff{roll.percent(50) ? 10 : 0};
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .max_backoff = backoff, .wake = rule}};
+  for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4));
+  history made;
+  std::vector<pod_id> running;
+  for (int step = 0; step < 60; ++step) {
+    if (roll.percent(55)) {
+      const bool wide = roll.percent(30);
+      add_gang(w, "g" + std::to_string(step), static_cast<int>(roll.between(1, 3)), wide ? 2 : 1, roll.percent(20) ? 10 : 0);
+    } else {
+      for (std::size_t gone = roll.below(4); gone > 0 && !running.empty(); --gone) {
+        const std::size_t which = roll.below(running.size());
+        w.remove(running[which]);
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+    }
+    w.now += std::chrono::milliseconds{roll.between(0, 8000)};
+    words bound;
+    for (const std::string& one : w.run(true)) {
+      if (!one.starts_with("bind ")) continue;
+      bound.push_back(one);
+      running.push_back(w.pod(one.substr(5, one.find(' ', 5) - 5)));
+    }
+    made.placed.push_back(std::move(bound));
+  }
+  made.attempts = w.scheduler.statistics().cycles;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("of waiting groups that are alike one is tried for an event, and the next when it is placed", "[wake][gang]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  add_gang(w, "first", 8, 1);
+  w.run(true);
+  constexpr int waiting = 200;
+  for (int i = 0; i < waiting; ++i) add_gang(w, "g" + std::to_string(i), 4, 1);
+  w.run();
+  w.now += 60s;
+  w.run();
+  std::uint64_t before = w.scheduler.statistics().cycles;
+
+  for (int i = 0; i < 3; ++i) w.remove(w.pod("first-" + std::to_string(i)));  // room for three of four
+  CHECK(w.run().size() == 3 * 4);
+  CHECK(w.scheduler.statistics().cycles - before == 3);  // one for each pod that left
+
+  before = w.scheduler.statistics().cycles;
+  w.now += 60s;
+  for (int i = 3; i < 8; ++i) w.remove(w.pod("first-" + std::to_string(i)));  // room for two gangs
+  const words done = sorted(w.run());
+  CHECK(std::count_if(done.begin(), done.end(), [](const std::string& one) { return one.starts_with("bind "); }) == 8);
+  CHECK(w.scheduler.statistics().cycles - before == 5 + 2);  // and one after each that was placed
+}
+
+TEST_CASE("a plugin that does not say that it ignores who a group is has every group tried", "[wake][gang]") {
+  world w{profile{scheduling_gates{}, priority_sort{}, node_resources_fit{}, gang_scheduling{}, by_name{}}.table()};
+  for (int i = 0; i < 10; ++i) add_gang(w, "g" + std::to_string(i), 2, 1);
+  w.run();
+  w.now += 60s;
+  w.add(a_node{"n"}.cpu(2));
+  words bound = w.run();
+  std::erase_if(bound, [](const std::string& one) { return !one.starts_with("bind "); });
+  CHECK(sorted(bound) == words{"bind g7-0 n", "bind g7-1 n"});
+}
+
+TEST_CASE("who is placed, where and when is as if every waiting group were tried", "[wake][gang]") {
+  std::uint64_t few = 0, many = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    INFO("seed " << seed);
+    const history one = play(seed, wake_rule::one_per_class), all = play(seed, wake_rule::all);
+    for (std::size_t step = 0; step < all.placed.size(); ++step) {
+      INFO("step " << step);
+      REQUIRE(one.placed[step] == all.placed[step]);
+    }
+    few += one.attempts;
+    many += all.attempts;
+  }
+  CHECK(few < many);
+}
+
+}  // namespace gangsched::testing::alike_groups_test
