@@ -22,7 +22,6 @@ namespace gangsched {
 class node_resources_fit {
  public:
   static constexpr std::string_view name = "NodeResourcesFit";
-  static constexpr std::int64_t default_weight = 1;
   using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
                             point::score_placement>;
   static constexpr bool ignores_group_identity = true;
