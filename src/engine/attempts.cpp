@@ -38,7 +38,7 @@ GANGSCHED_INLINE void core::begin_call(instant now) {
 GANGSCHED_INLINE void core::catch_up(instant now) {
   begin_call(now);
   queue_.begin_round();
-  absorb();
+  read_log();
   queue_.tidy();
 }
 

@@ -156,7 +156,7 @@ GANGSCHED_INLINE void core::count_waiting(row_t pod, row_t group) {
 
 /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
 /// came later than that is still to be read.)
-GANGSCHED_INLINE void core::find_home(row_t group) {
+GANGSCHED_INLINE void core::requeue_members(row_t group) {
   std::vector<row_t> members;
   entities_.each_member(group, [&](row_t pod) {
     if (entities_.wants_node(pod) && waits_in_[pod] != no_row) members.push_back(pod);
@@ -183,7 +183,7 @@ GANGSCHED_INLINE void core::count_out(row_t pod) {
 
 /// A group whose members wait stands in the queue, unless it has as many with a node as it may: whatever can leave it nowhere, or end
 /// that it is full, ends here. O(members).
-GANGSCHED_INLINE void core::stand_again(row_t group) {
+GANGSCHED_INLINE void core::requeue_group(row_t group) {
   if (!entities_.cycles_as_group(group)) return;
   const row_t root = state_->groups.root(group);
   if (root >= members_waiting_.size() || members_waiting_[root] == 0) return;
@@ -206,7 +206,7 @@ GANGSCHED_INLINE void core::stand_again(row_t group) {
 }
 
 /// One who counted goes: of those that are too many for an elastic gang, or by a ratio, one may take its place.
-GANGSCHED_INLINE void core::fill_up(row_t group) {
+GANGSCHED_INLINE void core::requeue_surplus_member(row_t group) {
   if (group == no_row || !state_->groups.alive(group)) return;
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) return;
@@ -265,7 +265,7 @@ GANGSCHED_INLINE void core::drop_unused() {
   bounds_ = {};  // it knows them by their addresses
 }
 
-GANGSCHED_INLINE void core::absorb() {
+GANGSCHED_INLINE void core::read_log() {
   // In the middle of somebody's trial the tables show what may never have been.
   if (state_->undo.trying()) return;
   drop_unused();
@@ -283,10 +283,10 @@ GANGSCHED_INLINE void core::absorb() {
     const change record = log[position];
     const bool own = position >= own_from_ && position < own_to_;
     if (own) requeue_by(record, position);
-    else absorb(record, position);
+    else read_log(record, position);
     if (own && record.kind == change_kind::pod_bound) ask_dependents();
     if (own && record.kind == change_kind::pod_assumed) ask_ratios();
-    if (own && record.kind == change_kind::pod_released && state_->pods.alive(record.row)) stand_again(state_->pods.group[record.row]);
+    if (own && record.kind == change_kind::pod_released && state_->pods.alive(record.row)) requeue_group(state_->pods.group[record.row]);
   }
   suppressed_.clear();
   gates_.forget_open();
@@ -302,7 +302,7 @@ GANGSCHED_INLINE void core::prefetch(const change& record) const noexcept {
   unschedulable_.prefetch(pod);
 }
 
-/// What the log says since the last absorb is the engine's doing: queue and counts know it already, others may be helped by it.
+/// What the log says since it was read last is the engine's doing: queue and counts know it already, others may be helped by it.
 GANGSCHED_INLINE void core::mark_own() { own_to_ = state_->log.committed_end(); }
 
 GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
@@ -310,7 +310,7 @@ GANGSCHED_INLINE void core::host_released(row_t pod, std::uint32_t generation) {
   reservations_.forget(pod, generation);
 }
 
-GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position) {
+GANGSCHED_INLINE void core::read_log(const change& record, std::uint64_t position) {
   const pod_table& pods = state_->pods;
   const row_t row = record.row;
   if (record.kind == change_kind::pod_removed) stale_.group_changed(record.after);
@@ -346,14 +346,14 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       if (group == no_row || !state_->groups.alive(group)) break;
       if (record.before != no_row) waiting_.group_changed(group);
       if (state_->groups.members[group] < state_->groups.min_count(group)) ask_gate_again(group);
-      fill_up(group);
+      requeue_surplus_member(group);
       break;
     }
     case change_kind::pod_terminating:
       if (pods.alive(row) && pods.state[row] == pod_state::pending) leave(row);
       if (pods.alive(row) && pods.node[row] != no_row) waiting_.group_changed(pods.group[row]);
       count_out(row);
-      if (pods.alive(row) && pods.state[row] == pod_state::pending) fill_up(pods.group[row]);
+      if (pods.alive(row) && pods.state[row] == pod_state::pending) requeue_surplus_member(pods.group[row]);
       break;
     case change_kind::pod_assumed:
     case change_kind::pod_bound:
@@ -371,7 +371,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
       waiting_.group_changed(pods.group[row]);
       if (pods.state[row] == pod_state::pending) {
         if (pods.terminating[row]) {
-          fill_up(pods.group[row]);
+          requeue_surplus_member(pods.group[row]);
           break;
         }
         count_waiting(row, pods.group[row]);
@@ -390,7 +390,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     case change_kind::group_added: {
       queue_.renew({row, true});
       if (state_->groups.alive(row)) {
-        find_home(row);
+        requeue_members(row);
         note_dependent(row);
         judge_waiting(row);
       }
@@ -399,7 +399,7 @@ GANGSCHED_INLINE void core::absorb(const change& record, std::uint64_t position)
     }
     case change_kind::group_removed:
       queue_.take_out({row, true});
-      if (state_->groups.alive(row)) find_home(row);  // expected again
+      if (state_->groups.alive(row)) requeue_members(row);  // expected again
       ask_dependents();
       break;
     case change_kind::group_updated: {
@@ -473,7 +473,7 @@ GANGSCHED_INLINE void core::member_changed(const change& record, row_t group) {
 }
 
 GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
-  absorb();
+  read_log();
   const entity e = entities_.entity_of(pod);
   queue_item& item = queue_.item(e);
   item.failures = failures;
@@ -502,18 +502,18 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   begin_call(now);
   decisions_.clear();
   error_.clear();
-  absorb();
+  read_log();
   reported_.report_ended(decisions_);
   expire_waits();
   mark_own();
-  absorb();
+  read_log();
   flush(now);
   while (const std::optional<queue::popped> next = queue_.pop(now)) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
     const bool worked = try_entity(next->who);
     if (queue_.item(next->who).where == place::in_flight) {
       queue_.take_out(next->who);
-      if (next->who.group && state_->groups.alive(next->who.row)) stand_again(next->who.row);
+      if (next->who.group && state_->groups.alive(next->who.row)) requeue_group(next->who.row);
     }
     mark_own();
     if (!worked) continue;

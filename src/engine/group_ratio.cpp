@@ -68,7 +68,7 @@ GANGSCHED_INLINE void core::ask_ratios() {
   });
   for (const row_t root : roots) {
     queue_.wake({root, true}, now_);
-    stand_again(root);
+    requeue_group(root);
   }
 }
 

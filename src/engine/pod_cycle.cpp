@@ -127,7 +127,7 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   if (e.group) return;  // a member: its group decides when it comes back
   if (error) queue_.retry_later(e, now_, 1, true, true);
   else park(pod, why.rejectors);
-  if (!error) break_up(state_->pods.group[pod]);
+  if (!error) revoke_strict_gang(state_->pods.group[pod]);
 }
 
 /// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them

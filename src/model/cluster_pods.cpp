@@ -196,7 +196,7 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   pods.preempted.set(row, spec.terminating && spec.preempted);
   pods.node.set(row, no_row);
   pods.nominated.set(row, no_row);
-  if (spec.nominated_node && !spec.node) state.point_at(row, spec.nominated_node.row);
+  if (spec.nominated_node && !spec.node) state.set_nominated_node(row, spec.nominated_node.row);
   pods.arrival.set(row, state.next_arrival());
   if (spec.group) join_group(state, row, spec.group.row);
   else pods.group.set(row, no_row);
@@ -370,7 +370,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
     const row_t hoped = pods.nominated[row];
     const row_t hopes = spec.nominated_node ? spec.nominated_node.row : no_row;
     state.nominate(row, hopes);
-    if (hopes != no_row && hopes == hoped && asks_other) state.tell_nominated(row, hopes, hopes);
+    if (hopes != no_row && hopes == hoped && asks_other) state.log_nomination(row, hopes, hopes);
   }
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {

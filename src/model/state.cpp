@@ -312,11 +312,11 @@ GANGSCHED_INLINE void cluster_state::release(row_t pod) {
 GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
   const row_t before = pods.nominated[pod];
   if (before == node) return;
-  point_at(pod, node);
-  tell_nominated(pod, before, node);
+  set_nominated_node(pod, node);
+  log_nomination(pod, before, node);
 }
 
-GANGSCHED_INLINE void cluster_state::tell_nominated(row_t pod, row_t before, row_t after) {
+GANGSCHED_INLINE void cluster_state::log_nomination(row_t pod, row_t before, row_t after) {
   constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices;
   changed({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
 }
@@ -362,7 +362,7 @@ GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
   if (next != no_row) prev_wanted.set(next, wanted ? node : prev);
 }
 
-GANGSCHED_INLINE void cluster_state::point_at(row_t pod, row_t node) {
+GANGSCHED_INLINE void cluster_state::set_nominated_node(row_t pod, row_t node) {
   const row_t before = pods.nominated[pod];
   if (before != no_row) {
     const row_t next = pods.next_nominated[pod];

@@ -146,10 +146,10 @@ class GANGSCHED_API core {
 
   // core.cpp: what the host did since the last call
   void begin_call(instant now);
-  void absorb();
+  void read_log();
   void drop_unused();
   void mark_own();
-  void absorb(const change& record, std::uint64_t position);
+  void read_log(const change& record, std::uint64_t position);
   void prefetch(const change& record) const noexcept;
   void start_over();
   void enqueue(row_t pod, bool fresh);
@@ -163,12 +163,12 @@ class GANGSCHED_API core {
   void ask_dependents();
   void member_changed(const change& record, row_t group);
   void gate_or_activate(entity e);
-  void find_home(row_t group);
-  void stand_again(row_t group);
-  void fill_up(row_t group);
+  void requeue_members(row_t group);
+  void requeue_group(row_t group);
+  void requeue_surplus_member(row_t group);
   void host_released(row_t pod, std::uint32_t generation);
 
-  // wake.cpp: who failed, and events
+  // requeue.cpp: who failed, and events
   void park(row_t pod, std::uint64_t rejectors);
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
   void retry_group(row_t group, bool error, bool strict, bool for_change = false);
@@ -284,14 +284,14 @@ class GANGSCHED_API core {
   domain_index& domains_of(std::string_view key);
   const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out);
 
-  // room.cpp
+  // permit_cycle.cpp
   void ask_permit(row_t pod, std::int64_t score);
   void finish_bind(row_t pod, std::int64_t score, bool waited);
   void expire_waits();
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
   void judge_waiting(row_t group);
   void ask_permit_again();
-  void break_up(row_t group);
+  void revoke_strict_gang(row_t group);
   void send_back(row_t pod, const char* reason, bool error);
 
   cluster_state* state_;
@@ -324,7 +324,7 @@ class GANGSCHED_API core {
   // As far as the log has been read:
   std::vector<row_t> waits_in_;               ///< by pod row: the group it waits for a node in
   std::vector<std::uint32_t> members_waiting_;  ///< by group: such pods
-  std::uint64_t own_from_ = 0, own_to_ = 0;   ///< records that the engine made since it absorbed last
+  std::uint64_t own_from_ = 0, own_to_ = 0;   ///< records that the engine made since it read the log last
   std::vector<std::pair<std::uint64_t, std::uint64_t>> suppressed_;  ///< log ranges that undid what the same cycle did: they help nobody
   std::optional<object_cache> object_cache_;            ///< under wake_rule::hints
   std::vector<object_event> happened_;                  ///< by the record that is being read
@@ -367,7 +367,7 @@ class GANGSCHED_API core {
 #include "gangsched/src/engine/group_search.cpp"
 #include "gangsched/src/engine/pod_cycle.cpp"
 #include "gangsched/src/engine/recovery.cpp"
-#include "gangsched/src/engine/room.cpp"
+#include "gangsched/src/engine/permit_cycle.cpp"
 #include "gangsched/src/engine/trial.cpp"
-#include "gangsched/src/engine/wake.cpp"
+#include "gangsched/src/engine/requeue.cpp"
 #endif

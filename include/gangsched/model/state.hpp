@@ -380,9 +380,9 @@ struct GANGSCHED_API cluster_state {
   void release(row_t pod);
   void nominate(row_t pod, row_t node);
   /// Writes down that what was kept on @p before for the pod, and is now on @p after, changed.
-  void tell_nominated(row_t pod, row_t before, row_t after);
+  void log_nomination(row_t pod, row_t before, row_t after);
   /// Moves the pod to the list of @p node without a word in the log.
-  void point_at(row_t pod, row_t node);
+  void set_nominated_node(row_t pod, row_t node);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
   void take_off_node(row_t pod, removal how = removal::real);
   void mark_terminating(row_t pod);

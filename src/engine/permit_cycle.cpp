@@ -131,7 +131,7 @@ GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error)
 }
 
 /// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
-GANGSCHED_INLINE void core::break_up(row_t group) {
+GANGSCHED_INLINE void core::revoke_strict_gang(row_t group) {
   const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy == nullptr || !policy->strict || state_->groups.satisfied[group]) return;
   for (const row_t pod : waiting_.members_of(group)) send_back(pod, "a member of its strict gang found no node", false);
@@ -148,7 +148,7 @@ GANGSCHED_INLINE void core::expire_waits() {
     for (std::size_t i = 0; i < one.deadline.size(); ++i) {
       if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_ && one.deadline[i] != instant::max()) {
         send_back(pod, "timed out waiting in the permit room", false);
-        break_up(state_->pods.group[pod]);
+        revoke_strict_gang(state_->pods.group[pod]);
         break;
       }
     }
@@ -188,7 +188,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
   begin_call(now);
   decisions_.clear();
   error_.clear();
-  absorb();
+  read_log();
   reported_.report_ended(decisions_);
   expire_waits();
   flush(now);
@@ -199,7 +199,7 @@ GANGSCHED_INLINE void core::permit(instant now) {
   });
   waiting_.compact();
   mark_own();
-  absorb();
+  read_log();
   queue_.tidy();
 }
 
@@ -242,7 +242,7 @@ GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
 
 GANGSCHED_INLINE void core::confirm(row_t pod) {
   queue_.begin_round();
-  absorb();
+  read_log();
   reported_.remove(pod);
   state_->bind(pod);
   mark_own();
@@ -258,7 +258,7 @@ GANGSCHED_INLINE void core::confirm(row_t pod) {
 
 GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
   queue_.begin_round();
-  absorb();
+  read_log();
   decisions_.begin_answer();
   // The widest group above it that is atomic goes with it.
   row_t whole = no_row;
