@@ -173,7 +173,7 @@ GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
   queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
   switch (item.where) {
     case place::none:
-      if (entities_.wants_node(pod) && e.group && is_full(state_->pods.group[pod])) made.place = queue_place::kept_back;
+      if (entities_.wants_node(pod) && e.group && limits_.reached(state_->pods.group[pod])) made.place = queue_place::kept_back;
       break;
     case place::active: made.place = queue_place::active; break;
     case place::backoff: made.place = queue_place::backoff; break;

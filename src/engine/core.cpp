@@ -22,10 +22,16 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       options_(options),
       picker_(*state_, profiles_, options_, statistics_),
       reservations_(*state_, entities_, picker_, now_),
+      limits_(*state_, entities_),
+      entered_(*state_, gates_),
+      parts_(*state_, entities_, limits_, picker_, entered_),
+      search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
+      preemption_(*state_, entities_, gates_, parts_, picker_, reservations_, search_),
       queue_(*state_, profiles_.front().hooks(point::queue_sort)[0], options_),
       judge_(*state_, profiles_, entities_, picker_),
       unschedulable_(*state_, entities_, judge_, queue_, options_, statistics_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
+  search_.let_members_preempt(preemption_);
   detail::attachments made{*state_};
   call_mark whole{*state_};
   column_maker columns{*state_};
@@ -121,7 +127,7 @@ GANGSCHED_INLINE void core::leave(row_t pod) {
 
 /// What is known of a pod by its row and of no use to the row's next owner.
 GANGSCHED_INLINE void core::forget_row(row_t pod) {
-  if (pod < entered_.size()) entered_[pod] = 0;
+  entered_.forget(pod);
   unschedulable_.clear_rejection(pod);
   const auto owner = [&](const pod_id& id) { return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod); };
   for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
@@ -193,7 +199,7 @@ GANGSCHED_INLINE void core::requeue_group(row_t group) {
   constexpr std::uint64_t nobody = ~std::uint64_t{0};
   std::uint64_t arrival = nobody;
   state_->groups.each_below(root, [&](row_t below) {
-    if (is_full(below)) return true;
+    if (limits_.reached(below)) return true;
     for (row_t pod = state_->groups.first[below]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
       if (entities_.wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
     }
@@ -257,18 +263,10 @@ GANGSCHED_INLINE void core::start_over() {
   }
 }
 
-/// What is remembered by names and numbers that may be others' now; and of labels of nodes, what nobody asks for any more.
-GANGSCHED_INLINE void core::drop_unused() {
-  if (collections_ == state_->collections && domains_.size() <= most_domains) return;
-  const bool all = std::exchange(collections_, state_->collections) != state_->collections;
-  domains_.erase(domains_.begin(), all ? domains_.end() : domains_.end() - std::ptrdiff_t{most_domains});
-  bounds_ = {};  // it knows them by their addresses
-}
-
 GANGSCHED_INLINE void core::read_log() {
   // In the middle of somebody's trial the tables show what may never have been.
   if (state_->undo.trying()) return;
-  drop_unused();
+  search_.candidates().drop_unused();
   const change_log& log = state_->log;
   unschedulable_.grow();
   if (const std::size_t pods = state_->pods.rows.count(); waits_in_.size() < pods) {
@@ -493,9 +491,8 @@ GANGSCHED_INLINE std::optional<std::string> core::difference() { return picker_.
 
 GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
-  memory_ = {};
-  bounds_ = {};
-  in_vain_ = {no_row, no_class, 0};
+  search_.candidates().forget_bounds();
+  preemption_.forget_cached();
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {

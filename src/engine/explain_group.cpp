@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gangsched/engine/group_candidates.hpp"
+#include "gangsched/engine/core.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
 // Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
@@ -74,15 +74,15 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   group_explanation why;
   why.group = {group, state_->groups.rows.generation(group)};
   why.name = record.spec.name;
-  part whole;
+  group_part whole;
   whole.group = group;
-  whole.members = pending_members(group);
+  whole.members = parts_.pending_members(group);
   const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
   const std::uint64_t wanted = state_->groups.min_count(group);
   if (state_->groups.record[state_->groups.root(group)]->expected) {
     why.summary = "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
   } else if (whole.members.empty()) {
-    why.summary = ratio_note(group);
+    why.summary = limits_.explain(group);
     if (why.summary.empty()) why.summary = placed == 0 ? "it has no members" : "nobody waits";
   } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); })) {
     const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); });
@@ -90,24 +90,24 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   } else {
     const picker::position first = picker_.where();
     status said;
-    const std::vector<placement> where = placements(whole, said);
-    candidate_list list = candidates(whole, where, nullptr);
+    placement_candidates& candidates = search_.candidates();
+    const std::vector<placement> where = candidates.placements(whole, said);
+    const candidate_list list = candidates.of(whole, where, nullptr);
     std::string change;
-    for (const candidate& one : list.all) {
+    for (const placement_candidate& one : list.all) {
       std::vector<row_t> rows;
-      if (!one.from->all) rows = rows_of(one, nullptr);
+      if (!one.from->all) rows = placement_candidates::rows_of(one, nullptr);
       for (row_t row = 0; one.from->all && row < state_->nodes.rows.count(); ++row) rows.push_back(row);
       transaction trial{*state_};
-      placed_.clear();
-      placement_verdict verdict{std::string{domain_sums{one}.name()}, placed, wanted, {}};
+      placed_members there = search_.nobody();
+      placement_verdict verdict{std::string{one.name()}, placed, wanted, {}};
       std::string its_change;
       for (const row_t pod : whole.members) {
         const picked found = picker_.pick(pod, &rows);
         status hook;
-        if (found.node != no_row && place_member(pod, found, hook)) ++verdict.fit;
+        if (found.node != no_row && there.place(pod, found, hook)) ++verdict.fit;
         else if (verdict.missing.empty()) verdict.missing = shortage(pod, rows, its_change);
       }
-      discard_members();
       const bool nearer = why.placements.empty() || verdict.fit > why.placements.front().fit;
       if (nearer) change = its_change;
       why.placements.insert(nearer ? why.placements.begin() : why.placements.end(), std::move(verdict));

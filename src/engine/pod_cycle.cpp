@@ -7,8 +7,6 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE void core::forget_attempt() {
-  discard_members();
-  by_pod_ = {};
   forget_cached();
 }
 
@@ -64,7 +62,7 @@ GANGSCHED_INLINE void core::run_pod(row_t pod) {
     found = picker_.pick(pod);
     if (found.node != no_row) return place(pod, found);
   }
-  if (error || !make_room(pod, found.rejectors)) reject_pod(pod, found);
+  if (error || !preempt_for(pod, found.rejectors)) reject_pod(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
   const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
@@ -130,52 +128,27 @@ GANGSCHED_INLINE void core::reject_pod(row_t pod, const picked& why) {
   if (!error) revoke_strict_gang(state_->pods.group[pod]);
 }
 
-/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them
-/// want the pod to keep its nomination.
-GANGSCHED_INLINE victim_plan core::ask_for_room(row_t pod, bool& keep) {
-  const kernel_table& table = entities_.profile_of(pod);
-  victim_plan plan;
-  for (const std::uint16_t index : table.at(point::post_filter)) {
-    const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = start_trial(index);
-    plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
-    keep = keep && plan.keep_nomination;
-    if (plan.verdict.code != code::unschedulable) break;
+/// What preemption found, in decisions: nominations, and members that are rejected because others have a place.
+GANGSCHED_INLINE void core::add_decisions(const preemption_result& found) {
+  for (const auto& [pod, node] : found.words) {
+    if (node) decisions_.nominate(pod, *node);
+    else decisions_.add(decision_kind::reject, pod).code = code::unschedulable;
   }
-  return plan;
 }
 
 /// The result only nominates. False if nobody was helped.
-GANGSCHED_INLINE bool core::make_room(row_t pod, std::uint64_t rejectors) {
-  const kernel_table& table = entities_.profile_of(pod);
-  if (table.at(point::post_filter).empty()) return false;
-  if (!entities_.members_enter_singly() && entities_.incomplete(state_->pods.group[pod])) return make_minimum_room(pod);
-  bool keep = true;
-  const victim_plan plan = ask_for_room(pod, keep);
-  if (plan.verdict.code == code::error) {
+GANGSCHED_INLINE bool core::preempt_for(row_t pod, std::uint64_t rejectors) {
+  const preemption_result found = preemption_.for_pod(pod, rejectors);
+  if (found.broken.code == code::error) {
     picked failed;
-    failed.said = plan.verdict;
+    failed.said = found.broken;
     reject_pod(pod, failed);
     return true;
   }
-  const bool helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
-  if (helped || !keep) state_->nominate(pod, helped ? plan.nominated.row : no_row);
-  if (!helped) return false;
-  clear_nominations(pod, plan.nominated.row);
-  decisions_.nominate(pod, plan.nominated);
-  park(pod, by_hints() ? rejectors : ~std::uint64_t{0});  // before its victims leave, so that it hears of them
-  for (const pod_id victim : plan.victims) evict(victim);
-  return true;
-}
-
-/// Pods of lower priority that are nominated to the node have to look for another one.
-GANGSCHED_INLINE void core::clear_nominations(row_t pod, row_t node) {
-  const std::int32_t priority = state_->classes[state_->pods.cls[pod]].priority;
-  for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {
-    const row_t next = state_->pods.next_nominated[other];
-    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->nominate(other, no_row);
-    other = next;
-  }
+  add_decisions(found);
+  for (const auto& [waiting, by] : found.waits) park(waiting, by_hints() ? by : ~std::uint64_t{0});
+  for (const pod_id victim : found.victims) evict(victim, found.reason);
+  return found.helped;
 }
 
 /// A running victim is the host's to evict, unless it goes already or has been told to in this call; one that is only assumed is taken
@@ -219,9 +192,7 @@ GANGSCHED_INLINE bool core::take_back_holdings(row_t own, entity e) {
       }
     }
     if (!e.group) return picker_.pick(e.row).node != no_row;
-    const bool fits = place_group(make_part(e.row)).verdict.ok();
-    discard_members();
-    return fits;
+    return search_.place(parts_.of(e.row)).verdict.ok();
   };
   std::vector<row_t> giving;
   for (const auto& [its_rank, group] : later) {

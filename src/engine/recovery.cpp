@@ -52,9 +52,7 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
 /// As when the log was lost: who waits for a change is tried again.
 GANGSCHED_INLINE void core::mend() {
   forget_cached();
-  domains_.clear();
-  placed_.clear();
-  by_pod_ = {};
+  search_.candidates().clear();
   gates_.forget_open();
   queue_.rebuild();
   start_over();

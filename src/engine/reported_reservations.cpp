@@ -1,5 +1,6 @@
 #include "gangsched/engine/reported_reservations.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "gangsched/model/cluster_checks.hpp"

@@ -1,29 +1,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "gangsched/engine/group_candidates.hpp"
+#include "gangsched/engine/group_search.hpp"
+#include "gangsched/engine/member_progress.hpp"
 #include "gangsched/engine/topology_plan.hpp"
 
 // Groups whose topology names a domain choice: a plan says how many of the members, which are alike, go to each node; if not all of
 // them fit, as many as do, down to the minimum.
 namespace gangsched::engine {
-
-/// Alike members, filters that look at one node only: then room is a number per node.
-GANGSCHED_INLINE bool core::can_plan(const part& what) {
-  const group_topology& topology = state_->groups.record[what.group]->spec.topology;
-  if (topology.choice == domain_choice::scored || what.members.empty() || !topology.spread_key.empty()) return false;
-  const class_id cls = state_->class_of(what.members.front());
-  if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; })) return false;
-  // A last slice that is shorter is cut, not planned.
-  if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0) return false;
-  // Which of the slices minimums by role need is to be searched, unless all of them are.
-  const gang* policy = std::get_if<gang>(&state_->groups.record[what.group]->spec.policy);
-  const std::size_t placed = std::size_t{state_->groups.assumed[what.group]} + state_->groups.bound[what.group];
-  const bool some = policy != nullptr && !policy->roles.empty() && std::cmp_less(policy->min_count, placed + what.members.size());
-  if (some && !topology.slices.empty()) return false;
-  const class_plan& plan = picker_.plan_of(cls);
-  return !plan.opaque && plan.keyed_filters.empty() && plan.cycle_hooks.empty() && picker_.capacity_index(cls) != nullptr;
-}
 
 namespace detail {
 
@@ -70,7 +54,7 @@ struct planned_forest {
 
 }  // namespace detail
 
-GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const std::vector<row_t>* within) {
+GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& what, const std::vector<row_t>* within, placed_members& placed) {
   const group_topology& topology = state_->groups.record[what.group]->spec.topology;
   group_outcome out;
   member_progress progress{*state_, what.group, what.members};
@@ -84,9 +68,9 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
   wanted.choice = topology.choice;
   const auto set_levels = [&](bool within_too) {
     levels.clear(), wanted.slices.clear();
-    for (auto key = topology.within.rbegin(); within_too && key != topology.within.rend(); ++key) levels.push_back(&domains_of(*key));
+    for (auto key = topology.within.rbegin(); within_too && key != topology.within.rend(); ++key) levels.push_back(&candidates_.domains().of(*key));
     for (const topology_slice& one : topology.slices) {
-      const domain_index& domains = domains_of(one.key);
+      const domain_index& domains = candidates_.domains().of(one.key);
       auto found = std::find(levels.begin(), levels.end(), &domains);
       if (found == levels.end()) found = levels.insert(found, &domains);
       wanted.slices.push_back({static_cast<std::size_t>(found - levels.begin()), one.size});
@@ -140,7 +124,7 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
   const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(needed) + unit - 1) / unit * unit);
   for (const attempt& one : attempts) {
     set_levels(one.labelled);
-    class_index* const room = picker_.capacity_index(state_->class_of(what.members.front()));  // what was tried before is gone again
+    class_index* const room = picks_->capacity_index(state_->class_of(what.members.front()));  // what was tried before is gone again
     if (room == nullptr) break;
     const detail::planned_forest forest{levels, one.beside ? beside_running(one.level, all) : all, *room};
     wanted.how = one.how, wanted.level = one.level;
@@ -166,16 +150,16 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
     for (const row_t pod : what.members) {
       if (state_->pods.nominated[pod] != no_row) state_->nominate(pod, no_row);
     }
-    const std::size_t from = placed_.size();
+    const std::size_t from = placed.size();
     std::size_t next = 0;
     bool stands = true;
     for (std::size_t leaf = 0; leaf < forest.node.size() && stands; ++leaf) {
       const std::vector<row_t> only{forest.node[leaf]};
       for (std::int64_t i = 0; i < answer.taken[leaf] && stands; ++i) {
         const row_t pod = what.members[next++];
-        const picked found = picker_.pick(pod, &only);
+        const picked found = picks_->pick(pod, &only);
         status said = found.said;
-        stands = found.node != no_row && place_member(pod, found, said);
+        stands = found.node != no_row && placed.place(pod, found, said);
         if (said.code == code::error) {
           out.verdict = said;
           return out;
@@ -187,10 +171,7 @@ GANGSCHED_INLINE core::group_outcome core::place_planned(const part& what, const
       return out;
     }
     // What the plan did not know of (a nomination, a reserve hook) stands in the way.
-    while (placed_.size() > from) {
-      reservations_.undo(placed_.back().pod, placed_.back().uses);
-      placed_.pop_back();
-    }
+    placed.undo(from);
   }
   out.verdict = status::unschedulable("no domain has room for the group's minimum");
   return out;

@@ -1,13 +1,13 @@
+#include "gangsched/engine/move_planner.hpp"
+
 #include <algorithm>
 
-#include "gangsched/engine/core.hpp"
+#include "gangsched/model/transaction.hpp"
 
-// Which running pods would have to move so that a group fits. Nodes are cleared in a transaction, the group is placed, and everybody goes
-// home again who can; the rest has to find another place by the same filters and scores as a new pod.
 namespace gangsched::engine {
 
 /// What can be moved, node by node.
-struct core::movable {
+struct move_planner::movable_pods {
   struct guest {
     row_t pod, home;
     std::int64_t cost;
@@ -16,8 +16,8 @@ struct core::movable {
   std::vector<guest> guests;                          ///< by home
 };
 
-GANGSCHED_INLINE core::movable core::movable_pods(row_t group, const move_options& options) const {
-  movable made;
+GANGSCHED_INLINE move_planner::movable_pods move_planner::find_movable(row_t group, const move_options& options) const {
+  movable_pods made;
   for (row_t node = 0; node < state_->nodes.rows.count(); ++node) {
     if (!state_->nodes.alive(node)) continue;
     std::int64_t sum = 0;
@@ -35,79 +35,79 @@ GANGSCHED_INLINE core::movable core::movable_pods(row_t group, const move_option
   return made;
 }
 
-GANGSCHED_INLINE void core::take_away(row_t pod) {
+GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
   const row_t node = state_->pods.node[pod];
   state_->take_off_node(pod);
-  reservations_.count_uses(pod, -1);
+  reserved_->count_uses(pod, -1);
   state_->changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .before = node});
 }
 
 /// Back where it was, with the devices that it had, if that is still possible.
-GANGSCHED_INLINE bool core::goes_home(row_t pod, row_t home) {
+GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   if (!state_->claims_still_free(pod, home)) return false;
-  const class_plan& plan = picker_.plan_of(state_->class_of(pod));
-  if (!picker_.begin_cycle(plan, pod).ok()) return false;
-  picker_.skip_idle(plan, pod);
-  if (!picker_.filter(pod, home).ok()) return false;
+  const class_plan& plan = picks_->plan_of(state_->class_of(pod));
+  if (!picks_->begin_cycle(plan, pod).ok()) return false;
+  picks_->skip_idle(plan, pod);
+  if (!picks_->filter(pod, home).ok()) return false;
   state_->put_on_node(pod, home);
-  reservations_.count_uses(pod, +1);
+  reserved_->count_uses(pod, +1);
   state_->changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .after = home});
   return true;
 }
 
 /// With everybody away who can be moved from @p cleared, ascending.
-GANGSCHED_INLINE std::optional<move_plan> core::try_moves(row_t group, const movable& all, std::span<const row_t> cleared,
-                                                          const move_options& options) {
+GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, const movable_pods& all, std::span<const row_t> cleared,
+                                                                  const move_options& options) {
   transaction trial{*state_};
-  std::vector<movable::guest> away;
-  for (const movable::guest& one : all.guests) {
+  std::vector<movable_pods::guest> away;
+  for (const movable_pods::guest& one : all.guests) {
     if (!std::binary_search(cleared.begin(), cleared.end(), one.home)) continue;
     take_away(one.pod);
     away.push_back(one);
   }
-  const group_outcome outcome = place_group(make_part(group, true), false);
+  group_placement found = search_->place(parts_->of(group, true), false);
   std::optional<move_plan> made;
-  if (outcome.verdict.ok()) {
+  if (found.verdict.ok()) {
     made.emplace();
-    for (const member_place& one : placed_) made->placed.push_back(as_assignment(one));
+    made->placed = found.members.assignments();
     // The dear ones stay first.
-    std::stable_sort(away.begin(), away.end(), [](const movable::guest& a, const movable::guest& b) { return a.cost > b.cost; });
-    std::erase_if(away, [&](const movable::guest& one) { return goes_home(one.pod, one.home); });
+    std::stable_sort(away.begin(), away.end(), [](const movable_pods::guest& a, const movable_pods::guest& b) { return a.cost > b.cost; });
+    std::erase_if(away, [&](const movable_pods::guest& one) { return goes_home(one.pod, one.home); });
     if (away.size() > options.most_moves) made.reset();
-    for (const movable::guest& one : away) {
+    for (const movable_pods::guest& one : away) {
       if (!made) break;
       state_->drop_claim(one.pod);
-      const picked found = picker_.pick(one.pod);
-      if (status said; found.node == no_row || !state_->fits_in_words(found.node, state_->classes[state_->pods.cls[one.pod]]) ||
-                       !reservations_.assume(one.pod, found.node, said)) {
+      const picked other = picks_->pick(one.pod);
+      if (status said; other.node == no_row || !state_->fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
+                       !reserved_->assume(one.pod, other.node, said)) {
         made.reset();
         break;
       }
       pod_move& move = made->moves.emplace_back();
       move.pod = {one.pod, state_->pods.rows.generation(one.pod)};
       move.from = {one.home, state_->nodes.rows.generation(one.home)};
-      move.to = {found.node, state_->nodes.rows.generation(found.node)};
+      move.to = {other.node, state_->nodes.rows.generation(other.node)};
       if (const device_claim* claim = state_->pods.claim[one.pod]; claim != nullptr) {
         move.devices.assign(claim->grants.begin(), claim->grants.end());
       }
       made->cost += one.cost;
     }
   }
-  discard_members();
+  found.members.discard();
   trial.roll_back();
   if (made) std::sort(made->moves.begin(), made->moves.end(), [](const pod_move& a, const pod_move& b) { return a.pod < b.pod; });
   return made;
 }
 
-GANGSCHED_INLINE std::optional<move_plan> core::plan_moves(row_t group, const move_options& options) {
-  const picker::position stood = picker_.where();
-  const movable all = movable_pods(group, options);
+GANGSCHED_INLINE std::optional<move_plan> move_planner::plan(row_t group, const move_options& options) {
+  const picker::position stood = picks_->where();
+  const movable_pods all = find_movable(group, options);
   const auto attempt = [&](std::span<const std::pair<std::int64_t, row_t>> nodes) {
     std::vector<row_t> cleared;
     for (const auto& [cost, node] : nodes) cleared.push_back(node);
     std::sort(cleared.begin(), cleared.end());
     std::optional<move_plan> made = try_moves(group, all, cleared, options);
-    picker_.go_back(stood);
+    picks_->go_back(stood);
     return made;
   };
   const std::span<const std::pair<std::int64_t, row_t>> nodes{all.nodes};

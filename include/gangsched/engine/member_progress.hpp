@@ -3,26 +3,21 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/engine/core.hpp"
+#include "gangsched/engine/domain_index.hpp"
+#include "gangsched/framework/kernel_table.hpp"
 
 namespace gangsched::engine {
 
-/// The sums of a domain, as placement scores see them.
-class domain_sums final : public placement_sums {
- public:
-  template <class Candidate>
-  explicit domain_sums(const Candidate& one) noexcept : domains_(one.domains), domain_(one.domain), name_(one.from->name) {
-    if (domains_ != nullptr) name_ = domains_->name(domain_);
+/// What placement_feasible hooks say of a group that has come so far: success, wait for more members, or neither.
+[[nodiscard]] inline status feasible(const cluster_state& state, const kernel_table& profile, row_t group, const group_progress& progress) {
+  // Without a plugin that says otherwise one member is enough.
+  status said = progress.scheduled > 0 ? status::success() : status::wait();
+  for (const plugin_entry& plugin : profile.hooks(point::placement_feasible)) {
+    said = plugin.placement_feasible(plugin.self.get(), group_view{state, group}, progress);
+    if (!said.ok()) return said;
   }
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const override { return domains_->allocatable(domain_, kind); }
-  [[nodiscard]] std::int64_t used(resource_kind kind) const override { return domains_->used(domain_, kind); }
-
- private:
-  const domain_index* domains_;
-  domain_id domain_;
-  std::string_view name_;
-};
+  return said;
+}
 
 /// How far the members of a group of pods have come, in all and by role.
 class member_progress {
@@ -105,58 +100,6 @@ class spread_limit {
   std::vector<std::int32_t> count_;
   std::vector<row_t> open_;
   bool stale_ = true;
-};
-
-/// The placements of one part, and the scores of those that were tried.
-///
-/// A scorer's word is either a score in [0, 100] or relative to the best. `bound` and `raw` hold one number per candidate and scorer.
-/// The search tries the candidate with the highest bound until no other can win: bounds never lie below scores, and a relative score
-/// is bounded only while nobody untried may have more than the most seen.
-struct core::candidate_list {
-  std::vector<candidate> all;
-  class_counts classes;  ///< of the members
-  std::uint64_t members = 0;
-  hook_range scorers{nullptr, {}};
-  std::vector<std::int64_t> bound, raw;
-  std::vector<std::int64_t> most;  ///< by relative scorer: the highest raw score seen
-  struct rule {
-    std::int64_t weight;
-    bool relative;
-  };
-  std::vector<rule> rules;  ///< of each scorer, side by side
-
-  void set_scorers(hook_range hooks) {
-    scorers = hooks;
-    for (const plugin_entry& one : hooks) rules.push_back({one.weight, one.relative_placement_score});
-    bound.assign(all.size() * hooks.size(), 0);
-    raw.assign(all.size() * hooks.size(), 0);
-    most.assign(hooks.size(), 0);
-  }
-  void note(std::size_t which, const std::vector<std::int64_t>& scores) {
-    for (std::size_t s = 0; s < scorers.size(); ++s) {
-      raw[which * scorers.size() + s] = scores[s];
-      most[s] = std::max(most[s], scores[s]);
-    }
-  }
-  /// The weighted sum of one candidate's numbers. False in @p known if it may still turn out higher than anything that was seen.
-  [[nodiscard]] std::int64_t total(const std::vector<std::int64_t>& of, std::size_t which, bool& known) const {
-    std::int64_t sum = 0;
-    const std::int64_t* number = of.data() + which * rules.size();
-    const std::int64_t* highest = most.data();
-    for (const rule& one : rules) {
-      const std::int64_t mine = *number++;
-      const std::int64_t top = *highest++;
-      if (!one.relative) {
-        sum += one.weight * mine;
-      } else if (mine > top) {
-        known = false;
-        sum += one.weight * max_node_score;
-      } else if (top != 0) {
-        sum += one.weight * (mine == top ? max_node_score : max_node_score * mine / top);
-      }
-    }
-    return sum;
-  }
 };
 
 }  // namespace gangsched::engine

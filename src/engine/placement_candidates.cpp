@@ -1,24 +1,32 @@
+#include "gangsched/engine/placement_candidates.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
-#include "gangsched/engine/group_candidates.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
-// Where a part of a group may be tried: what the generators say, and how much room there is at most.
 namespace gangsched::engine {
 
-GANGSCHED_INLINE domain_index& core::domains_of(std::string_view key) {
-  auto found = std::find_if(domains_.begin(), domains_.end(), [&](const auto& one) { return one->key() == key; });
-  if (found == domains_.end()) found = domains_.insert(found, std::make_unique<domain_index>(*state_, std::string{key}));
-  else std::rotate(found, found + 1, domains_.end()), found = domains_.end() - 1;  // used last
-  (*found)->sync();
-  return **found;
-}
+namespace detail {
 
-GANGSCHED_INLINE void core::expand(const placement& one, std::vector<placement>& out) {
+/// The sums of a domain, as placement scores see them.
+class domain_sums final : public placement_sums {
+ public:
+  domain_sums(const domain_index* domains, domain_id domain) noexcept : domains_(domains), domain_(domain) {}
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const override { return domains_->allocatable(domain_, kind); }
+  [[nodiscard]] std::int64_t used(resource_kind kind) const override { return domains_->used(domain_, kind); }
+
+ private:
+  const domain_index* domains_;
+  domain_id domain_;
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE void placement_candidates::expand(const placement& one, std::vector<placement>& out) {
   if (one.each_of.empty()) return out.push_back(one);
-  const domain_index& domains = domains_of(one.each_of);
+  const domain_index& domains = domains_.of(one.each_of);
   for (domain_id domain = 0; domain < domains.size(); ++domain) {
     if (!one.only.empty() && one.only != domains.name(domain)) continue;
     placement& made = out.emplace_back(placement{.name = std::string{domains.name(domain)}, .tier = one.tier});
@@ -26,8 +34,7 @@ GANGSCHED_INLINE void core::expand(const placement& one, std::vector<placement>&
   }
 }
 
-/// The generators' placements, intersected pairwise; of a slice the domains that it may share.
-GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, status& said) {
+GANGSCHED_INLINE std::vector<placement> placement_candidates::placements(const group_part& what, status& said) {
   const group_view group{*state_, what.group};
   std::vector<placement> all;
   if (what.is_slice()) {
@@ -35,7 +42,7 @@ GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, statu
     return all;
   }
   all.push_back({.all = true});
-  for (const plugin_entry& plugin : entities_.profile_of_group(what.group).hooks(point::generate_placements)) {
+  for (const plugin_entry& plugin : entities_->profile_of_group(what.group).hooks(point::generate_placements)) {
     std::vector<placement> mine;
     said = plugin.generate_placements(plugin.self.get(), group, cluster_view{*state_}, [&](placement made) {
       std::sort(made.nodes.begin(), made.nodes.end());
@@ -67,14 +74,14 @@ GANGSCHED_INLINE std::vector<placement> core::placements(const part& what, statu
   return all;
 }
 
-/// The nodes that the group's affinity to other groups leaves. A group that has no member on a node says nothing.
-GANGSCHED_INLINE const std::vector<row_t>* core::beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out) {
+GANGSCHED_INLINE const std::vector<row_t>* placement_candidates::beside_others(row_t group, const std::vector<row_t>* within,
+                                                                              std::vector<row_t>& out) {
   for (const group_affinity& one : state_->groups.record[group]->spec.affinity) {
     if (!gangsched::detail::names_group(*state_, one.to)) continue;
-    const domain_index& domains = domains_of(one.key);
+    const domain_index& domains = domains_.of(one.key);
     std::vector<std::uint8_t> theirs(domains.size(), 0);
     bool anywhere = false;
-    entities_.each_member(one.to.row, [&](row_t pod) {
+    entities_->each_member(one.to.row, [&](row_t pod) {
       const row_t node = state_->pods.node[pod];
       const domain_id domain = node == no_row ? no_domain : domains.of(node);
       if (domain != no_domain) theirs[domain] = 1, anywhere = true;
@@ -99,24 +106,7 @@ GANGSCHED_INLINE const std::vector<row_t>* core::beside_others(row_t group, cons
   return within;
 }
 
-/// Members that have to find a node for the part to succeed.
-GANGSCHED_INLINE std::uint64_t core::least_members(const part& of) const {
-  const group_table& groups = state_->groups;
-  if (of.is_slice()) return of.members.size();
-  std::uint64_t least = groups.min_count(of.group);
-  if (!groups.record[of.group]->spec.composite) {
-    const std::uint64_t placed = std::uint64_t{groups.assumed[of.group]} + groups.bound[of.group];
-    return least > placed ? least - placed : 0;
-  }
-  std::vector<std::uint64_t> each;
-  for (const part& one : of.parts) each.push_back(least_members(one));
-  std::sort(each.begin(), each.end());
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < each.size() && i < least; ++i) sum += each[i];
-  return sum;
-}
-
-GANGSCHED_INLINE std::vector<row_t> core::rows_of(const candidate& one, const std::vector<row_t>* within) {
+GANGSCHED_INLINE std::vector<row_t> placement_candidates::rows_of(const placement_candidate& one, const std::vector<row_t>* within) {
   std::vector<row_t> rows;
   if (one.from->all) {
     rows = *within;
@@ -132,22 +122,11 @@ GANGSCHED_INLINE std::vector<row_t> core::rows_of(const candidate& one, const st
   return both;
 }
 
-GANGSCHED_INLINE void core::count_classes(std::span<const row_t> members, class_counts& out) {
-  for (const row_t pod : members) {
-    const class_id cls = state_->class_of(pod);
-    auto known = std::find_if(out.begin(), out.end(), [&](const auto& one) { return one.first == cls; });
-    if (known == out.end()) known = out.insert(known, {cls, 0});
-    ++known->second;
-  }
-}
-
-/// Expands the placements and bounds what fits into each: per class of the members by its cached filters, so never too low.
-GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const std::vector<placement>& where,
-                                                       const std::vector<row_t>* within) {
+GANGSCHED_INLINE candidate_list placement_candidates::of(const group_part& what, const std::vector<placement>& where,
+                                                         const std::vector<row_t>* within) {
   candidate_list made;
-  std::vector<row_t> members;
-  collect_members(what, members);
-  count_classes(members, made.classes);
+  const std::vector<row_t> members = what.all_members();
+  made.classes = parts_->count_classes(members);
   made.members = members.size();
   const domain_index* counted = nullptr;
   std::vector<std::uint32_t> inside;  // of the domains of one label: nodes within
@@ -156,7 +135,7 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
       made.all.push_back({.from = &one, .whole = within == nullptr, .tier = one.tier});
       continue;
     }
-    domain_index& domains = domains_of(one.each_of);
+    domain_index& domains = domains_.of(one.each_of);
     if (within != nullptr && counted != &domains) {
       counted = &domains;
       inside.assign(domains.size(), 0);
@@ -177,10 +156,10 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
     return made;
   }
   for (const auto& [cls, count] : made.classes) {
-    class_index* const index = picker_.capacity_index(cls);
+    class_index* const index = picks_->capacity_index(cls);
     std::span<const std::int64_t> sums;
     const domain_index* summed = nullptr;
-    for (candidate& one : made.all) {
+    for (placement_candidate& one : made.all) {
       std::int64_t room = 0;
       if (index == nullptr || (one.from->all && one.whole)) {
         room = count;  // not to be told from nodes alone
@@ -197,8 +176,7 @@ GANGSCHED_INLINE core::candidate_list core::candidates(const part& what, const s
   return made;
 }
 
-/// The scores that the candidates cannot exceed. O(candidates) where they are domains.
-GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list, const std::vector<row_t>* within) {
+GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what, candidate_list& list, const std::vector<row_t>* within) {
   const group_view group{*state_, what.group};
   std::vector<placement_demand::part> parts;
   std::vector<bound_memory::class_count> classes;
@@ -206,11 +184,11 @@ GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list,
     parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
-  const kernel_table& profile = entities_.profile_of_group(what.group);
+  const kernel_table& profile = entities_->profile_of_group(what.group);
   list.set_scorers(profile.hooks(point::score_placement));
   const std::size_t scorers = list.scorers.size();
   const std::uint32_t scheduled = group.assumed() + group.bound();
-  const auto ask = [&](const candidate& one, const placement_view& where, std::int64_t* bounds) {
+  const auto ask = [&](const placement_candidate& one, const placement_view& where, std::int64_t* bounds) {
     const placement_demand demand{scheduled, static_cast<std::uint32_t>(one.room), parts};
     for (std::size_t s = 0; s < scorers; ++s) {
       const plugin_entry& plugin = list.scorers[s];
@@ -221,41 +199,34 @@ GANGSCHED_INLINE void core::bound_scores(const part& what, candidate_list& list,
   const domain_index* kept = nullptr;
   bound_memory::shelf* shelf = nullptr;
   for (std::size_t i = 0; i < list.all.size(); ++i) {
-    const candidate& one = list.all[i];
+    const placement_candidate& one = list.all[i];
     std::int64_t* const bounds = list.bound.data() + i * scorers;
     if (one.domains == nullptr || !one.whole) {
       const bool everywhere = one.from->all && one.whole;
       const std::vector<row_t> rows = everywhere ? std::vector<row_t>{} : rows_of(one, within);
-      const domain_sums sums{one};
-      ask(one, everywhere ? placement_view{*state_, sums.name()} : placement_view{*state_, sums.name(), rows}, bounds);
+      ask(one, everywhere ? placement_view{*state_, one.name()} : placement_view{*state_, one.name(), rows}, bounds);
       continue;
     }
     if (kept != one.domains) kept = one.domains, shelf = &bounds_.find(profile, *kept, scorers, scheduled, classes);
     bool fresh = false;
     std::int64_t* const known = shelf->bounds(one.domain, one.room, fresh);
     if (!fresh) {
-      const domain_sums sums{one};
-      ask(one, placement_view{*state_, sums.name(), kept->rows(one.domain), &sums}, known);
+      const detail::domain_sums sums{one.domains, one.domain};
+      ask(one, placement_view{*state_, one.name(), kept->rows(one.domain), &sums}, known);
     }
     for (std::size_t s = 0; s < scorers; ++s) bounds[s] = known[s];
   }
 }
 
-/// @p rows of the candidate; null: all nodes.
-GANGSCHED_INLINE void core::score_candidate(const part& what, candidate_list& list, std::size_t which,
-                                            const std::vector<row_t>* rows, std::size_t from) {
-  candidate& one = list.all[which];
-  std::vector<assignment> assigned;
-  for (std::size_t i = from; i < placed_.size(); ++i) {
-    const member_place& member = placed_[i];
-    assigned.push_back({{member.pod, state_->pods.rows.generation(member.pod)},
-                        {member.node, state_->nodes.rows.generation(member.node)}});
-  }
+GANGSCHED_INLINE void placement_candidates::score(const group_part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows,
+                                                  const placed_members& placed, std::size_t from) {
+  placement_candidate& one = list.all[which];
+  const std::vector<assignment> assigned = placed.assignments(from);
   if (one.domains != nullptr) one.domains->sync();
-  const domain_sums sums{one};
+  const detail::domain_sums sums{one.domains, one.domain};
   const bool summed = one.domains != nullptr && one.whole;
-  const placement_view where = rows == nullptr ? placement_view{*state_, sums.name()}
-                                               : placement_view{*state_, sums.name(), *rows, summed ? &sums : nullptr};
+  const placement_view where = rows == nullptr ? placement_view{*state_, one.name()}
+                                               : placement_view{*state_, one.name(), *rows, summed ? &sums : nullptr};
   std::vector<std::int64_t> raw;
   for (std::size_t s = 0; s < list.scorers.size(); ++s) {
     const plugin_entry& plugin = list.scorers[s];

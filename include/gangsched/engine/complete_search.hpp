@@ -1,0 +1,65 @@
+#pragma once
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/engine/member_progress.hpp"
+#include "gangsched/engine/placement_candidates.hpp"
+
+namespace gangsched::engine {
+
+/// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
+/// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
+/// Alike members take nodes in ascending order, if nothing depends on the order; and if one goes without, so do the alike ones after it.
+class GANGSCHED_API complete_search {
+ public:
+  /// What it asks, and where it places.
+  struct tools {
+    cluster_state& state;
+    const entity_view& entities;
+    group_parts& parts;
+    placement_candidates& candidates;
+    picker& picks;
+    placed_members& placed;
+  };
+  /// @p symmetric: members' filters look at one node only, so that the order of members does not matter.
+  /// @p whole: only its placements of the level @p tier are tried.
+  complete_search(const tools& with, const group_part& whole, std::uint32_t tier, std::uint64_t budget, bool symmetric)
+      : with_(with), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric) {}
+
+  /// Whether the whole found its places, inside the caller's transaction.
+  [[nodiscard]] bool run() {
+    return solve(*whole_, nullptr, [] { return true; });
+  }
+  [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+
+ private:
+  using continuation = std::function<bool()>;  ///< what has to succeed once a part stands
+  using member_kind = std::pair<class_id, std::string_view>;
+
+  [[nodiscard]] bool step();
+  [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  [[nodiscard]] member_kind kind_of(row_t pod) const;
+  [[nodiscard]] std::vector<member_kind> kinds_of(const group_part& what) const;
+  bool solve(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
+  bool fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
+  bool fill_slices(const group_part& what, std::size_t at, const member_progress& progress, const std::vector<row_t>* within,
+                   const continuation& rest);
+  bool fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within, const continuation& rest);
+  bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest, const std::vector<row_t>* within,
+             const continuation& rest);
+
+  tools with_;
+  const group_part* whole_;
+  std::uint32_t tier_;
+  std::uint64_t left_;
+  bool symmetric_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/complete_search.cpp"
+#endif

@@ -1,0 +1,33 @@
+#pragma once
+#include <vector>
+
+#include "gangsched/engine/pre_enqueue_gates.hpp"
+
+namespace gangsched::engine {
+
+/// Under kube_release::v1_36, where pods are queued one by one and a group is what is pending of them when one is popped: in which order its
+/// members came into the queue.
+class GANGSCHED_API entry_order {
+ public:
+  entry_order(const cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}
+
+  /// Leaves those of @p members that may enter, by priority, then by their first entry. The member that completes the minimum enters
+  /// first, then those that waited for it, then each as it comes. O(members²).
+  void sort(row_t group, std::vector<row_t>& members);
+  /// The row's next pod has not entered.
+  void forget(row_t pod) noexcept {
+    if (pod < entered_.size()) entered_[pod] = 0;
+  }
+
+ private:
+  const cluster_state* state_;
+  pre_enqueue_gates* gates_;
+  std::vector<std::uint64_t> entered_;  ///< by pod row: the number of its first entry, or 0
+  std::uint64_t entries_ = 0;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/entry_order.cpp"
+#endif

@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "gangsched/engine/entity_view.hpp"
+
+namespace gangsched::engine {
+
+/// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Has no state
+/// of its own.
+class GANGSCHED_API group_limits {
+ public:
+  group_limits(const cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+
+  /// Members with a node, of the group and of all below it. O(groups below).
+  [[nodiscard]] std::uint64_t with_node(row_t group) const;
+  /// The most members that may have a node: by each ratio one more than are in step with the other group, and never less than the
+  /// minimum. Nothing if no ratio counts.
+  [[nodiscard]] std::optional<std::uint64_t> by_ratios(row_t group) const;
+  /// Whether the group of pods may not have more members with a node, however much room there is.
+  [[nodiscard]] bool reached(row_t group) const;
+  /// What a ratio does to the group now, in words: for explanations. Empty: nothing. O(members).
+  [[nodiscard]] std::string explain(row_t group) const;
+
+ private:
+  const cluster_state* state_;
+  const entity_view* entities_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/group_limits.cpp"
+#endif

@@ -1,0 +1,65 @@
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "gangsched/engine/entry_order.hpp"
+#include "gangsched/engine/group_limits.hpp"
+#include "gangsched/engine/picker.hpp"
+
+namespace gangsched::engine {
+
+/// A part of a group's attempt: its pending members, or the parts below it. A slice is a part of its group.
+struct group_part {
+  row_t group = no_row;
+  std::size_t layer = 0;       ///< slices around it
+  std::vector<row_t> members;  ///< in the order in which they are tried
+  std::vector<group_part> parts;
+  bool planned = false;        ///< its members are alike, and a domain choice says how many go where
+  [[nodiscard]] bool is_slice() const noexcept { return layer != 0; }
+  /// Appends the members of the part and of all below it, in order.
+  void collect(std::vector<row_t>& out) const;
+  [[nodiscard]] std::vector<row_t> all_members() const {
+    std::vector<row_t> all;
+    collect(all);
+    return all;
+  }
+};
+
+/// How many members are of each class.
+using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
+
+/// What a group's attempt consists of (kube-workloads 4): who of its members is tried, in which order, and in which runs that share a domain.
+class GANGSCHED_API group_parts {
+ public:
+  group_parts(cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks, entry_order& entered) noexcept
+      : state_(&state), entities_(&entities), limits_(&limits), picks_(&picks), entered_(&entered) {}
+
+  /// The attempt of a group and of those below it. @p desired: as in `pending_members`.
+  [[nodiscard]] group_part of(row_t group, bool desired = false);
+  /// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age; first those that minimums by role
+  /// need. Of an elastic gang not more than its maximum, or @p desired: than it desires; and not more than its ratios allow.
+  [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
+  /// Members that have to find a node for the part to succeed.
+  [[nodiscard]] std::uint64_t least_members(const group_part& of) const;
+  [[nodiscard]] class_counts count_classes(std::span<const row_t> members);
+  /// Cuts the members into the slices that the group's topology asks for. Runs are of neighbours in rank, then in age, whoever comes first
+  /// when they are placed: the run with a member that a minimum by role needs, then the one with the highest priority.
+  void cut(group_part& whole) const;
+  /// What the groups and pods of a tree have to agree on, running ones included, and do not (kube-workloads 4, behaviour 19). O(members).
+  [[nodiscard]] status disagreement(row_t root) const;
+
+ private:
+  [[nodiscard]] bool can_plan(const group_part& what);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  const group_limits* limits_;
+  picker* picks_;
+  entry_order* entered_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/group_parts.cpp"
+#endif

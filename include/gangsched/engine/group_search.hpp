@@ -1,0 +1,103 @@
+#pragma once
+#include <vector>
+
+#include "gangsched/engine/options.hpp"
+#include "gangsched/engine/placement_candidates.hpp"
+
+namespace gangsched::engine {
+
+/// Members that preempt for themselves while their group is placed, as in Kubernetes 1.36.
+class member_preemption {
+ public:
+  member_preemption() = default;
+  member_preemption(const member_preemption&) = delete;
+  member_preemption& operator=(const member_preemption&) = delete;
+
+  /// A group's attempt begins.
+  virtual void begin() = 0;
+  /// Whether those of the group do.
+  [[nodiscard]] virtual bool preempts(row_t group) const = 0;
+  /// The node that a member would have after its victims; or none.
+  [[nodiscard]] virtual row_t make_room(row_t pod) = 0;
+  /// All members of a part were tried: they may have to wait for the victims.
+  virtual void settle(status& verdict, const placed_members& placed) = 0;
+
+ protected:
+  ~member_preemption() = default;
+};
+
+/// What became of a group's attempt.
+struct group_outcome {
+  status verdict;
+  std::uint64_t rejectors = 0;  ///< as in `picked`
+  bool of_group = false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
+};
+
+/// The same with the members that were placed, up to reserve, inside the caller's transaction.
+struct group_placement : group_outcome {
+  placed_members members;
+};
+
+/// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members one
+/// after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
+class GANGSCHED_API group_search {
+ public:
+  group_search(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks, reservations& reserved,
+               const scheduler_options& options, engine_statistics& statistics) noexcept
+      : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), reserved_(&reserved), budget_(options.search_budget),
+        statistics_(&statistics), candidates_(state, entities, parts, picks) {}
+  /// From now on @p how is asked while members are tried; before, none of them preempts. It has to live as long as the search.
+  void let_members_preempt(member_preemption& how) noexcept { evictions_ = &how; }
+
+  /// In the best placement. Nobody is placed if the verdict is not success. @p complete: what greedy placing refuses is searched in full,
+  /// within the budget.
+  [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
+  /// Greedily among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
+  [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows);
+  /// Its members one after another on any nodes, also if they are too few.
+  [[nodiscard]] group_placement place_members(const group_part& whole);
+  /// An empty list, for who places members one by one.
+  [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
+
+  [[nodiscard]] placement_candidates& candidates() noexcept { return candidates_; }
+
+ private:
+  /// @p budget: of a whole group: nodes that complete searches may try, each level of `within` after it was tried greedily.
+  group_outcome choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed, std::uint64_t* budget = nullptr);
+  group_outcome choose_among(const group_part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within,
+                             placed_members& placed);
+  group_outcome fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+  group_outcome try_members(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+  group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+  [[nodiscard]] status ask_pre_filters(row_t group) const;
+  [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  // group_search_planned.cpp
+  group_outcome place_planned(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+  // group_search_ranks.cpp
+  status order_by_rank(const group_part& what, placed_members& placed, std::size_t from);
+  status order_all_by_rank(const group_part& of, placed_members& placed);
+  // group_search_complete.cpp
+  [[nodiscard]] bool worth_searching(const group_part& whole);
+  [[nodiscard]] group_part without_plans(group_part of) const;
+  group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier, placed_members& placed,
+                                  std::uint64_t& budget);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  group_parts* parts_;
+  picker* picks_;
+  reservations* reserved_;
+  std::uint64_t budget_;
+  engine_statistics* statistics_;
+  member_preemption* evictions_ = nullptr;
+  placement_candidates candidates_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/group_search.cpp"
+#include "gangsched/src/engine/group_search_complete.cpp"
+#include "gangsched/src/engine/group_search_planned.cpp"
+#include "gangsched/src/engine/group_search_ranks.cpp"
+#endif

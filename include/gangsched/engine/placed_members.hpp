@@ -1,0 +1,64 @@
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "gangsched/engine/reservations.hpp"
+
+namespace gangsched::engine {
+
+/// A member with the node that it has in a trial.
+struct member_place {
+  row_t pod;
+  row_t node;
+  std::int64_t score;
+  reservations::uses uses;
+};
+
+/// Members of a group that have a node inside the caller's transaction, in the order in which they got it: assumed, with devices, and told to
+/// reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of them is the
+/// transaction's to undo.
+class GANGSCHED_API placed_members {
+ public:
+  placed_members(cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
+  placed_members(placed_members&& other) noexcept : state_(other.state_), reserved_(other.reserved_), all_(other.take()) {}
+  placed_members& operator=(placed_members&& other) noexcept {
+    discard();
+    state_ = other.state_, reserved_ = other.reserved_, all_ = other.take();
+    return *this;
+  }
+  ~placed_members() { discard(); }
+
+  /// Reserves the node inside a transaction of its own. False if a reserve hook refuses, with its word in @p said, or if the node's usage
+  /// would overflow.
+  bool place(row_t pod, const picked& where, status& said);
+  /// Other nodes for members: their places in the list, and the nodes. Not success if one of them cannot be had, and then nothing holds.
+  struct move {
+    std::size_t which;
+    row_t node;
+  };
+  [[nodiscard]] status swap_nodes(std::span<const move> moves);
+  void set_score(std::size_t which, std::int64_t score) { all_[which].score = score; }
+  /// Before the trial is rolled back: what reserve hooks did outside the cluster is undone, down to the first @p left.
+  void discard(std::size_t left = 0) noexcept;
+  /// Takes nodes back in a trial that goes on, down to the first @p left.
+  void undo(std::size_t left);
+
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] const member_place& operator[](std::size_t which) const noexcept { return all_[which]; }
+  /// Without the first @p from.
+  [[nodiscard]] std::vector<assignment> assignments(std::size_t from = 0) const;
+  /// The reservations stand: they are the caller's now.
+  [[nodiscard]] std::vector<member_place> take() noexcept { return std::exchange(all_, {}); }
+
+ private:
+  cluster_state* state_;
+  reservations* reserved_;
+  std::vector<member_place> all_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/placed_members.cpp"
+#endif

@@ -1,0 +1,88 @@
+#pragma once
+#include <tuple>
+#include <vector>
+
+#include "gangsched/engine/pre_enqueue_gates.hpp"
+#include "gangsched/engine/preemption_trials.hpp"
+
+namespace gangsched::engine {
+
+/// What preemption found for a pod or a group. Nominations are written; the rest is to be carried out by whoever asked, in this order.
+struct preemption_result {
+  /// A pod that is nominated to a node, or, without one, a member that is rejected because others have a place and it has none.
+  struct word {
+    row_t pod;
+    std::optional<node_id> node;
+  };
+  /// A pod that waits until the victims are gone, and what rejected it before.
+  struct waiting {
+    row_t pod;
+    std::uint64_t rejectors;
+  };
+  bool helped = false;
+  status broken;  ///< a hook's error
+  std::vector<word> words;
+  std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
+  std::vector<pod_id> victims;
+  const char* reason = nullptr;  ///< of their eviction
+};
+
+/// Makes room for pods and groups that find no node (kube-framework 1.3, kube-workloads 6): asks post_filter and group_preempt hooks, and
+/// turns what they say into nominations and victims.
+class GANGSCHED_API preemption final : public member_preemption {
+ public:
+  preemption(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts, picker& picks,
+             reservations& reserved, group_search& search) noexcept
+      : state_(&state), entities_(&entities), gates_(&gates), parts_(&parts), picks_(&picks), search_(&search),
+        trials_(state, entities, parts, picks, reserved, search) {}
+
+  /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or none.
+  [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors);
+  /// For a group whose attempt failed a moment ago.
+  [[nodiscard]] preemption_result for_group(row_t group);
+
+  void begin() override { own_ = {}; }
+  [[nodiscard]] bool preempts(row_t group) const override;
+  [[nodiscard]] row_t make_room(row_t pod) override;
+  void settle(status& verdict, const placed_members& placed) override;
+
+  /// Drops what may be out of date: it changes no answer.
+  void forget_cached();
+
+ private:
+  /// What members found for themselves, each by its own preemption, since `begin`.
+  struct members_room {
+    std::vector<pod_id> victims;
+    std::vector<assignment> made;    ///< by preemption
+    std::vector<assignment> placed;  ///< all members, if the group waits
+    std::vector<row_t> helpless;     ///< members for whom nothing helps
+    bool waits = false;
+  };
+
+  victim_plan ask_post_filters(row_t pod, bool& keep);
+  victim_plan ask_group_hooks(row_t group, bool& keep);
+  preemption_result for_minimum(row_t pod);
+  preemption_result for_members(row_t group);
+  [[nodiscard]] std::vector<assignment> fitting_members(row_t group);
+  void nominate(row_t pod, const node_id& node, preemption_result& out);
+  void nominate_members(row_t group, std::span<const assignment> places, preemption_result& out);
+  void clear_nominations(row_t pod, row_t node);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  pre_enqueue_gates* gates_;
+  group_parts* parts_;
+  picker* picks_;
+  group_search* search_;
+  preemption_trials trials_;
+  members_room own_;
+  /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.
+  std::tuple<row_t, class_id, std::uint64_t> in_vain_{no_row, no_class, 0};
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/preemption.cpp"
+#include "gangsched/src/engine/preemption_members.cpp"
+#endif

@@ -1,0 +1,146 @@
+#include "gangsched/engine/complete_search.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE status complete_search::feasible(row_t group, const group_progress& progress) const {
+  return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress);
+}
+
+GANGSCHED_INLINE bool complete_search::solve(const group_part& what, const std::vector<row_t>* within, const continuation& rest) {
+  std::vector<row_t> beside;
+  if (!what.is_slice()) {
+    for (const plugin_entry& plugin : with_.entities.profile_of_group(what.group).hooks(point::group_pre_filter)) {
+      if (!plugin.group_pre_filter(plugin.self.get(), group_view{with_.state, what.group}).ok()) return false;
+    }
+    within = with_.candidates.beside_others(what.group, within, beside);
+  }
+  status said;
+  const std::vector<placement> where = with_.candidates.placements(what, said);
+  if (!said.ok()) return false;
+  const candidate_list list = with_.candidates.of(what, where, within);
+  const std::uint64_t least = with_.parts.least_members(what);
+  std::vector<const placement_candidate*> order;
+  for (const placement_candidate& one : list.all) {
+    if (one.room >= least && (&what != whole_ || one.tier == tier_)) order.push_back(&one);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const placement_candidate* a, const placement_candidate* b) {
+    return a->tier != b->tier ? a->tier < b->tier : a->room < b->room;
+  });
+  for (const placement_candidate* one : order) {
+    if (!step()) return false;
+    if (one->from->all) {
+      if (fill(what, within, rest)) return true;
+      continue;
+    }
+    const std::vector<row_t> rows = placement_candidates::rows_of(*one, within);
+    if (fill(what, &rows, rest)) return true;
+  }
+  return false;
+}
+
+/// Whatever branches costs, so that there is an end to it: nodes that are tried, placements, and who goes without.
+GANGSCHED_INLINE bool complete_search::step() {
+  if (left_ != 0) --left_;
+  return left_ != 0;
+}
+
+/// Members with equal kinds can stand for each other.
+GANGSCHED_INLINE complete_search::member_kind complete_search::kind_of(row_t pod) const {
+  const gang* policy = std::get_if<gang>(&with_.state.groups.record[with_.state.pods.group[pod]]->spec.policy);
+  const bool by_role = policy != nullptr && !policy->roles.empty();
+  return {with_.state.class_of(pod), by_role ? std::string_view{with_.state.pods.record[pod]->role} : std::string_view{}};
+}
+
+GANGSCHED_INLINE std::vector<complete_search::member_kind> complete_search::kinds_of(const group_part& what) const {
+  const std::vector<row_t> members = what.all_members();
+  std::vector<member_kind> kinds;
+  for (const row_t pod : members) kinds.push_back(kind_of(pod));
+  return kinds;
+}
+
+GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest) {
+  if (!what.parts.empty() && what.parts.front().is_slice()) {
+    const std::vector<row_t> members = what.all_members();
+    return fill_slices(what, 0, member_progress{with_.state, what.group, members}, within, rest);
+  }
+  if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
+  group_part sorted = what;
+  std::stable_sort(sorted.members.begin(), sorted.members.end(), [&](row_t a, row_t b) { return kind_of(a) < kind_of(b); });
+  return place(sorted, 0, member_progress{with_.state, what.group, what.members}, 0, within, rest);
+}
+
+/// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
+GANGSCHED_INLINE bool complete_search::fill_slices(const group_part& what, std::size_t at, const member_progress& progress,
+                                                   const std::vector<row_t>* within, const continuation& rest) {
+  const bool all = what.is_slice();
+  const status said = all ? status::wait() : feasible(what.group, progress.now());
+  if (all ? at == what.parts.size() : said.ok()) return rest();
+  if (at == what.parts.size() || said.code != code::wait) return false;
+  const auto count = [&](member_progress of, std::size_t from, std::size_t to, bool placed) {
+    std::vector<row_t> members;
+    for (std::size_t i = from; i < to; ++i) what.parts[i].collect(members);
+    for (const row_t pod : members) of.count(pod, placed);
+    return of;
+  };
+  const member_progress with = count(progress, at, at + 1, true);
+  if (solve(what.parts[at], within, [&] { return fill_slices(what, at + 1, with, within, rest); })) return true;
+  if (all || !step()) return false;
+  std::size_t next = at + 1;
+  while (next < what.parts.size() && kinds_of(what.parts[next]) == kinds_of(what.parts[at])) ++next;
+  return fill_slices(what, next, count(progress, at, next, false), within, rest);
+}
+
+GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within,
+                                                  const continuation& rest) {
+  const status said = feasible(what.group, groups);
+  if (said.ok()) return rest();
+  if (said.code != code::wait || at == what.parts.size()) return false;
+  const group_progress with{groups.scheduled + 1, groups.remaining - 1}, without{groups.scheduled, groups.remaining - 1};
+  if (solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, with, within, rest); })) return true;
+  // A group that has what it needs already is no better left out.
+  const std::vector<row_t> waiting = what.parts[at].all_members();
+  return !waiting.empty() && step() && fill_parts(what, at + 1, without, within, rest);
+}
+
+GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest,
+                                             const std::vector<row_t>* within, const continuation& rest) {
+  const bool enough = what.is_slice() ? at == what.members.size() : feasible(what.group, progress.now()).ok();
+  if (enough) return rest();
+  if (at == what.members.size() || (!what.is_slice() && feasible(what.group, progress.now()).code != code::wait)) return false;
+  const row_t pod = what.members[at];
+  std::size_t next = at + 1;  // the first that is not like it
+  while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
+  const bool again = symmetric_ && next != at + 1;
+  const group_topology& topology = with_.state.groups.record[what.group]->spec.topology;
+  std::optional<spread_limit> limit;
+  if (!topology.spread_key.empty()) {
+    limit.emplace(with_.state, with_.candidates.domains().of(topology.spread_key), what.group, topology.spread_most);
+  }
+  member_progress with = progress;
+  with.count(pod, true);
+  for (const row_t node : with_.picks.feasible_rows(pod, limit ? &limit->open(within) : within)) {
+    if (node < lowest) continue;
+    if (!step()) return false;
+    const std::size_t mark = with_.placed.size();
+    transaction one{with_.state};
+    picked found;
+    found.node = node;
+    status said;
+    if (with_.placed.place(pod, found, said) && place(what, at + 1, with, again ? node : 0, within, rest)) {
+      one.commit();
+      return true;
+    }
+    with_.placed.discard(mark);
+  }
+  if (what.is_slice()) return false;
+  member_progress without = progress;
+  for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
+  return place(what, next, without, 0, within, rest);
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,117 @@
+#include "gangsched/engine/preemption.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE void preemption::forget_cached() {
+  trials_.forget_cached();
+  own_ = {};
+  in_vain_ = {no_row, no_class, 0};
+}
+
+/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them
+/// want the pod to keep its nomination.
+GANGSCHED_INLINE victim_plan preemption::ask_post_filters(row_t pod, bool& keep) {
+  const kernel_table& table = entities_->profile_of(pod);
+  victim_plan plan;
+  for (const std::uint16_t index : table.at(point::post_filter)) {
+    const plugin_entry& plugin = table.plugins[index];
+    const std::unique_ptr<trial> attempt = trials_.start(index, false);
+    plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
+    keep = keep && plan.keep_nomination;
+    if (plan.verdict.code != code::unschedulable) break;
+  }
+  return plan;
+}
+
+/// group_preempt hooks, in the same order.
+GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep) {
+  const kernel_table& table = entities_->profile_of_group(group);
+  victim_plan plan;
+  for (const std::uint16_t index : table.at(point::group_preempt)) {
+    const plugin_entry& plugin = table.plugins[index];
+    const std::unique_ptr<trial> attempt = trials_.start(index, true);
+    plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
+    keep = keep && plan.keep_nomination;
+    if (plan.verdict.code != code::unschedulable) break;
+  }
+  return plan;
+}
+
+GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t rejectors) {
+  preemption_result out;
+  if (entities_->profile_of(pod).at(point::post_filter).empty()) return out;
+  if (!entities_->members_enter_singly() && entities_->incomplete(state_->pods.group[pod])) return for_minimum(pod);
+  bool keep = true;
+  victim_plan plan = ask_post_filters(pod, keep);
+  if (plan.verdict.code == code::error) {
+    out.broken = plan.verdict;
+    return out;
+  }
+  out.helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
+  if (!out.helped) {
+    if (!keep) state_->nominate(pod, no_row);
+    return out;
+  }
+  nominate(pod, plan.nominated, out);
+  out.waits.push_back({pod, rejectors});
+  out.victims = std::move(plan.victims);
+  return out;
+}
+
+GANGSCHED_INLINE preemption_result preemption::for_group(row_t group) {
+  if (preempts(group)) return for_members(group);
+  preemption_result out;
+  if (entities_->profile_of_group(group).at(point::group_preempt).empty()) return out;
+  bool keep = true;
+  victim_plan plan = ask_group_hooks(group, keep);
+  if (plan.verdict.code == code::error) out.broken = plan.verdict;
+  if (plan.verdict.ok() && entities_->members_enter_singly()) plan.nominations = fitting_members(group);
+  out.helped = plan.verdict.ok() && (!plan.victims.empty() || !plan.nominations.empty());
+  if (!out.helped) {
+    if (!keep) nominate_members(group, {}, out);
+    return out;
+  }
+  nominate_members(group, plan.nominations, out);
+  out.victims = std::move(plan.victims);
+  out.reason = plan.reason;
+  return out;
+}
+
+GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preemption_result& out) {
+  state_->nominate(pod, node.row);
+  clear_nominations(pod, node.row);
+  out.words.push_back({pod, node});
+}
+
+/// Members without a place are rejected, if others have one. Pods of lower priority lose what is meant for members now.
+GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const assignment> places, preemption_result& out) {
+  for (const row_t pod : parts_->of(group).all_members()) {
+    const auto its = std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
+    const bool named = its != places.end() && its->pod.generation == state_->pods.rows.generation(pod) &&
+                       gangsched::detail::names_node(*state_, its->node);
+    if (named) {
+      nominate(pod, its->node, out);
+    } else {
+      state_->nominate(pod, no_row);
+      if (!places.empty()) out.words.push_back({pod, std::nullopt});
+    }
+  }
+}
+
+/// Pods of lower priority that are nominated to the node have to look for another one.
+GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
+  const std::int32_t priority = state_->classes[state_->pods.cls[pod]].priority;
+  for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {
+    const row_t next = state_->pods.next_nominated[other];
+    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->nominate(other, no_row);
+    other = next;
+  }
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/engine/preemption.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
+
+// Members that preempt one by one: those of a gang in permit mode, and those of pod groups under kube_release::v1_36.
+namespace gangsched::engine {
+
+/// Nobody goes unless all whom the minimum lacks find a node so, be it where they are nominated already. The others are nominated with it.
+GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
+  preemption_result out;
+  const row_t group = state_->pods.group[pod];
+  if (in_vain_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return out;
+  std::vector<row_t> members = parts_->pending_members(group);
+  std::erase_if(members, [&](row_t other) { return other == pod || gates_->rejects_pod(other); });
+  members.insert(members.begin(), pod);
+  std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
+  const picker::position stood = picks_->where();
+  begin();
+  transaction attempt{*state_};
+  placed_members placed = search_->nobody();
+  std::vector<class_id> hopeless;  // alike members fare alike
+  std::vector<std::uint64_t> rejectors;  // of those that others make room for
+  for (std::size_t i = 0; i < members.size() && missing != 0 && members.size() - i >= missing; ++i) {
+    const row_t member = members[i];
+    const class_id cls = state_->class_of(member);
+    if (std::find(hopeless.begin(), hopeless.end(), cls) != hopeless.end()) continue;
+    picked found = picks_->pick(member);
+    const std::size_t helpless = own_.helpless.size(), made = own_.made.size();
+    if (found.node == no_row && found.said.code != code::error) found.node = make_room(member);
+    if (own_.made.size() != made) rejectors.push_back(found.rejectors);
+    status said;
+    const bool waits = found.node == no_row && state_->pods.nominated[member] != no_row && own_.helpless.size() == helpless;
+    if ((waits && member != pod) || (found.node != no_row && placed.place(member, found, said))) --missing;
+    else if (member == pod) break;
+    else hopeless.push_back(cls);
+  }
+  const std::vector<assignment> places = placed.assignments();
+  placed.discard();
+  attempt.roll_back();
+  picks_->go_back(stood);
+  members_room room = std::exchange(own_, {});
+  if (missing != 0) {
+    if (!room.helpless.empty() && room.helpless.front() == pod) state_->nominate(pod, no_row);
+    if (!room.made.empty()) in_vain_ = {group, state_->class_of(pod), state_->log.end()};
+    return out;
+  }
+  out.helped = true;
+  for (const assignment& one : places) nominate(one.pod.row, one.node, out);
+  for (std::size_t i = 0; i < room.made.size(); ++i) out.waits.push_back({room.made[i].pod.row, rejectors[i]});
+  out.victims = std::move(room.victims);
+  return out;
+}
+
+/// Without preemption of the group as one, members preempt for themselves.
+GANGSCHED_INLINE bool preemption::preempts(row_t group) const {
+  if (!entities_->members_enter_singly()) return false;
+  const kernel_table& table = entities_->profile_of_group(group);
+  const bool placements = !table.at(point::generate_placements).empty() && !state_->groups.record[group]->spec.topology.within.empty();
+  return table.at(point::group_preempt).empty() && !table.at(point::post_filter).empty() && !placements;
+}
+
+/// Victims stay where they are until the cycle is over, so that the next member may need more of them.
+GANGSCHED_INLINE row_t preemption::make_room(row_t pod) {
+  bool keep = true;
+  const victim_plan plan = ask_post_filters(pod, keep);
+  if (!plan.verdict.ok() || !gangsched::detail::names_node(*state_, plan.nominated)) {
+    if (!keep) own_.helpless.push_back(pod);
+    return no_row;
+  }
+  for (const pod_id victim : plan.victims) {
+    if (std::find(own_.victims.begin(), own_.victims.end(), victim) == own_.victims.end()) own_.victims.push_back(victim);
+  }
+  own_.made.push_back({{pod, state_->pods.rows.generation(pod)}, plan.nominated});
+  return plan.nominated.row;
+}
+
+/// A group that needs somebody to go waits as a whole.
+GANGSCHED_INLINE void preemption::settle(status& verdict, const placed_members& placed) {
+  if (own_.made.empty() || !verdict.ok()) return;
+  verdict = status::unschedulable("pod group is waiting for preemption to complete");
+  own_.waits = true;
+  own_.placed = placed.assignments();
+}
+
+/// The victims go in any case, also if the group does not fit without them.
+GANGSCHED_INLINE preemption_result preemption::for_members(row_t group) {
+  preemption_result out;
+  members_room room = std::exchange(own_, {});
+  for (const assignment& one : room.made) clear_nominations(one.pod.row, one.node.row);
+  if (room.waits) {
+    nominate_members(group, room.placed, out);
+  } else {
+    for (const row_t pod : room.helpless) state_->nominate(pod, no_row);
+    for (const assignment& one : room.made) state_->nominate(one.pod.row, no_row);
+  }
+  out.helped = room.waits;
+  out.victims = std::move(room.victims);
+  return out;
+}
+
+/// Members that found a node before anybody went: only these are nominated.
+GANGSCHED_INLINE std::vector<assignment> preemption::fitting_members(row_t group) {
+  const picker::position stood = picks_->where();
+  transaction attempt{*state_};
+  group_part whole;
+  whole.group = group;
+  whole.members = parts_->pending_members(group);
+  group_placement found = search_->place_members(whole);
+  std::vector<assignment> fitting = found.members.assignments();
+  found.members.discard();
+  attempt.roll_back();
+  picks_->go_back(stood);
+  return fitting;
+}
+
+}  // namespace gangsched::engine

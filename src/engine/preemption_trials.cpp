@@ -1,0 +1,265 @@
+#include "gangsched/engine/preemption_trials.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::engine {
+
+/// What post-filter hooks try things with: a transaction around the whole search, and one around what stands now.
+class preemption_trials::open_trial final : public trial {
+ public:
+  open_trial(preemption_trials& with, std::uint16_t plugin, bool for_group)
+      : state_(with.state_), with_(&with), plugin_(plugin), nested_(state_->undo.trying()), group_(for_group), whole_(*state_) {
+    now_.emplace(*state_);
+  }
+
+  [[nodiscard]] cluster_view cluster() const override { return cluster_view{*state_}; }
+
+  /// Twice if pods of its priority or a higher one are nominated to the node (kube-framework 1.3): with them there, then without.
+  [[nodiscard]] status filter(pod_id pod, node_id node) override {
+    if (const status said = begin(pod.row); !said.ok()) return said;
+    if (const status said = with_->picks_->filter_with_nominated(pod.row, node.row); !said.ok()) return said;
+    return with_->picks_->filter(pod.row, node.row);
+  }
+  void remove(pod_id victim) override {
+    const row_t node = state_->pods.node[victim.row];
+    if (node == no_row) return;
+    if (begun_ != no_row) with_->picks_->follow(begun_, victim.row, node, false);
+    homes_.push_back({victim, node});
+    if (group_) slot_of(victim.row) = static_cast<std::uint32_t>(homes_.size());
+    take_off(victim.row, node);
+  }
+  void restore(pod_id victim) override {
+    const auto home = find(victim);
+    if (home == homes_.end()) return;
+    const row_t node = home->second;
+    if (group_) {  // many are away: the last one takes its place
+      slot_of(homes_.back().first.row) = slot_of(victim.row);
+      slot_of(victim.row) = 0;
+      *home = homes_.back();
+      homes_.pop_back();
+    } else {
+      homes_.erase(home);
+    }
+    put_on(victim.row, node, kind_of_removal());
+    if (begun_ != no_row) with_->picks_->follow(begun_, victim.row, node, true);
+  }
+  void take_node(pod_id member) override {
+    if (state_->pods.node[member.row] == no_row) return;
+    begun_ = no_row;
+    with_->reserved_->count_uses(member.row, -1);
+    state_->release(member.row);
+    taken_ = true;
+    need_.reset();
+  }
+  void reset() override {
+    if (homes_.empty() && !taken_) return;
+    if (begun_ != no_row && !with_->picks_->plan_of(state_->pods.cls[begun_]).incremental.empty()) {
+      while (!homes_.empty()) restore(homes_.back().first);
+    }
+    for (const auto& home : homes_) {
+      if (group_) slot_of(home.first.row) = 0;
+    }
+    homes_.clear();
+    taken_ = false;
+    need_.reset();
+    now_->roll_back();
+    now_.emplace(*state_);
+  }
+  [[nodiscard]] std::vector<placement> placements(const group_view& group) override {
+    std::vector<placement> expanded;
+    if (group.spec().composite) return expanded;
+    status said;
+    placement_candidates& candidates = with_->search_->candidates();
+    for (const placement& one : candidates.placements(with_->parts_->of(group.row(), true), said)) candidates.expand(one, expanded);
+    return expanded;
+  }
+  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed, const placement* within) override {
+    begun_ = no_row;
+    if (!need_ || needs_ != group.row()) need_ = need_of(group.row()), needs_ = group.row();
+    if (!may_fit(*need_)) return placed.clear(), status::unschedulable("there is not enough room for the group");
+    return try_group(group.row(), placed, within);
+  }
+  void suppose(std::span<const assignment> placed) override {
+    placed_.assign(placed.begin(), placed.end());
+    by_node_alone_ = fit_by_node(placed);
+    by_node_.clear();
+    for (std::size_t i = 0; i < placed.size(); ++i) by_node_.emplace_back(placed[i].node.row, i);
+    std::sort(by_node_.begin(), by_node_.end());
+  }
+  [[nodiscard]] bool still_fits(std::span<const pod_id> moved) override {
+    begun_ = no_row;
+    if (!by_node_alone_) return still_fit(placed_);
+    std::vector<row_t> nodes;
+    for (const pod_id pod : moved) nodes.push_back(state_->pods.node[pod.row]);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::vector<assignment> there;
+    for (const row_t node : nodes) {
+      auto one = std::lower_bound(by_node_.begin(), by_node_.end(), std::pair{node, std::size_t{0}});
+      for (; one != by_node_.end() && one->first == node; ++one) there.push_back(placed_[one->second]);
+    }
+    return still_fit(there);
+  }
+
+ private:
+  /// What a group needs at least, whoever may have to go for it.
+  struct group_need {
+    class_counts classes;
+    std::uint64_t members = 0;  ///< that have to find a node, at least
+  };
+
+  [[nodiscard]] std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) override {
+    const class_plan& plan = with_->picks_->plan_of(state_->class_of(pod.row));
+    if (nested_ || !trial_memory::possible(plan)) return nullptr;  // what a trial shows is not to be remembered
+    return &with_->memory_.recall(*state_, plan, plugin_, changed);
+  }
+  [[nodiscard]] std::vector<std::pair<pod_id, row_t>>::iterator find(pod_id victim) {
+    if (!group_) return std::find_if(homes_.begin(), homes_.end(), [&](const auto& home) { return home.first == victim; });
+    const std::uint32_t slot = slot_of(victim.row);
+    return slot == 0 ? homes_.end() : homes_.begin() + (slot - 1);
+  }
+  [[nodiscard]] std::uint32_t& slot_of(row_t pod) {
+    if (slots_.empty()) slots_.resize(state_->pods.rows.count());
+    return slots_[pod];
+  }
+  /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
+  status begin(row_t pod) {
+    if (pod != begun_ || !said_.ok()) {
+      begun_ = pod;
+      const class_plan& plan = with_->picks_->plan_of(state_->class_of(pod));
+      said_ = with_->picks_->begin_cycle(plan, pod);
+      with_->picks_->skip_idle(plan, pod);
+    }
+    return said_;
+  }
+  void take_off(row_t pod, row_t node) {
+    cluster_state& state = *state_;
+    std::span<const host_port> ports;
+    if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
+    for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
+    state.take_off_node(pod, kind_of_removal());
+    for (const host_port& port : ports) {
+      const auto taken = [&] {
+        const std::span<const host_port> all = state.nodes.ports[node];
+        return std::binary_search(all.begin(), all.end(), port);
+      };
+      while (taken()) state.nodes.ports.remove(node, port);
+    }
+    with_->reserved_->count_uses(pod, -1);
+    state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
+  }
+  [[nodiscard]] removal kind_of_removal() const {
+    // A group's cycle counts anew, so that it cannot be misled.
+    const bool misled = !group_ && state_->semantics.has(quirk::trials_count_terminating_pods);
+    return misled ? removal::trial : removal::real;
+  }
+  void put_on(row_t pod, row_t node, removal how) {
+    cluster_state& state = *state_;
+    state.put_on_node(pod, node, how);
+    with_->reserved_->count_uses(pod, +1);
+    state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
+  }
+  [[nodiscard]] reads facets_of(row_t pod) const {
+    return cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]);
+  }
+  /// The group's cycle, undone. The next decision is numbered as if it had not been.
+  [[nodiscard]] status try_group(row_t group, std::vector<assignment>& placed, const placement* within) {
+    placed.clear();
+    const picker::position stood = with_->picks_->where();
+    // Nobody goes for members above an elastic gang's desired count.
+    const group_part whole = with_->parts_->of(group, true);
+    const std::vector<row_t> members = whole.all_members();
+    transaction attempt{*state_};
+    group_placement found{{}, with_->search_->nobody()};
+    if (members.empty()) {
+      found.verdict = status::unschedulable("the group has as many members as it desires");
+    } else if (within == nullptr || within->all) {
+      found = with_->search_->place(whole, false);
+    } else {
+      std::vector<row_t> rows;
+      for (const node_id node : within->nodes) rows.push_back(node.row);
+      found = with_->search_->place_within(whole, rows);
+    }
+    if (found.verdict.ok()) placed = found.members.assignments();
+    found.members.discard();
+    attempt.roll_back();
+    with_->picks_->go_back(stood);
+    return found.verdict;
+  }
+  /// What the group needs at least, whoever may have to go for it.
+  [[nodiscard]] group_need need_of(row_t group) {
+    group_need need;
+    const group_part whole = with_->parts_->of(group, true);
+    const std::vector<row_t> members = whole.all_members();
+    need.classes = with_->parts_->count_classes(members);
+    need.members = with_->parts_->least_members(whole);
+    return need;
+  }
+  /// Never false if it fits. O(classes), and the rows that changed since.
+  [[nodiscard]] bool may_fit(const group_need& need) {
+    std::int64_t room = 0;
+    for (const auto& [cls, count] : need.classes) {
+      class_index* const index = with_->picks_->capacity_index(cls);
+      if (index == nullptr) return true;
+      room += std::min(count, index->capacity());
+    }
+    return static_cast<std::uint64_t>(room) >= need.members;
+  }
+  /// Whether all filters of all members look at nothing but the member's own node.
+  [[nodiscard]] bool fit_by_node(std::span<const assignment> placed) {
+    class_id asked = no_class;  // members are mostly of one class
+    return std::all_of(placed.begin(), placed.end(), [&](const assignment& one) {
+      const class_id cls = state_->class_of(one.pod.row);
+      if (cls == asked) return true;
+      asked = cls;
+      const class_plan& plan = with_->picks_->plan_of(cls);
+      return plan.keyed_filters.empty() && plan.opaque_filters.empty() && plan.cycle_hooks.empty() &&
+             with_->entities_->profile_of(one.pod.row).at(point::reserve).empty();
+    });
+  }
+  [[nodiscard]] bool still_fit(std::span<const assignment> placed) {
+    transaction attempt{*state_};
+    placed_members there = with_->search_->nobody();
+    bool fits = true;
+    for (const assignment& one : placed) {
+      const row_t pod = one.pod.row, node = one.node.row;
+      const class_plan& plan = with_->picks_->plan_of(state_->class_of(pod));
+      fits = with_->picks_->begin_cycle(plan, pod).ok();
+      if (fits) with_->picks_->skip_idle(plan, pod);
+      picked where;
+      where.node = node;
+      status said;
+      fits = fits && with_->picks_->filter_with_nominated(pod, node).ok() && with_->picks_->filter(pod, node).ok() &&
+             there.place(pod, where, said);
+      if (!fits) break;
+    }
+    return fits;
+  }
+
+  cluster_state* state_;
+  preemption_trials* with_;
+  std::uint16_t plugin_;
+  bool nested_;  ///< in a group's cycle
+  bool group_;   ///< for a group
+  bool taken_ = false;  ///< somebody's node, by take_node
+  row_t begun_ = no_row;
+  status said_;
+  transaction whole_;
+  std::optional<transaction> now_;
+  std::vector<std::pair<pod_id, row_t>> homes_;
+  std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
+  std::optional<group_need> need_;
+  row_t needs_ = no_row;              ///< whose that is
+  std::vector<assignment> placed_;    ///< as supposed
+  std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`
+  bool by_node_alone_ = false;        ///< nothing elsewhere matters to them
+};
+
+GANGSCHED_INLINE std::unique_ptr<trial> preemption_trials::start(std::uint16_t plugin, bool for_group) {
+  return std::make_unique<open_trial>(*this, plugin, for_group);
+}
+
+}  // namespace gangsched::engine
