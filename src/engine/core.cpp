@@ -239,8 +239,8 @@ GANGSCHED_INLINE void core::start_over() {
   }
   reservations_.forget_released();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
-    bool pending = false;
-    if (state_->groups.alive(group) && state_->groups.parent[group] == no_row) {
+    bool pending = false;  // and queued as one: it may have been before it was removed and added again
+    if (state_->groups.alive(group) && state_->groups.parent[group] == no_row && entities_.cycles_as_group(group)) {
       entities_.each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
     }
     if (!pending) queue_.take_out({group, true});

@@ -110,4 +110,21 @@ TEST_CASE("a pod that takes the row of one in the permit room does not wait ther
   CHECK(w.cluster.state_of(now) == pod_state::assumed);
 }
 
+TEST_CASE("a group that is added again in permit mode is not tried as one, also when the log has moved on", "[engine][rows]") {
+  const bool much = GENERATE(false, true);
+  host w{wake_rule::one_per_class};
+  const group_id group = w.add(a_gang{"g", 1});
+  w.add(a_pod{"big"}.cpu(8).in(group));
+  w.run();
+  w.must(w.cluster.remove_group(group));
+  REQUIRE(w.add(a_gang{"g", 1}.permit()) == group);
+  w.happen(much);
+  w.now += 1h;
+  w.run();
+  const std::uint64_t before = w.scheduler.statistics().cycles;
+  w.now += 1h;
+  w.run();
+  CHECK(w.scheduler.statistics().cycles - before == 1);  // the pod, and nobody for its group
+}
+
 }  // namespace gangsched::testing::row_reuse_test
