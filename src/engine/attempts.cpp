@@ -9,10 +9,10 @@
 namespace gangsched::engine {
 
 /// A rejected pod, to where an event can find it; one that happened while it was being tried finds it at once.
-GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint64_t marks) {
+GANGSCHED_INLINE void core::come_back(row_t pod, const rejection& why, std::uint64_t rejectors) {
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
   const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
-  unschedulable_.add(pod, why, marks, in_flight_, tried);
+  unschedulable_.add(pod, why, rejectors, in_flight_, tried);
   if (tried != nullptr && gates_.rejects_pod(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
 }
 
@@ -84,12 +84,12 @@ GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why
   const in_flight_pods::entry* const tried = in_flight_.find(pod);
   if (tried == nullptr) return;  // it runs, as the cluster says by now
   if (can_come_back(*tried)) {
-    std::uint64_t marks = 0;
-    const rejection by = judge_.named(pod.row, why, marks);
+    std::uint64_t rejectors = 0;
+    const rejection by = judge_.named(pod.row, why, rejectors);
     if (by.empty())
       come_back_broken(tried->who);
     else
-      come_back(pod.row, by, marks);
+      come_back(pod.row, by, rejectors);
   }
   in_flight_.end_attempt(*tried);
 }

@@ -50,7 +50,7 @@ GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const 
     if (said.ok()) continue;
     withheld_.push_back(row);
     result.kept = true;
-    if (by != 0) result.rejectors |= rejector(by);
+    if (by != 0) result.rejectors |= plan_of(state_->pods.cls[pod]).rejector(by);
     if (by == 0 && !said.rejected()) result.said = said;
     else if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
   }

@@ -77,8 +77,8 @@ GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
       const entity e = entities_.entity_of(pod);
       if (said.verdict.code == code::error) error_.set({pod, false}, said.verdict.reason), requeue(pod, true);
       else if (e.group) park_group(e.row, ~std::uint64_t{0});
-      else if (said.verdict.code == code::pending) come_back(pod, {.pending = rejection::bit_of(profile, plugin)}, ~std::uint64_t{0});
-      else come_back(pod, {.unschedulable = rejection::bit_of(profile, plugin)}, ~std::uint64_t{0});
+      else if (said.verdict.code == code::pending) come_back(pod, {.pending = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
+      else come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
       return;
     }
   }

@@ -200,7 +200,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
       const std::uint8_t verdict = row < index.row_count() ? rows.verdict[row] : no_node;
       candidates_[count] = row;
       if (verdict == passes) ++count;
-      else if (verdict != no_node) result.rejectors |= rejector(verdict);
+      else if (verdict != no_node) result.rejectors |= plan.rejector(verdict);
     }
     candidates_.resize(count);
   } else {
@@ -208,7 +208,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
       if (rows.verdict[row] == passes) candidates_.push_back(row);
     }
     for (const planned& hook : plan.local_filters) {
-      if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
+      if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
     }
   }
   const std::uint64_t rejectors = result.rejectors;
@@ -222,7 +222,7 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
   const row_scores& rows = index.rows();
   const std::span<const buckets> groups = index.groups();
   for (const planned& hook : plan.local_filters) {
-    if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= rejector(hook.mark);
+    if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
   const std::uint64_t decision = statistics_->decisions++;
   population_.clear();
@@ -334,7 +334,7 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
       const status& said = filtered_[slot].verdict;
       if (said.ok()) return;
       open_[g] = 0;
-      result.rejectors |= rejector(hook.mark);
+      result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
     });
   }

@@ -5,26 +5,25 @@
 // wake_rule::hints (kube-framework 10.4 to 10.6).
 namespace gangsched::engine {
 
-/// Who rejected the pod, when filters are known by their marks. Nobody did if there is no node: to Kubernetes that is an error.
-GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t marks) {
+GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t rejectors) {
   const class_plan& plan = picks_->plan_of(state_->class_of(pod));
   const kernel_table& table = *plan.table;
   rejection made;
   for (const planned& hook : plan.filters) {
-    if ((marks & rejector(hook.mark)) != 0) made.unschedulable |= rejection::bit_of(table, *hook.plugin);
+    made.unschedulable |= rejectors & plugin_bit(table, *hook.plugin);
   }
   // Plugins that left only some nodes to be asked about have rejected the others.
   const std::string narrowing = plan.narrowed ? " " + plan.narrowed_by + " " : "";
   for (const plugin_entry& plugin : table.plugins) {
     if (!plan.rejected.ok() && plan.rejected_by == plugin.name) {
-      (plan.rejected.code == code::pending ? made.pending : made.unschedulable) |= rejection::bit_of(table, plugin);
+      (plan.rejected.code == code::pending ? made.pending : made.unschedulable) |= plugin_bit(table, plugin);
     } else if (plan.narrowed && narrowing.find(" " + plugin.name + " ") != std::string::npos) {
-      made.unschedulable |= rejection::bit_of(table, plugin);
+      made.unschedulable |= plugin_bit(table, plugin);
     }
   }
-  if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr) made.unschedulable |= rejection::bit_of(table, *by);
+  if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr) made.unschedulable |= plugin_bit(table, *by);
   if (made.empty() && state_->nodes.total[0] != 0) {
-    for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= rejection::bit_of(table, plugin);
+    for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= plugin_bit(table, plugin);
   }
   return made;
 }
@@ -43,9 +42,9 @@ GANGSCHED_INLINE queueing_event requeue_judge::queueing_event_of(const object_ev
       const bool by_taint = happened.what == events::node_taints && !any(plugin.wakes_on & events::node_taints) &&
                             any(plugin.wakes_on & events::node_added);
       if (plugin.requeue_pod == nullptr || by_taint)
-        to.unasked |= rejection::bit_of(table, plugin);
+        to.unasked |= plugin_bit(table, plugin);
       else if (any(plugin.wakes_on & happened.what))
-        to.asked |= rejection::bit_of(table, plugin);
+        to.asked |= plugin_bit(table, plugin);
     }
   }
   return made;
@@ -69,7 +68,7 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
   const pod_info rejected{*state_, pod};
   const kernel_table& table = entities_->profile_of(pod);
   for (const plugin_entry& plugin : table.plugins) {
-    const std::uint64_t bit = rejection::bit_of(table, plugin) & to.asked;
+    const std::uint64_t bit = plugin_bit(table, plugin) & to.asked;
     const bool more = (by.pending & bit) != 0 || ((by.unschedulable & bit) != 0 && best == queueing_strategy::skip);
     if (!more || plugin.requeue_pod(plugin.self.get(), what.what, rejected) == hint::skip) continue;
     if ((by.pending & bit) != 0) return queueing_strategy::immediately;
@@ -78,15 +77,15 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
   return best;
 }
 
-GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& why, std::uint64_t& marks) {
+GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& why, std::uint64_t& rejectors) {
   rejection by;
   const class_plan& plan = picks_->plan_of(state_->class_of(pod));
   const auto add = [&](const std::string& name, std::uint64_t& to) {
     const kernel_table& table = *plan.table;
     const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(), [&](const plugin_entry& one) { return one.name == name; });
-    to |= plugin == table.plugins.end() ? rejection::elsewhere : rejection::bit_of(table, *plugin);
+    to |= plugin == table.plugins.end() ? rejection::elsewhere : plugin_bit(table, *plugin);
     const auto hook = std::find_if(plan.filters.begin(), plan.filters.end(), [&](const planned& one) { return one.plugin->name == name; });
-    marks |= hook == plan.filters.end() ? ~std::uint64_t{0} : rejector(hook->mark);
+    rejectors |= hook == plan.filters.end() ? ~std::uint64_t{0} : plugin_bit(table, *hook->plugin);
   };
   for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
   for (const std::string& name : why.pending_plugins) add(name, by.pending);
@@ -97,8 +96,8 @@ GANGSCHED_INLINE rejected_by requeue_judge::names_of(row_t pod, const rejection&
   rejected_by names;
   const kernel_table& table = entities_->profile_of(pod);
   for (const plugin_entry& plugin : table.plugins) {
-    if ((by.unschedulable & rejection::bit_of(table, plugin)) != 0) names.unschedulable_plugins.push_back(plugin.name);
-    if ((by.pending & rejection::bit_of(table, plugin)) != 0) names.pending_plugins.push_back(plugin.name);
+    if ((by.unschedulable & plugin_bit(table, plugin)) != 0) names.unschedulable_plugins.push_back(plugin.name);
+    if ((by.pending & plugin_bit(table, plugin)) != 0) names.pending_plugins.push_back(plugin.name);
   }
   return names;
 }
@@ -107,7 +106,7 @@ GANGSCHED_INLINE bool requeue_judge::concerns_gates(const queueing_event& what) 
   return std::any_of(profiles_->all().begin(), profiles_->all().end(), [&](const kernel_table& profile) {
     const queueing_event::audience& to = audience_of(what, profile);
     for (const plugin_entry& one : profile.hooks(point::pre_enqueue)) {
-      if ((rejection::bit_of(profile, one) & to.asked) != 0) return true;
+      if ((plugin_bit(profile, one) & to.asked) != 0) return true;
     }
     return false;
   });
@@ -116,7 +115,7 @@ GANGSCHED_INLINE bool requeue_judge::concerns_gates(const queueing_event& what) 
 GANGSCHED_INLINE bool requeue_judge::may_open_gate(row_t pod, const queueing_event& what) const {
   const kernel_table& profile = entities_->profile_of(pod);
   for (const plugin_entry& plugin : profile.hooks(point::pre_enqueue)) {
-    if ((rejection::bit_of(profile, plugin) & audience_of(what, profile).asked) == 0) continue;
+    if ((plugin_bit(profile, plugin) & audience_of(what, profile).asked) == 0) continue;
     if (plugin.requeue_pod(plugin.self.get(), what.what, pod_info{*state_, pod}) != hint::skip) return true;
   }
   return false;

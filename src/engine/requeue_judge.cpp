@@ -36,7 +36,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   bool local = rejectors == 0;
   bool beyond = !plan.cycle_hooks.empty();
   for (const planned& hook : plan.filters) {
-    if ((rejectors & rejector(hook.mark)) == 0) continue;
+    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0) continue;
     if (hook.plugin->requeue != nullptr) {
       if (!any(hook.plugin->wakes_on & what.what)) continue;
       if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
@@ -50,6 +50,12 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   return local && what.node && any(record.facets & plan.filter_facets) && picks_->passes_locally(cls, what.node->id().row);
 } catch (const hook_error&) {
   return true;  // the attempt will say what it is
+}
+
+GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64_t rejectors) {
+  if (rejectors == ~std::uint64_t{0}) return 0;
+  const class_plan& plan = picks_->plan_of(cls);
+  return plan.rejected.ok() ? rejectors & ~plan.filtering() : 0;
 }
 
 GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
@@ -100,6 +106,9 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
   if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
+  std::uint64_t gone = one.rejectors;
+  for (const auto& [cls, generation] : one.classes) gone &= generation == state_->classes.generation(cls) ? outdated(cls, one.rejectors) : 0;
+  if (gone != 0 && !one.classes.empty()) return true;
   return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
     return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
   });

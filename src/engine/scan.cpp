@@ -25,7 +25,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   candidates_.clear();
   for (const row_t row : rows) {
     if (scratch_.verdict[row] == passes) candidates_.push_back(row);
-    else result.rejectors |= rejector(scratch_.verdict[row]);
+    else result.rejectors |= plan.rejector(scratch_.verdict[row]);
   }
   scratch_.run_scores(*state_, plan, candidates_);
   for (const row_t row : candidates_) scratch_.run_keys(*state_, plan, row);
@@ -44,7 +44,7 @@ GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, 
     std::erase_if(candidates_, [&](row_t row) {
       const status said = hook.plugin->filter.one(hook.plugin->self.get(), context, row);
       if (said.ok()) return false;
-      result.rejectors |= rejector(hook.mark);
+      result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, row);
       return true;
     });
@@ -70,7 +70,7 @@ GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t p
         candidates_[kept++] = candidates_[i];
         continue;
       }
-      result.rejectors |= rejector(hook.mark);
+      result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, candidates_[i]);
     }
     candidates_.resize(kept);

@@ -49,13 +49,13 @@ GANGSCHED_INLINE void unschedulable_pods::move(row_t pod, queueing_strategy how)
 }
 
 GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
-                                                                       row_t pod, std::uint64_t marks) {
+                                                                       row_t pod, std::uint64_t rejectors) {
   queueing_strategy best = tried.requeue ? queueing_strategy::after_backoff : queueing_strategy::skip;
   attempts.each_event_since(tried, [&](const object_event& happened) {
     if (options_->wake == wake_rule::hints) {
       queueing_event what = judge_->queueing_event_of(happened);
       best = std::max(best, judge_->judge(pod, rejections_[pod], happened, what));
-    } else if (judge_->helps(state_->class_of(pod), marks, happened.record, judge_->event_of(happened.record))) {
+    } else if (judge_->helps(state_->class_of(pod), rejectors, happened.record, judge_->event_of(happened.record))) {
       best = queueing_strategy::after_backoff;
     }
     return best != queueing_strategy::immediately;
@@ -63,12 +63,12 @@ GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_
   return best;
 }
 
-GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, std::uint64_t marks, const in_flight_pods& attempts,
+GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts,
                                               const in_flight_pods::entry* tried) {
   if (options_->wake == wake_rule::hints) rejections_[pod] = by;
   queue_->park({pod, false}, *now_);
-  const queueing_strategy how = tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, marks);
-  if (how == queueing_strategy::skip) line_up(pod, marks, state_->log.end());
+  const queueing_strategy how = tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, rejectors);
+  if (how == queueing_strategy::skip) line_up(pod, rejectors, state_->log.end());
   else move(pod, how);
 }
 
@@ -186,8 +186,10 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   const event what = judge_->event_of(record);
   std::erase_if(lines_, [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
   std::vector<class_id> helped;
-  for (const auto& [cls, line] : lines_) {
-    if (judge_->helps(cls, line.rejectors, record, what)) helped.push_back(cls);
+  for (auto& [cls, line] : lines_) {
+    const std::uint64_t gone = judge_->outdated(cls, line.rejectors);
+    line.rejectors &= ~gone;
+    if (gone != 0 || judge_->helps(cls, line.rejectors, record, what)) helped.push_back(cls);
   }
   for (const class_id cls : helped) {
     std::uint64_t before = 0;

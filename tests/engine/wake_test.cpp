@@ -464,4 +464,19 @@ TEST_CASE("no more than one wake-up per change is in vain, and nobody is forgott
   CHECK(in_vain[0] <= events[0]);  // several classes may be helped by the same room
 }
 
+TEST_CASE("a pod whose class lost the filter that rejected it is woken by whatever happens next", "[wake]") {
+  world w;
+  w.add(a_node{"small"}.cpu(1).zone("a"));
+  w.add(a_node{"large"}.cpu(8).zone("a"));
+  a_pod loner{"loner"};
+  loner.cpu(1).not_near("topology.kubernetes.io/zone", {.match_labels = {{"app", "web"}}});
+  w.add(loner.on(w.node("small")));
+  w.add(a_pod{"web"}.cpu(2).label("app", "web"));
+  CHECK(w.run() == words{"reject web"});
+  w.now += 60s;
+  // Nobody minds it any more; and the node that changes has no room for it.
+  w.remove(w.pod("loner"));
+  CHECK(w.run() == words{"bind web large"});
+}
+
 }  // namespace gangsched::testing::wake_test

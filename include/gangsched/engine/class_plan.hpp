@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,10 @@ struct planned {
 inline constexpr std::uint8_t passes = 0;
 inline constexpr std::uint8_t no_node = 255;
 
-/// The filters that rejected some node, as a set of marks; the 64th and later ones share a bit.
-[[nodiscard]] constexpr std::uint64_t rejector(std::uint8_t mark) noexcept {
-  return std::uint64_t{1} << (mark > 64 ? 63 : mark - 1);
+/// A plugin among those of its profile, as a set of one; the 63rd and later ones share a bit.
+[[nodiscard]] inline std::uint64_t plugin_bit(const kernel_table& of, const plugin_entry& plugin) noexcept {
+  constexpr std::ptrdiff_t last = 62;
+  return std::uint64_t{1} << std::min(&plugin - of.plugins.data(), last);
 }
 
 /// The kernel table cut down to what one pod class needs: pre_filter and pre_score have run, skipped hooks are gone, the rest is
@@ -70,6 +72,14 @@ struct class_plan {
   [[nodiscard]] std::size_t key_count() const noexcept { return cached_filter_keys.size() + cached_score_keys.size(); }
   std::vector<planned> cached_filter_keys, cached_score_keys;
 
+  /// Who rejects with this mark, as a set of plugins.
+  [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept { return plugin_bit(*table, *filters[mark - 1u].plugin); }
+  /// All plugins that have a filter for the class. O(filters).
+  [[nodiscard]] std::uint64_t filtering() const noexcept {
+    std::uint64_t all = 0;
+    for (const planned& hook : filters) all |= plugin_bit(*table, *hook.plugin);
+    return all;
+  }
   [[nodiscard]] hook_context context(const cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }

@@ -133,7 +133,7 @@ class GANGSCHED_API core {
   // attempts.cpp: in flight
   void give_up(const in_flight_pods::entry* tried);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
-  void come_back(row_t pod, const rejection& why, std::uint64_t marks);
+  void come_back(row_t pod, const rejection& why, std::uint64_t rejectors);
   void come_back_broken(entity e);
   void flush(instant now);
 

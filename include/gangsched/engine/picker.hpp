@@ -16,7 +16,7 @@ namespace gangsched::engine {
 struct picked {
   row_t node = no_row;
   std::int64_t score = 0;
-  std::uint64_t rejectors = 0;  ///< bit mark−1 of every filter that rejected some node
+  std::uint64_t rejectors = 0;  ///< plugins (`plugin_bit`) whose filters rejected some node
   status said;                  ///< error, or the pre-filter's word
   bool kept = false;            ///< some node is kept for pods nominated there: others of the class may be among those
 };

@@ -9,15 +9,12 @@
 
 namespace gangsched::engine {
 
-/// The plugins that rejected a pod, by index in the profile. The 63rd plugin and later ones share a bit.
+/// The plugins that rejected a pod (`plugin_bit`).
 struct rejection {
   static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
   std::uint64_t unschedulable = 0, pending = 0;
 
   [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
-  [[nodiscard]] static std::uint64_t bit_of(const kernel_table& of, const plugin_entry& plugin) noexcept {
-    return std::uint64_t{1} << std::min<std::uint64_t>(static_cast<std::uint64_t>(&plugin - of.plugins.data()), 62);
-  }
 };
 
 /// What becomes of an unschedulable pod by an event (kube-framework 10.4). The later ones are the stronger ones.
@@ -36,7 +33,7 @@ struct queueing_event {
 struct rejected_group {
   group_id group;
   std::vector<std::pair<class_id, std::uint32_t>> classes;
-  std::uint64_t rejectors;  ///< marks of filters; 0: none of them, any change may help
+  std::uint64_t rejectors;  ///< plugins; 0: no filter, any change may help; all bits: not known
 };
 
 /// Judges whether an event can help who was rejected. There are two rules. Exact: local filters are asked again on the one node that
@@ -53,9 +50,11 @@ class GANGSCHED_API requeue_judge {
   /// kept for the pod, unless it took it.
   [[nodiscard]] std::optional<change> helpful(const change& record) const noexcept;
   [[nodiscard]] event event_of(const change& record) const;
-  /// @p rejectors: marks of the filters that rejected pods of the class.
+  /// @p rejectors: plugins whose filters rejected pods of the class; all bits: not known.
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
   [[nodiscard]] bool helps(const rejected_group& group, const change& record, const event& what);
+  /// Those of @p rejectors that have no filter for the class any more, because what they went by is gone: any change helps then.
+  [[nodiscard]] std::uint64_t outdated(class_id cls, std::uint64_t rejectors);
   /// Whether all pods of the class fare alike: no hook takes the pod itself.
   [[nodiscard]] bool fare_alike(class_id cls);
   /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but
@@ -67,10 +66,10 @@ class GANGSCHED_API requeue_judge {
   [[nodiscard]] queueing_event queueing_event_of(const object_event& happened) const;
   /// @p what: of that event.
   [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened, queueing_event& what) const;
-  /// Who rejected the pod, when filters are known by their marks. Nobody did if there is no node: to Kubernetes that is an error.
-  [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t marks);
-  /// The same from a host's names. @p marks gets those of their filters: all, for a name without a filter to ask.
-  [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& marks);
+  /// Who rejected the pod beside the filters @p rejectors. Nobody did if there is no node: to Kubernetes that is an error.
+  [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t rejectors);
+  /// The same from a host's names. @p rejectors gets those with a filter to ask; all bits, if some has none.
+  [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& rejectors);
   [[nodiscard]] rejected_by names_of(row_t pod, const rejection& by) const;
   /// Whether some pre_enqueue hook of some profile is to be asked about the event.
   [[nodiscard]] bool concerns_gates(const queueing_event& what) const noexcept;

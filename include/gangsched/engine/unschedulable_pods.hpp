@@ -20,8 +20,8 @@ class GANGSCHED_API unschedulable_pods {
       : state_(&state), entities_(&entities), judge_(&judge), queue_(&of), options_(&options), statistics_(&statistics), now_(&now) {}
 
   /// Parks a rejected pod where an event can find it; if one of those in the attempt @p tried (may be null) helps it, it is woken at once.
-  /// @p marks: of the filters that rejected it; @p by: the plugins, under hints.
-  void add(row_t pod, const rejection& by, std::uint64_t marks, const in_flight_pods& attempts, const in_flight_pods::entry* tried);
+  /// @p rejectors: plugins whose filters rejected it; @p by: all that did, under hints.
+  void add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts, const in_flight_pods::entry* tried);
   /// Of a pod that waits for something else, or for nothing.
   void clear_rejection(row_t pod) noexcept {
     if (pod < rejections_.size()) rejections_[pod] = {};
@@ -119,7 +119,7 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried, row_t pod,
-                                                  std::uint64_t marks);
+                                                  std::uint64_t rejectors);
   void line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
