@@ -469,7 +469,7 @@ TEST_CASE("a pod whose class lost the filter that rejected it is woken by whatev
   w.add(a_node{"small"}.cpu(1).zone("a"));
   w.add(a_node{"large"}.cpu(8).zone("a"));
   a_pod loner{"loner"};
-  loner.cpu(1).not_near("topology.kubernetes.io/zone", {.match_labels = {{"app", "web"}}});
+  loner.cpu(1).avoid("app", "web", "topology.kubernetes.io/zone");
   w.add(loner.on(w.node("small")));
   w.add(a_pod{"web"}.cpu(2).label("app", "web"));
   CHECK(w.run() == words{"reject web"});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
 
 /// The rules of InterPodAffinity and PodTopologySpread as upstream computes them (kube-framework 6 and 7): every pod on every node,
