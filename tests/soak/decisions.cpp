@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "host.hpp"
 
@@ -66,7 +67,7 @@ void host::take(const cycle& said, from whom) {
     if (why->code == errc::contract && !rules_->threw) wrong("a contract error", why->message());
     if (why->code != errc::contract) wrong("a call of the scheduler is refused", why->message());
   }
-  rules_->threw = false;
+  const bool threw = std::exchange(rules_->threw, false);
   std::set<std::tuple<decision_kind, pod_id, bind_attempt>> seen;
   for (const decision& one : said.decisions()) {
     note(one, whom);
@@ -85,7 +86,9 @@ void host::take(const cycle& said, from whom) {
     if (pod.state != pod_state::assumed) continue;
     if (whom == from::cycle && (one.kind == decision_kind::bind || one.kind == decision_kind::wait))
       check_place(pod, one);
-    if (one.kind == decision_kind::bind || one.kind == decision_kind::wait) check_gang(pod, one.kind, whom);
+    // (A permit or bind hook that fails takes its member alone, after the group had its minimum.)
+    const bool reserved = one.kind == decision_kind::bind || one.kind == decision_kind::wait;
+    if (reserved && !(threw && whom == from::cycle)) check_gang(pod, one.kind, whom);
   }
   for (auto& [at, group] : known_.groups) {
     if (!group.satisfied && group.policy() != nullptr)
