@@ -71,6 +71,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
   const filter_kernel& kernel = plugin.filter;
   const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1), covers(amounts, kernel.facets)};
   plan.filters.push_back(hook);
+  plan.filtering |= plugin_bit(*plan.table, plugin);
   const bool everywhere = shares && kernel.shape == shape::local && any(kernel.facets & reads::devices);
   plan.opaque |= kernel.opaque || everywhere;
   if (everywhere) return plan.opaque_filters.push_back(hook);

@@ -1,7 +1,6 @@
 #include "gangsched/engine/core.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "gangsched/engine/attachments.hpp"
@@ -103,7 +102,7 @@ GANGSCHED_INLINE void core::enqueue(row_t pod, bool fresh) {
     case place::timed:
     case place::unschedulable:
       if (rejected()) queue_.gate(e);
-      else if (!by_hints() || e.group) queue_.wake(e, now_);  // else the plugins are asked about the change (hear)
+      else if (!by_hints() || e.group) queue_.wake(e, now_);  // else the plugins are asked about the change (requeue_by_hints)
       break;
     case place::in_flight:
       // Under hints the plugins are asked about the change when it comes back.
@@ -495,13 +494,18 @@ GANGSCHED_INLINE void core::forget_cached() {
   preemption_.forget_cached();
 }
 
-GANGSCHED_INLINE bool core::schedule(instant now) {
+/// What every call that decides begins with: what the host did, what that ended, and who has waited long enough.
+GANGSCHED_INLINE void core::begin_deciding(instant now) {
   begin_call(now);
   decisions_.clear();
   error_.clear();
   read_log();
   reported_.report_ended(decisions_);
   expire_waits();
+}
+
+GANGSCHED_INLINE bool core::schedule(instant now) {
+  begin_deciding(now);
   mark_own();
   read_log();
   flush(now);

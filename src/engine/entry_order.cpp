@@ -5,22 +5,29 @@
 
 namespace gangsched::engine {
 
-GANGSCHED_INLINE void entry_order::sort(row_t group, std::vector<row_t>& members) {
-  std::erase_if(members, [&](row_t pod) { return gates_->rejects_pod(pod); });
+GANGSCHED_INLINE void entry_order::enter(row_t group, std::vector<row_t> members) {
+  sort(group, members);
   if (entered_.size() < state_->pods.rows.count()) entered_.resize(state_->pods.rows.count());
+  for (const row_t pod : members) {
+    if (entered_[pod] == 0) entered_[pod] = ++entries_;
+  }
+}
+
+GANGSCHED_INLINE void entry_order::sort(row_t group, std::vector<row_t>& members) const {
   row_t completing = state_->groups.first[group];
   for (std::uint32_t i = 1; i < state_->groups.min_count(group) && completing != no_row; ++i) {
     completing = state_->pods.next_in_group[completing];
   }
-  const auto enter = [&](row_t pod) {
-    if (entered_[pod] == 0) entered_[pod] = ++entries_;
-  };
-  if (std::find(members.begin(), members.end(), completing) != members.end()) enter(completing);
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-    if (std::find(members.begin(), members.end(), pod) != members.end()) enter(pod);
+  std::vector<std::pair<std::uint64_t, row_t>> entries;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const row_t pod = members[i];
+    if (gates_->rejects_pod(pod)) continue;
+    const std::uint64_t known = pod < entered_.size() ? entered_[pod] : 0;
+    entries.push_back({known != 0 ? known : entries_ + (pod == completing ? 1 : 2 + i), pod});
   }
-  const auto key = [&](row_t pod) { return std::pair{-std::int64_t{state_->classes[state_->pods.cls[pod]].priority}, entered_[pod]}; };
-  std::sort(members.begin(), members.end(), [&](row_t a, row_t b) { return key(a) < key(b); });
+  std::sort(entries.begin(), entries.end());
+  members.clear();
+  for (const auto& [entry, pod] : entries) members.push_back(pod);
 }
 
 }  // namespace gangsched::engine

@@ -9,6 +9,7 @@ namespace gangsched::engine {
 
 GANGSCHED_INLINE void core::run_group(row_t group) {
   const pod_table& pods = state_->pods;
+  parts_.enter(group);
   const group_part whole = parts_.of(group);
   const std::vector<row_t> members = whole.all_members();
   note_ratios(group);

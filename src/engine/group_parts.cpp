@@ -59,23 +59,37 @@ GANGSCHED_INLINE void group_part::collect(std::vector<row_t>& out) const {
   for (const group_part& one : parts) one.collect(out);
 }
 
-GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bool desired) {
-  const pod_table& pods = state_->pods;
+GANGSCHED_INLINE std::vector<row_t> group_parts::waiting_members(row_t group) const {
   std::vector<row_t> members;
-  bool sorted = true;
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+    if (entities_->wants_node(pod)) members.push_back(pod);
+  }
+  return members;
+}
+
+GANGSCHED_INLINE void group_parts::enter(row_t root) {
+  if (!entities_->members_enter_singly()) return;
+  state_->groups.each_below(root, [&](row_t group) {
+    entered_->enter(group, waiting_members(group));
+    return true;
+  });
+}
+
+GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bool desired) {
+  std::vector<row_t> members = waiting_members(group);
+  for (const row_t pod : members) static_cast<void>(state_->class_of(pod));
+  const auto priority = [&](row_t pod) { return -std::int64_t{state_->classes[state_->pods.cls[pod]].priority}; };
   const auto order = [&](row_t pod) {
     constexpr std::int64_t last = std::int64_t{1} << 40;
-    const std::optional<std::int32_t>& rank = pods.record[pod]->rank;
-    return std::pair{-std::int64_t{state_->classes[pods.cls[pod]].priority}, rank ? std::int64_t{*rank} : last};
+    const std::optional<std::int32_t>& rank = state_->pods.record[pod]->rank;
+    return std::pair{priority(pod), rank ? std::int64_t{*rank} : last};
   };
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
-    if (!entities_->wants_node(pod)) continue;
-    static_cast<void>(state_->class_of(pod));
-    sorted = sorted && (members.empty() || order(members.back()) <= order(pod));
-    members.push_back(pod);
-  }
-  if (entities_->members_enter_singly()) entered_->sort(group, members);
-  else if (!sorted) std::stable_sort(members.begin(), members.end(), [&](row_t a, row_t b) { return order(a) < order(b); });
+  const auto sort_by = [&](const auto& key) {
+    const auto before = [&](row_t a, row_t b) { return key(a) < key(b); };
+    if (!std::is_sorted(members.begin(), members.end(), before)) std::stable_sort(members.begin(), members.end(), before);
+  };
+  if (entities_->members_enter_singly()) entered_->sort(group, members), sort_by(priority);
+  else sort_by(order);
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
   std::optional<std::uint64_t> limit = limits_->by_ratios(group);

@@ -25,11 +25,15 @@ GANGSCHED_INLINE void core::note_ratios(row_t root) {
 /// Groups whose ratios allow more than when they were tried last. O(groups kept back).
 GANGSCHED_INLINE void core::ask_ratios() {
   std::vector<row_t> roots;
-  std::erase_if(held_back_, [&](const held_back& one) {
+  std::erase_if(held_back_, [&](held_back& one) {
     const row_t group = one.group.row;
     if (!gangsched::detail::names_group(*state_, one.group)) return true;
     const std::optional<std::uint64_t> limit = limits_.by_ratios(group);
     if (limit && *limit <= one.limit) return false;
+    if (limit && limits_.reached(group)) {  // not far enough: it has more than the other group is in step with by now
+      one.limit = *limit;
+      return false;
+    }
     roots.push_back(state_->groups.root(group));
     return true;
   });

@@ -185,12 +185,7 @@ GANGSCHED_INLINE void core::ask_permit_again() {
 }
 
 GANGSCHED_INLINE void core::permit(instant now) {
-  begin_call(now);
-  decisions_.clear();
-  error_.clear();
-  read_log();
-  reported_.report_ended(decisions_);
-  expire_waits();
+  begin_deciding(now);
   flush(now);
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;

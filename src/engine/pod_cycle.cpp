@@ -232,16 +232,14 @@ GANGSCHED_INLINE void core::call_older_holders(row_t own) {
     called.push_back(group);
     all.push_back({kind, its, e});
   });
-  std::stable_sort(all.begin(), all.end(), [](const candidate_holder& a, const candidate_holder& b) {
-    return std::tie(a.kind, a.rank) < std::tie(b.kind, b.rank);
-  });
-  std::uint64_t tried = 0;
+  std::stable_sort(all.begin(), all.end(), [](const candidate_holder& a, const candidate_holder& b) { return a.rank < b.rank; });
+  std::vector<std::uint64_t> tried;  // kinds
   for (const candidate_holder& one : all) {
-    if (one.kind != 0 && one.kind == tried) {
+    if (one.kind != 0 && std::find(tried.begin(), tried.end(), one.kind) != tried.end()) {
       unschedulable_.fail_again(one.who);
       continue;
     }
-    if (!queue_.backs_off(*queue_.find(one.who), now_)) tried = one.kind;
+    if (!queue_.backs_off(*queue_.find(one.who), now_)) tried.push_back(one.kind);
     ++statistics_.wake_ups;
     queue_.wake(one.who, now_);
   }

@@ -11,36 +11,33 @@ namespace gangsched::engine {
 GANGSCHED_INLINE void preemption::forget_cached() {
   trials_.forget_cached();
   own_ = {};
-  in_vain_ = {no_row, no_class, 0};
+  unhelped_gang_ = {no_row, no_class, 0};
 }
 
-/// Post-filter hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them
-/// want the pod to keep its nomination.
+/// Hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them want the
+/// nomination to be kept.
+template <class Ask>
+victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask) {
+  victim_plan plan;
+  for (const std::uint16_t index : table.at(at)) {
+    const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
+    plan = ask(table.plugins[index], *attempt);
+    keep = keep && plan.keep_nomination;
+    if (plan.verdict.code != code::unschedulable) break;
+  }
+  return plan;
+}
+
 GANGSCHED_INLINE victim_plan preemption::ask_post_filters(row_t pod, bool& keep) {
-  const kernel_table& table = entities_->profile_of(pod);
-  victim_plan plan;
-  for (const std::uint16_t index : table.at(point::post_filter)) {
-    const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = trials_.start(index, false);
-    plan = plugin.post_filter(plugin.self.get(), *attempt, pod_info{*state_, pod});
-    keep = keep && plan.keep_nomination;
-    if (plan.verdict.code != code::unschedulable) break;
-  }
-  return plan;
+  return ask_hooks(entities_->profile_of(pod), point::post_filter, keep, [&](const plugin_entry& plugin, trial& attempt) {
+    return plugin.post_filter(plugin.self.get(), attempt, pod_info{*state_, pod});
+  });
 }
 
-/// group_preempt hooks, in the same order.
 GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep) {
-  const kernel_table& table = entities_->profile_of_group(group);
-  victim_plan plan;
-  for (const std::uint16_t index : table.at(point::group_preempt)) {
-    const plugin_entry& plugin = table.plugins[index];
-    const std::unique_ptr<trial> attempt = trials_.start(index, true);
-    plan = plugin.group_preempt(plugin.self.get(), *attempt, group_view{*state_, group});
-    keep = keep && plan.keep_nomination;
-    if (plan.verdict.code != code::unschedulable) break;
-  }
-  return plan;
+  return ask_hooks(entities_->profile_of_group(group), point::group_preempt, keep, [&](const plugin_entry& plugin, trial& attempt) {
+    return plugin.group_preempt(plugin.self.get(), attempt, group_view{*state_, group});
+  });
 }
 
 GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t rejectors) {

@@ -12,7 +12,8 @@ namespace gangsched::engine {
 GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
-  if (in_vain_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return out;
+  if (unhelped_gang_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return out;
+  parts_->enter(group);
   std::vector<row_t> members = parts_->pending_members(group);
   std::erase_if(members, [&](row_t other) { return other == pod || gates_->rejects_pod(other); });
   members.insert(members.begin(), pod);
@@ -44,7 +45,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   members_room room = std::exchange(own_, {});
   if (missing != 0) {
     if (!room.helpless.empty() && room.helpless.front() == pod) state_->nominate(pod, no_row);
-    if (!room.made.empty()) in_vain_ = {group, state_->class_of(pod), state_->log.end()};
+    if (!room.made.empty()) unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
     return out;
   }
   out.helped = true;

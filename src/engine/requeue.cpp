@@ -2,8 +2,6 @@
 #include <utility>
 
 #include "gangsched/engine/core.hpp"
-#include "gangsched/framework/hook_error.hpp"
-#include "gangsched/model/cluster_checks.hpp"
 
 // Who failed goes back into the queue: to where an event can find it, or until its time is up; and what events do.
 namespace gangsched::engine {

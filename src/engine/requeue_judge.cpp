@@ -55,7 +55,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
 GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64_t rejectors) {
   if (rejectors == ~std::uint64_t{0}) return 0;
   const class_plan& plan = picks_->plan_of(cls);
-  return plan.rejected.ok() ? rejectors & ~plan.filtering() : 0;
+  return plan.rejected.ok() ? rejectors & ~plan.filtering : 0;
 }
 
 GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {

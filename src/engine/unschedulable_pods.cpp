@@ -253,7 +253,8 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
-    const std::uint64_t rejectors = lines_.at(state_->pods.cls[e.row]).rejectors;
+    const auto line = lines_.find(state_->pods.cls[e.row]);
+    const std::uint64_t rejectors = line == lines_.end() ? ~std::uint64_t{0} : line->second.rejectors;  // its class may have changed
     queue_->park(e, *now_);
     return line_up(e.row, rejectors, state_->log.end());
   }

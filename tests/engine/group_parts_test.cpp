@@ -139,10 +139,12 @@ TEST_CASE("as in 1.36 members are tried in the order of their entry, once they m
   const pod_id gated = s.add(a_pod{"gated"}.cpu(1).in(gang).gate("wait"));
   s.member("d", gang, 1);
   CHECK(s.pending(gang) == words{"a", "b", "d"});
+  s.parts.enter(gang.row);
   // Its gate opens: it comes after those that were let in before it.
   a_pod open{"gated"};
   world::must(s.cluster.update_pod(gated, open.cpu(1).in(gang)));
   CHECK(s.pending(gang) == words{"a", "b", "d", "gated"});
+  s.parts.enter(gang.row);
   // A member whose place is forgotten enters anew.
   s.entered.forget(s.parts.pending_members(gang.row)[0]);
   CHECK(s.pending(gang) == words{"b", "d", "gated", "a"});
@@ -153,6 +155,25 @@ TEST_CASE("as in 1.36 the member that completes the minimum enters first", "[eng
   const group_id gang = s.add(a_gang{"g", 2});
   s.member("a", gang), s.member("completing", gang), s.member("c", gang);
   CHECK(s.pending(gang) == words{"completing", "a", "c"});
+}
+
+TEST_CASE("as in 1.36 members keep the order in which they entered, and a question is no entry", "[engine][group][parts]") {
+  setting s{cluster_options{.semantics = kube_semantics{kube_release::v1_36}}};
+  const group_id gang = s.add(a_gang{"g", 2});
+  s.member("a", gang), s.member("b", gang), s.member("c", gang);
+  CHECK(s.pending(gang) == words{"b", "a", "c"});
+  const auto after_a_left = [&] {
+    const pod_id a = s.cluster.find_pod("default", "a").value();
+    world::must(s.cluster.remove_pod(a));
+    s.entered.forget(a.row);
+    s.member("d", gang);
+    return s.pending(gang);
+  };
+  SECTION("asked only") { CHECK(after_a_left() == words{"c", "b", "d"}); }
+  SECTION("entered") {
+    s.parts.enter(gang.row);
+    CHECK(after_a_left() == words{"b", "c", "d"});
+  }
 }
 
 }  // namespace gangsched::testing::group_parts_test

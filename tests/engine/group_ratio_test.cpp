@@ -92,6 +92,21 @@ TEST_CASE("nobody is evicted when the other group shrinks; the surplus is report
   CHECK(w.run(true) == words{"bind q0 n"});
 }
 
+TEST_CASE("who waits for a ratio starts when the other group has grown far enough, be it one by one", "[engine][group][ratio]") {
+  graph w{20, false, false};
+  w.pods(w.decode, "d", 0, 4), w.pods(w.prefill, "p", 0, 3);
+  w.run(true);
+  CHECK(w.placed(w.prefill) == 3);
+  for (const char* name : {"d0", "d1", "d2", "d3"}) w.remove(w.pod(name));
+  w.pods(w.prefill, "q", 0, 1);
+  for (int i = 0; i < 6; ++i) {
+    CHECK(w.run(true).empty());
+    CHECK(w.must(w.scheduler.standing(w.pod("q0"))).place == queue_place::kept_back);
+    w.add(a_pod{"e" + std::to_string(i)}.cpu(1).in(w.decode).on(w.node("n")));
+  }
+  CHECK(w.run(true) == words{"bind q0 n"});
+}
+
 TEST_CASE("a member of a group at its ratio's limit that goes has its place taken by one that waits", "[engine][group][ratio]") {
   graph w{20, false, false};
   w.pods(w.decode, "d", 0, 2), w.pods(w.prefill, "p", 0, 3);

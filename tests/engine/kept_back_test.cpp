@@ -22,6 +22,15 @@ struct fixture : world {
     std::get<gang>(made.spec.policy).max_count = most;
     return add(made);
   }
+  /// Of two members one has a node, and is being deleted; the other is too many.
+  pod_id placed_and_terminating() {
+    const group_id group = elastic(1);
+    const pod_id placed = add(a_pod{"a"}.cpu(1).in(group));
+    add(a_pod{"b"}.cpu(1).in(group));
+    CHECK(run() == words{"bind a n"});
+    must(cluster.set_terminating(placed));
+    return placed;
+  }
   queue_place place(pod_id pod) {
     must(scheduler.catch_up(now));
     return must(scheduler.standing(pod)).place;
@@ -44,22 +53,14 @@ TEST_CASE("a member that is too many takes the place of one that is being delete
 
 TEST_CASE("a member that is too many takes the place of one that is being deleted and whose bind failed", "[engine][group]") {
   fixture w;
-  const group_id group = w.elastic(1);
-  const pod_id placed = w.add(a_pod{"a"}.cpu(1).in(group));
-  w.add(a_pod{"b"}.cpu(1).in(group));
-  CHECK(w.run() == words{"bind a n"});
-  w.must(w.cluster.set_terminating(placed));
+  const pod_id placed = w.placed_and_terminating();
   w.fail(placed);
   CHECK(w.run() == words{"bind b n"});
 }
 
 TEST_CASE("a member that is too many takes the place of one that the host released while it was being deleted", "[engine][group]") {
   fixture w;
-  const group_id group = w.elastic(1);
-  const pod_id placed = w.add(a_pod{"a"}.cpu(1).in(group));
-  w.add(a_pod{"b"}.cpu(1).in(group));
-  CHECK(w.run() == words{"bind a n"});
-  w.must(w.cluster.set_terminating(placed));
+  const pod_id placed = w.placed_and_terminating();
   w.must(w.cluster.release(placed));
   CHECK(w.run() == words{"revoke a n", "bind b n"});
 }

@@ -1,10 +1,12 @@
 #pragma once
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
+#include "memory/failing_new.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 
@@ -145,5 +147,24 @@ struct full_house {
     }
   }
 };
+
+/// Whether the n-th allocation of @p make was reached, and so failed. The call says so by std::bad_alloc, and leaves nothing open.
+template <class Make>
+bool fails_at(full_house& house, long nth, failing_allocation::how how, Make&& make) {
+  bool thrown = false, failed = false;
+  {
+    failing_allocation fails{nth, how};
+    try {
+      make();
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failed = fails.stop();
+  }
+  REQUIRE(thrown == failed);  // no failure is kept secret
+  REQUIRE_FALSE(house.cluster.state().undo.recording());
+  REQUIRE_FALSE(house.cluster.state().in_hook);
+  return failed;
+}
 
 }  // namespace gangsched::testing

@@ -49,6 +49,7 @@ struct class_plan {
   std::string narrowed_by;      ///< plugin names, sorted, for the reason text
 
   std::vector<planned> filters;         ///< all, in profile order
+  std::uint64_t filtering = 0;          ///< their plugins, as a set
   std::vector<planned> local_filters, keyed_filters, opaque_filters;
   std::vector<planned> scores;          ///< all, in profile order
   std::vector<planned> local_scores, keyed_scores, opaque_scores;
@@ -74,12 +75,6 @@ struct class_plan {
 
   /// Who rejects with this mark, as a set of plugins.
   [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept { return plugin_bit(*table, *filters[mark - 1u].plugin); }
-  /// All plugins that have a filter for the class. O(filters).
-  [[nodiscard]] std::uint64_t filtering() const noexcept {
-    std::uint64_t all = 0;
-    for (const planned& hook : filters) all |= plugin_bit(*table, *hook.plugin);
-    return all;
-  }
   [[nodiscard]] hook_context context(const cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }

@@ -1,5 +1,4 @@
 #pragma once
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -98,6 +97,7 @@ class GANGSCHED_API core {
 
   // core.cpp: what the host did since the last call
   void begin_call(instant now);
+  void begin_deciding(instant now);
   void read_log();
   void mark_own();
   void read_log(const change& record, std::uint64_t position);

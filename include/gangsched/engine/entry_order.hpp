@@ -11,9 +11,11 @@ class GANGSCHED_API entry_order {
  public:
   entry_order(const cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}
 
-  /// Leaves those of @p members that may enter, by priority, then by their first entry. The member that completes the minimum enters
-  /// first, then those that waited for it, then each as it comes. O(members²).
-  void sort(row_t group, std::vector<row_t>& members);
+  /// Leaves those of @p members, who stand as the group has them, that may enter, by their first entry. Of those that have not entered the
+  /// member that completes the minimum is the first, then those that waited for it, then each as it comes. O(members log members).
+  void sort(row_t group, std::vector<row_t>& members) const;
+  /// From here on they have entered, in that order.
+  void enter(row_t group, std::vector<row_t> members);
   /// The row's next pod has not entered.
   void forget(row_t pod) noexcept {
     if (pod < entered_.size()) entered_[pod] = 0;

@@ -39,6 +39,8 @@ class GANGSCHED_API group_parts {
   /// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age; first those that minimums by role
   /// need. Of an elastic gang not more than its maximum, or @p desired: than it desires; and not more than its ratios allow.
   [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
+  /// Under kube_release::v1_36, for the groups of the tree: their members that may enter the queue have done so (entry_order.hpp).
+  void enter(row_t root);
   /// Members that have to find a node for the part to succeed.
   [[nodiscard]] std::uint64_t least_members(const group_part& of) const;
   [[nodiscard]] class_counts count_classes(std::span<const row_t> members);
@@ -49,6 +51,7 @@ class GANGSCHED_API group_parts {
   [[nodiscard]] status disagreement(row_t root) const;
 
  private:
+  [[nodiscard]] std::vector<row_t> waiting_members(row_t group) const;
   [[nodiscard]] bool can_plan(const group_part& what);
 
   cluster_state* state_;

@@ -59,6 +59,8 @@ class GANGSCHED_API preemption final : public member_preemption {
     bool waits = false;
   };
 
+  template <class Ask>
+  victim_plan ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask);
   victim_plan ask_post_filters(row_t pod, bool& keep);
   victim_plan ask_group_hooks(row_t group, bool& keep);
   preemption_result for_minimum(row_t pod);
@@ -77,7 +79,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   preemption_trials trials_;
   members_room own_;
   /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.
-  std::tuple<row_t, class_id, std::uint64_t> in_vain_{no_row, no_class, 0};
+  std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};
 };
 
 }  // namespace gangsched::engine

@@ -54,7 +54,7 @@ class GANGSCHED_API unschedulable_pods {
   /// The same for groups. One that could not use it has failed for those like it too: they would have been told the same.
   void pass_on_group(row_t group);
   void fail_alike_groups(row_t group);
-  /// The entity would be rejected as it was before: it has failed once more. O(1) for pods, O(groups) for groups.
+  /// The entity, which waits, would be rejected as it was before: it has failed once more. O(log lines) for pods, O(groups) for groups.
   void fail_again(entity e);
 
   /// Nobody waits for an event of a pod.
@@ -71,7 +71,7 @@ class GANGSCHED_API unschedulable_pods {
       }
     }
     for (const waiting_group& one : groups_) {
-      if (names(one.group)) visit(entity{one.group.row, true}, one.group.row, one.kind);
+      if (waits(one)) visit(entity{one.group.row, true}, one.group.row, one.kind);
     }
   }
 
