@@ -66,16 +66,22 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
   return out;
 }
 
-/// @p shares: pods of the class have claims that others share. What those mean for one node depends on where they are.
-GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data, bool shares) {
+/// @p elsewhere: what of a node changes unseen; what reads it cannot be kept.
+GANGSCHED_INLINE planned plan_hook(const plugin_entry& plugin, void* data, std::uint8_t mark, reads facets, bool opaque, reads elsewhere) {
+  return {&plugin, data, mark, covers(amounts, facets), opaque || any(facets & elsewhere)};
+}
+
+/// A local hook that cannot be kept is opaque; a keyed one is keyed all the same.
+GANGSCHED_INLINE shape shape_of(const planned& hook, shape wished) { return hook.opaque && wished == shape::local ? shape::opaque : wished; }
+
+GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data, reads elsewhere) {
   const filter_kernel& kernel = plugin.filter;
-  const planned hook{&plugin, data, static_cast<std::uint8_t>(plan.filters.size() + 1), covers(amounts, kernel.facets)};
+  const auto mark = static_cast<std::uint8_t>(plan.filters.size() + 1);
+  const planned hook = plan_hook(plugin, data, mark, kernel.facets, kernel.opaque, elsewhere);
   plan.filters.push_back(hook);
   plan.filtering |= plugin_bit(*plan.table, plugin);
-  const bool everywhere = shares && kernel.shape == shape::local && any(kernel.facets & reads::devices);
-  plan.opaque |= kernel.opaque || everywhere;
-  if (everywhere) return plan.opaque_filters.push_back(hook);
-  switch (kernel.shape) {
+  plan.opaque |= hook.opaque;
+  switch (shape_of(hook, kernel.shape)) {
     case shape::local:
       plan.local_filters.push_back(hook);
       plan.by_amounts += hook.by_amounts;
@@ -83,7 +89,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
       break;
     case shape::keyed:
       plan.keyed_filters.push_back(hook);
-      if (!kernel.opaque) {
+      if (!hook.opaque) {
         plan.cached_filter_keys.push_back(hook);
         plan.key_facets |= kernel.facets;
       }
@@ -92,12 +98,12 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
   }
 }
 
-GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, void* data) {
+GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, void* data, reads elsewhere) {
   const score_kernel& kernel = plugin.score;
-  const planned hook{&plugin, data, 0, covers(amounts, kernel.facets)};
+  const planned hook = plan_hook(plugin, data, 0, kernel.facets, kernel.opaque, elsewhere);
   plan.scores.push_back(hook);
-  plan.opaque |= kernel.opaque;
-  switch (kernel.shape) {
+  plan.opaque |= hook.opaque;
+  switch (shape_of(hook, kernel.shape)) {
     case shape::local:
       plan.local_scores.push_back(hook);
       plan.by_amounts += hook.by_amounts;
@@ -106,7 +112,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
       break;
     case shape::keyed:
       plan.keyed_scores.push_back(hook);
-      if (!kernel.opaque) {
+      if (!hook.opaque) {
         plan.cached_score_keys.push_back(hook);
         plan.key_facets |= kernel.facets;
       }
@@ -126,10 +132,11 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   for (const plugin_entry& plugin : table.plugins) {
     plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
   }
+  const reads elsewhere = cluster_state::elsewhere(state.classes[cls]);
   const detail::pre_filter_outcome outcome = detail::run_pre_filters(*plan, table, state);
   for (const std::uint16_t index : table.at(point::filter)) {
     if (outcome.skipped[index]) continue;
-    detail::plan_filter(*plan, table.plugins[index], plan->data[index].get(), !state.classes[cls].claims.empty());
+    detail::plan_filter(*plan, table.plugins[index], plan->data[index].get(), elsewhere);
   }
   std::vector<bool> skips_score(table.plugins.size());
   for (const std::uint16_t index : table.at(point::pre_score)) {
@@ -140,7 +147,7 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
     else if (!said.ok() && plan->rejected.ok()) plan->rejected = said, plan->rejected_by = plugin.name;
   }
   for (const std::uint16_t index : table.at(point::score)) {
-    if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get());
+    if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get(), elsewhere);
   }
   for (const std::uint16_t index : table.at(point::choose_devices)) {
     plan->device_choosers.push_back({&table.plugins[index], plan->data[index].get(), 0});

@@ -53,7 +53,7 @@ GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, 
 
 GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t pod, picked& result) {
   for (const planned& hook : plan.keyed_filters) {
-    if (!hook.plugin->filter.opaque || skipped(hook) || candidates_.empty()) continue;
+    if (!hook.opaque || skipped(hook) || candidates_.empty()) continue;
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += candidates_.size();
     keys_.clear();
@@ -86,7 +86,7 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
     }
   }
   for (const planned& hook : plan.keyed_scores) {
-    if (!hook.plugin->score.opaque) continue;
+    if (!hook.opaque) continue;
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += candidates_.size();
     keys_.clear();

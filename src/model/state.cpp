@@ -192,6 +192,7 @@ GANGSCHED_INLINE reads cluster_state::facets_of(const pod_class& cls) noexcept {
   const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
   const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
   if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
+  if (!cls.claims.empty()) facets |= reads::claims;
   return facets;
 }
 
@@ -317,7 +318,7 @@ GANGSCHED_INLINE void cluster_state::nominate(row_t pod, row_t node) {
 }
 
 GANGSCHED_INLINE void cluster_state::log_nomination(row_t pod, row_t before, row_t after) {
-  constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices;
+  constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices | reads::claims;
   changed({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
 }
 

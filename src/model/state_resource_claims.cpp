@@ -76,14 +76,14 @@ GANGSCHED_INLINE void cluster_state::keep_claim(row_t claim, row_t node) {
   }
   resource_claims.kept.set(claim, true);
   allocate(claim, node, std::move(made));
-  changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node});
+  changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
 }
 
 GANGSCHED_INLINE void cluster_state::deallocate(row_t claim) {
   const row_t node = resource_claims.node[claim];
   count_changes(*resource_claims.held[claim], node, -1);
   resource_claims.forget(claim);
-  changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = node});
+  changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
 }
 
 /// @pre it is allocated nowhere
@@ -109,7 +109,7 @@ GANGSCHED_INLINE void cluster_state::count_users(row_t pod, row_t node, std::int
     if (users != 1 || kept || there == no_row) continue;
     count_changes(*resource_claims.held[claim.row], there, -1);
     // The host said that the last pod ran elsewhere.
-    if (there != node) changed({.kind = change_kind::node_updated, .facets = reads::devices, .row = there});
+    if (there != node) changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = there});
   }
 }
 

@@ -16,6 +16,7 @@ struct planned {
   void* data = nullptr;
   std::uint8_t mark = 0;
   bool by_amounts = false;  ///< of a local filter or score: it sees nothing of a node but amounts
+  bool opaque = false;      ///< of a filter or score, or of its key: for pods of this class it is asked every time
 };
 
 /// Verdict bytes of a row beside the marks.

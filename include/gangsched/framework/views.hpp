@@ -17,7 +17,8 @@ struct node_column {
 };
 
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
-/// one that takes `node_info` (everything) is asked every time.
+/// one that takes `node_info` (everything) is asked every time. `reads::claims` is not the node's own: it is nothing to pods that share no
+/// claim, and for those that do, a hook that reads it is asked every time.
 template <reads Reads>
 class node_view {
  public:
@@ -127,9 +128,9 @@ class node_view {
     needs<reads::devices>();
     return state_->only_want(cls, row_);
   }
-  /// Whether claims that pods of @p cls share let one more of them onto the node; a hook that asks is opaque to pods with such claims.
+  /// Whether claims that pods of @p cls share let one more of them onto the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
-    needs<reads::devices>();
+    needs<reads::claims>();
     return state_->claims_allow(cls, row_);
   }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:

@@ -21,7 +21,8 @@ enum class reads : std::uint16_t {
   pods = 1u << 8,   ///< the pods on it, with all of theirs
   own = 1u << 9,    ///< columns that plugins made
   devices = 1u << 10,  ///< its devices, and what of them is in use
-  everything = (1u << 11) - 1,
+  claims = 1u << 11,   ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
+  everything = (1u << 12) - 1,
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
   return static_cast<reads>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));

@@ -433,6 +433,8 @@ struct GANGSCHED_API cluster_state {
   void give_claims(row_t node, const node_claims& all);
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
+  /// What a hook sees of a node, asked for pods of @p cls, that changes without a record about that node.
+  [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept { return cls.claims.empty() ? reads::nothing : reads::claims; }
 
   /// The first pod of a class brings the counters that it names to life, which costs a walk over pods; the last one lets them die.
   void enter_class(class_id cls);

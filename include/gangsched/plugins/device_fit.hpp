@@ -22,7 +22,7 @@ class device_fit {
   using points = implements<point::requeue, point::pre_filter, point::filter, point::choose_devices>;
   static constexpr events wakes_on =
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
-  using room = node_view<reads::devices>;
+  using room = node_view<reads::devices | reads::claims>;
 
   explicit device_fit(share_rule share = share_rule::tightest) : rules_{.share = share} {}
   /// Argument "share": Tightest (the default), Widest or First.
