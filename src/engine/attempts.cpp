@@ -64,10 +64,14 @@ GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
   if (!next) return std::nullopt;
   const queue_item& item = queue_.item(next->who);
   queued seen = queue_.describe(next->who, item);
-  if (next->who.group && entities_.members_enter_singly()) {
-    row_t member = state_->groups.first[next->who.row];
-    while (member != no_row && (!entities_.wants_node(member) || gates_.rejects_pod(member))) member = state_->pods.next_in_group[member];
-    if (member != no_row) seen.pod = {member, state_->pods.rows.generation(member)};
+  if (next->who.group) {  // its first member that is tried: others may be another scheduler's, or may not enter
+    state_->groups.each_below(next->who.row, [&](row_t group) {
+      row_t member = state_->groups.first[group];
+      const auto tried = [&] { return entities_.wants_node(member) && !(entities_.members_enter_singly() && gates_.rejects_pod(member)); };
+      while (member != no_row && !tried()) member = state_->pods.next_in_group[member];
+      if (member != no_row) seen.pod = {member, state_->pods.rows.generation(member)};
+      return member == no_row;
+    });
   }
   const in_flight_pods::entry& made =
       in_flight_.begin_attempt({.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});

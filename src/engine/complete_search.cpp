@@ -56,6 +56,20 @@ GANGSCHED_INLINE complete_search::member_kind complete_search::kind_of(row_t pod
   return {with_.state.class_of(pod), by_role ? std::string_view{with_.state.pods.record[pod]->role} : std::string_view{}};
 }
 
+/// Kinds come as their first members do: what numbers classes have depends on who was asked about before.
+GANGSCHED_INLINE void complete_search::alike_together(std::vector<row_t>& members) const {
+  std::vector<member_kind> kinds;
+  std::vector<std::pair<std::size_t, row_t>> order;
+  for (const row_t pod : members) {
+    const member_kind kind = kind_of(pod);
+    const auto known = std::find(kinds.begin(), kinds.end(), kind);
+    order.push_back({static_cast<std::size_t>(known - kinds.begin()), pod});
+    if (known == kinds.end()) kinds.push_back(kind);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(order.begin(), order.end(), members.begin(), [](const auto& one) { return one.second; });
+}
+
 GANGSCHED_INLINE std::vector<complete_search::member_kind> complete_search::kinds_of(const group_part& what) const {
   const std::vector<row_t> members = what.all_members();
   std::vector<member_kind> kinds;
@@ -70,7 +84,7 @@ GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::v
   }
   if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
   group_part sorted = what;
-  std::stable_sort(sorted.members.begin(), sorted.members.end(), [&](row_t a, row_t b) { return kind_of(a) < kind_of(b); });
+  alike_together(sorted.members);
   return place(sorted, 0, member_progress{with_.state, what.group, what.members}, 0, within, rest);
 }
 

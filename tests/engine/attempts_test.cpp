@@ -414,4 +414,17 @@ TEST_CASE("a popped group is known by a member that is neither being deleted nor
   CHECK(next->pod == open);
 }
 
+TEST_CASE("a popped group is known by a member that is this scheduler's", "[engine][attempts]") {
+  world w;
+  const group_id group = w.add(group_spec{.name = "g"});
+  a_pod others{"others"};
+  others.spec.scheduler_name = "somebody-else";
+  w.add(others.in(group).gate("wait"));
+  const pod_id own = w.add(a_pod{"own"}.in(group));
+  const std::optional<attempt> next = w.must(w.scheduler.pop(w.now));
+  REQUIRE(next.has_value());
+  CHECK(next->group == group);
+  CHECK(next->pod == own);
+}
+
 }  // namespace gangsched::testing::attempts_test

@@ -143,6 +143,24 @@ TEST_CASE("greedy placing lets the first member take what only the last could us
   CHECK(s.statistics.search_steps > steps);
 }
 
+TEST_CASE("the complete search goes by the members' order, whose class was met first or not", "[engine][group][search]") {
+  const bool met_before = GENERATE(false, true);
+  setting s;
+  s.nodes({{"a1", 2}, {"b1", 2}, {"c1", 3}}, false);
+  const auto second = [](const char* name) { return a_pod{name}.cpu(2).label("second", "yes"); };
+  if (met_before) s.add(second("like-q"));
+  const group_id gang = s.add(a_gang{"g", 3});
+  s.members(gang, {{"p", 2}});
+  s.add(second("q").in(gang));
+  s.members(gang, {{"large", 3}});
+  const std::uint64_t steps = s.statistics.search_steps;
+  transaction trial{s.state};
+  const group_placement found = s.place(gang);
+  CHECK(found.verdict.ok());
+  CHECK(s.statistics.search_steps > steps);
+  CHECK(sorted(s.where(found.members)) == words{"large c1", "p a1", "q b1"});
+}
+
 TEST_CASE("among nodes that are given no other is taken, whatever placements there are", "[engine][group][search]") {
   setting s;
   s.nodes({{"a1", 1}, {"a2", 1}, {"b1", 1}});

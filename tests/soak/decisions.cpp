@@ -140,6 +140,8 @@ void host::take_one(const decision& one, from whom) {
       pod.attempt = one.attempt;
       pod.waiting = true;
       pod.by_others = false;
+      pod.overruled = false;
+      pod.gang_holds = true;
       pod.wait_since = now_;
       pod.wait_most = std::chrono::minutes{15};
       if (pod.group != nobody) {
@@ -236,7 +238,10 @@ void host::check_gang(const known_pod& pod, decision_kind kind, from whom) const
   // In permit mode the minimum counts when they are let go; in the group cycle when they are placed, whoever makes them wait then.
   if (permit ? kind == decision_kind::wait : whom == from::permit) return;
   const std::string who = pod.spec.name + " of " + text_of_group(pod.group);
-  if (policy != nullptr && !group.overruled) {
+  const bool overruled = std::any_of(known_.pods.begin(), known_.pods.end(), [&](const auto& one) {
+    return one.second.group == pod.group && one.second.placed() && one.second.overruled;
+  });
+  if (policy != nullptr && !group.overruled && !overruled) {
     const bool satisfied = policy->match == match_policy::once_satisfied && group.satisfied;
     if (policy->match != match_policy::only_waiting && !satisfied &&
         known_.placed(pod.group) < static_cast<std::uint32_t>(policy->min_count)) {

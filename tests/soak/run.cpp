@@ -1,5 +1,6 @@
 #include "run.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <exception>
 
@@ -42,6 +43,20 @@ sequence without_questions(const sequence& steps) {
   return made;
 }
 
+/// Where what is decided begins to differ, as "this, not that".
+std::string first_difference(const setting& on, const sequence& steps, const setting& other, const sequence& others) {
+  const auto decided = [](const setting& by, const sequence& done) {
+    std::vector<std::string> lines;
+    static_cast<void>(run_steps(by, done, &lines));
+    std::erase_if(lines, [](const std::string& line) { return !line.starts_with("    "); });
+    return lines;
+  };
+  const std::vector<std::string> mine = decided(on, steps), theirs = decided(other, others);
+  const auto [a, b] = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
+  const auto text = [](auto at, auto end) { return at == end ? std::string{"nothing"} : at->substr(4); };
+  return text(a, mine.end()) + ", not " + text(b, theirs.end());
+}
+
 std::optional<fault> compare(const setting& on, const sequence& steps, std::uint64_t digest) {
   if (run_steps(on, steps).digest != digest) return fault{"the same steps lead to other decisions", ""};
   if (on.broken_hooks) return std::nullopt;  // which call of a hook throws depends on how often it is asked
@@ -49,7 +64,7 @@ std::optional<fault> compare(const setting& on, const sequence& steps, std::uint
   other.scheduler.indexed_classes = on.scheduler.indexed_classes == 64 ? 2 : 64;
   other.scheduler.check_hooks = !on.scheduler.check_hooks;
   if (run_steps(other, without_questions(steps)).digest != digest)
-    return fault{"questions or caches change decisions", ""};
+    return fault{"questions or caches change decisions", first_difference(on, steps, other, without_questions(steps))};
   return std::nullopt;
 }
 

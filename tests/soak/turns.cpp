@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "host.hpp"
 
@@ -24,8 +25,13 @@ bool host::cycle_once() {
 void host::say_permit() {
   called<"scheduler::permit">();
   take(scheduler_->permit(now_), from::permit);
-  for (const auto& [at, pod] : known_.pods) {
-    if (pod.waiting && now_ - pod.wait_since > pod.wait_most) wrong("a pod waits beyond its timeout", text_of(at));
+  for (auto& [at, pod] : known_.pods) {
+    if (!pod.waiting) continue;
+    const auto holders = scheduler_->pending_plugins(pod.id);
+    const bool by_gang = holders && std::find(holders->begin(), holders->end(), "GangScheduling") != holders->end();
+    const bool held = std::exchange(pod.gang_holds, by_gang);
+    if (by_gang && !held) pod.wait_since = now_;  // its gang is short of a member again
+    if (now_ - pod.wait_since > pod.wait_most) wrong("a pod waits beyond its timeout", text_of(at));
   }
 }
 
@@ -162,6 +168,7 @@ void host::rule_waiting(const step& one) {
       said = scheduler_->allow(pod->second.id, holder);
     }
     const bool overrules = said && (holder.empty() || holder == "GangScheduling");
+    pod->second.overruled = pod->second.overruled || overrules;
     for (number of = pod->second.group; overrules && known_.groups.contains(of); of = known_.groups.at(of).above) {
       known_.groups.at(of).overruled = true;
     }

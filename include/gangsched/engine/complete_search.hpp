@@ -42,6 +42,7 @@ class GANGSCHED_API complete_search {
   [[nodiscard]] bool step();
   [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
   [[nodiscard]] member_kind kind_of(row_t pod) const;
+  void alike_together(std::vector<row_t>& members) const;
   [[nodiscard]] std::vector<member_kind> kinds_of(const group_part& what) const;
   bool solve(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
   bool fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
