@@ -79,13 +79,12 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
 
 GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& why, std::uint64_t& rejectors) {
   rejection by;
-  const class_plan& plan = picks_->plan_of(state_->class_of(pod));
+  const kernel_table& table = entities_->profile_of(pod);
   const auto add = [&](const std::string& name, std::uint64_t& to) {
-    const kernel_table& table = *plan.table;
     const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(), [&](const plugin_entry& one) { return one.name == name; });
-    to |= plugin == table.plugins.end() ? rejection::elsewhere : plugin_bit(table, *plugin);
-    const auto hook = std::find_if(plan.filters.begin(), plan.filters.end(), [&](const planned& one) { return one.plugin->name == name; });
-    rejectors |= hook == plan.filters.end() ? ~std::uint64_t{0} : plugin_bit(table, *hook->plugin);
+    const bool known = plugin != table.plugins.end();
+    to |= known ? plugin_bit(table, *plugin) : rejection::elsewhere;
+    rejectors |= known && plugin->points.has(point::filter) ? plugin_bit(table, *plugin) : ~std::uint64_t{0};
   };
   for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
   for (const std::string& name : why.pending_plugins) add(name, by.pending);

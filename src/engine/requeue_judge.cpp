@@ -52,10 +52,12 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   return true;  // the attempt will say what it is
 }
 
-GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64_t rejectors) {
+GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64_t rejectors) try {
   if (rejectors == ~std::uint64_t{0}) return 0;
   const class_plan& plan = picks_->plan_of(cls);
   return plan.rejected.ok() ? rejectors & ~plan.filtering : 0;
+} catch (const hook_error&) {
+  return rejectors;  // the attempt will say what it is
 }
 
 GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
@@ -114,9 +116,11 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   });
 }
 
-GANGSCHED_INLINE bool requeue_judge::fare_alike(class_id cls) {
+GANGSCHED_INLINE bool requeue_judge::fare_alike(class_id cls) try {
   const class_plan& plan = picks_->plan_of(cls);
   return !plan.opaque && plan.cycle_hooks.empty() && plan.rejected.ok();
+} catch (const hook_error&) {
+  return false;
 }
 
 GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& group) {

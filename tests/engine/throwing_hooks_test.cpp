@@ -82,6 +82,22 @@ struct throws_once {
   }
 };
 
+/// Whose note of a class cannot be made.
+struct noteless {
+  static constexpr std::string_view name = "Noteless";
+  using points = implements<point::pre_filter, point::filter>;
+  static inline bool throws = false;
+  struct data {
+    data() {
+      if (throws) throw std::runtime_error("no note");
+    }
+  };
+  [[nodiscard]] status pre_filter(const pod_view&, data&) const { return status::success(); }
+  [[nodiscard]] status filter(const pod_view&, const data&, node_view<reads::schedulable> node) const {
+    return node.unschedulable() ? status::unschedulable("no") : status::success();
+  }
+};
+
 struct fixture : world {
   board at;
   explicit fixture(const board& with)
@@ -247,6 +263,23 @@ TEST_CASE("what a filter could not say while a gang's room was counted is asked 
   const cycle said = w.scheduler.schedule_cycle(w.now);
   CHECK((said.error() == nullptr || said.error()->code == errc::contract));
   CHECK(sorted(w.run_at(2min)).size() + w.said(said.decisions()).size() >= 2);
+}
+
+TEST_CASE("data of a plugin whose constructor throws is an error of the attempt, and of no other call", "[engine][hooks]") {
+  world w{profile{priority_sort{}, noteless{}, node_resources_fit{}}};
+  const node_id node = w.add(a_node{"n"}.cpu(1));
+  w.add(a_pod{"p"}.cpu(2));
+  CHECK(w.run() == words{"reject p"});
+  noteless::throws = true;
+  w.must(w.scheduler.forget_cached());
+  w.must(w.cluster.update_node(node, a_node{"n"}.cpu(2)));
+  w.must(w.scheduler.catch_up(w.now));  // judges whether that helps
+  w.now += 10s;
+  const gangsched::cycle tried = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(tried.error() != nullptr);
+  CHECK(tried.error()->code == errc::contract);
+  noteless::throws = false;
+  CHECK(w.run_at(w.now + 10s) == words{"bind p n"});
 }
 
 }  // namespace gangsched::testing::throwing_hooks_test
