@@ -64,16 +64,23 @@ void host::note(const decision& one, from whom) {
 
 void host::take(const cycle& said, from whom) {
   if (const error* why = said.error()) {
-    if (why->code == errc::contract && !rules_->threw) wrong("a contract error", why->message());
+    // (What threw while an event was judged is said by the next attempt of that class.)
+    const bool owed = std::exchange(error_owed_, false);
+    if (why->code == errc::contract && !rules_->threw && !owed) wrong("a contract error", why->message());
     if (why->code != errc::contract) wrong("a call of the scheduler is refused", why->message());
   }
   const bool threw = std::exchange(rules_->threw, false);
+  error_owed_ = error_owed_ || (threw && said.error() == nullptr);
   std::set<std::tuple<decision_kind, pod_id, bind_attempt>> seen;
   for (const decision& one : said.decisions()) {
     note(one, whom);
     if (!seen.insert({one.kind, one.pod, one.attempt}).second)
       wrong("a decision is there twice in one call", std::string{to_string(one.kind)});
     take_one(one, whom);
+  }
+  for (const decision& one : said.decisions()) {
+    if (one.kind != decision_kind::wait) continue;
+    if (const auto pod = known_.pods.find(number_of(one.pod)); pod != known_.pods.end() && pod->second.waiting) note_holders(pod->second);
   }
   check_victims(said.decisions());
   check_states("a call of the scheduler");
@@ -141,19 +148,7 @@ void host::take_one(const decision& one, from whom) {
       pod.waiting = true;
       pod.by_others = false;
       pod.overruled = false;
-      pod.gang_holds = true;
-      pod.wait_since = now_;
-      pod.wait_most = std::chrono::minutes{15};
-      if (pod.group != nobody) {
-        const gang* policy = known_.groups.at(pod.group).policy();
-        if (policy != nullptr && policy->mode == gang_mode::permit)
-          pod.wait_most = std::min(pod.wait_most, policy->timeout);
-      }
-      if (on_.host_plugin &&
-          pod.spec.labels.contains("own")) {  // each plugin has its time: of those not content the least
-        const bool two = pod.wait_most < std::chrono::minutes{15};
-        pod.wait_most = two ? std::max(pod.wait_most, host_plugin::wait) : host_plugin::wait;
-      }
+      pod.holders.clear();
       return;
     case decision_kind::revoke:
       if (const auto owed = owed_.find(one.attempt); owed != owed_.end()) {

@@ -1,5 +1,7 @@
 #include "host.hpp"
 
+#include <utility>
+
 namespace gangsched::soak {
 
 host::host(const setting& on) : on_(on), cluster_(on.cluster) { restart(); }
@@ -75,7 +77,7 @@ void host::carry_out(const step& one) {
       called<"scheduler::verify">();
       const result<void> same = scheduler_->verify();
       if (!same && !rules_->threw) wrong("verify finds a difference", same.error().message());
-      rules_->threw = false;
+      error_owed_ = std::exchange(rules_->threw, false) || error_owed_;
       break;
     }
   }

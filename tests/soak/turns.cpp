@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "host.hpp"
@@ -27,12 +28,25 @@ void host::say_permit() {
   take(scheduler_->permit(now_), from::permit);
   for (auto& [at, pod] : known_.pods) {
     if (!pod.waiting) continue;
-    const auto holders = scheduler_->pending_plugins(pod.id);
-    const bool by_gang = holders && std::find(holders->begin(), holders->end(), "GangScheduling") != holders->end();
-    const bool held = std::exchange(pod.gang_holds, by_gang);
-    if (by_gang && !held) pod.wait_since = now_;  // its gang is short of a member again
+    note_holders(pod);
     if (now_ - pod.wait_since > pod.wait_most) wrong("a pod waits beyond its timeout", text_of(at));
   }
+}
+
+/// Each plugin has its time from when it first holds the pod: it may be asked again when the pod or its group has changed. Of those not
+/// content yet the least counts; here the most of any, from when the last one began.
+void host::note_holders(known_pod& pod) {
+  const auto said = scheduler_->pending_plugins(pod.id);
+  if (!said) wrong("another pod waits for plugins", pod.spec.name);
+  const std::set<std::string> now{said->begin(), said->end()};
+  const std::set<std::string> before = std::exchange(pod.holders, now);
+  if (std::includes(before.begin(), before.end(), now.begin(), now.end())) return;
+  pod.wait_since = now_;
+  pod.wait_most = now.contains("HostRules") ? host_plugin::wait : 0s;
+  if (!now.contains("GangScheduling")) return;
+  const gang* policy = pod.group == nobody ? nullptr : known_.groups.at(pod.group).policy();
+  const bool timed = policy != nullptr && policy->mode == gang_mode::permit;
+  pod.wait_most = std::max(pod.wait_most, timed ? std::min<instant>(15min, policy->timeout) : 15min);
 }
 
 void host::turn() {
