@@ -129,7 +129,7 @@ result<void> host::load() {
     if (!tasks_[i].in_cluster) continue;
     const kube::pod_manifest& pod = what_.pods[i];
     tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
-    out_.pods[i].priority = pod_info{cluster_.state(), tasks_[i].id.row}.priority();
+    out_.pods[i].priority = cluster_.priority_of(tasks_[i].id);
     if (!out_.pods[i].was_running) continue;
     out_.pods[i].devices = devices_of(cluster_, tasks_[i].id);
     groups_.started(i, now_);
@@ -284,8 +284,9 @@ void host::is_done(const std::string& ns, const std::string& name) {
   });
   if (!wanted) return;
   const std::optional<group_id> group = cluster_.find_group(ns, name);
-  if (!group || cluster_.state().groups.record[group->row]->expected) return;
-  group_spec spec = cluster_.state().groups.record[group->row]->spec;
+  const group_spec* const known = group ? cluster_.spec_of(*group) : nullptr;
+  if (known == nullptr) return;
+  group_spec spec = *known;
   spec.done = true;
   must(cluster_.update_group(*group, spec));
 }
@@ -369,7 +370,7 @@ asked_group host::explain_group(const group_spec& group) {
 
 /// Pods of one class hear the same, unless they are gated, nominated or in groups.
 void host::say_why() {
-  std::map<class_id, std::string> known;
+  std::map<std::uint32_t, std::string> known;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     pod_outcome& of = out_.pods[i];
     if (of.is == fate::waiting) of.reason = "waits for its group, with a node reserved";
@@ -386,7 +387,7 @@ void host::say_why() {
     const bool alone = !of.group.empty() || !what_.pods[i].spec.scheduling_gates.empty() ||
                        cluster_.nominated_node_of(tasks_[i].id) != node_id{};
     std::string own;
-    std::string& reason = alone ? own : known[cluster_.state().class_of(tasks_[i].id.row)];
+    std::string& reason = alone ? own : known[must(cluster_.class_of(tasks_[i].id))];
     if (reason.empty()) reason = must(scheduler_->explain(tasks_[i].id)).summary;
     of.reason = reason;
   }

@@ -8,7 +8,7 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
-    : state_(&on.state()),
+    : state_(&gangsched::detail::inside(on)),
       profiles_(std::move(profiles), *state_),
       entities_(*state_, profiles_),
       decisions_(*state_),

@@ -59,22 +59,21 @@ class applier {
             manifest_path(kind, wrong.field), wrong.reason};
   }
 
-  /// The class of that name; Kubernetes' own are added when somebody asks for them first.
-  const priority_class_spec* find_class(const std::string& name) {
-    const auto& table = on_->state().priority_classes;
-    if (const row_t row = table.by_name.find({}, name); row != no_row) return &table.record[row]->spec;
-    const priority_class_spec* own = system_class(name);
-    if (own != nullptr) static_cast<void>(on_->set_priority_class(*own));
-    return own;
+  /// The value of the class of that name; Kubernetes' own are added when somebody asks for them first.
+  std::optional<std::int32_t> find_class(const std::string& name) {
+    if (const auto known = on_->find_priority_class(name)) return known;
+    const priority_class_spec* const own = system_class(name);
+    if (own == nullptr) return std::nullopt;
+    static_cast<void>(on_->set_priority_class(*own));
+    return own->value;
   }
 
   result<group_id> add_group(const group_manifest& one) {
     group_spec spec = one.spec;
     if (!one.priority_class.empty() && !spec.priority) {
-      const priority_class_spec* found = find_class(one.priority_class);
-      if (found == nullptr)
+      spec.priority = find_class(one.priority_class);
+      if (!spec.priority)
         return error{errc::unknown, {}, "priority_class", "no priority class \"" + one.priority_class + "\""};
-      spec.priority = found->value;
     }
     if (!one.parent.empty()) {
       auto parent = on_->expect_group(spec.ns, one.parent, true);
@@ -140,7 +139,7 @@ class applier {
 }  // namespace detail
 
 result<void> apply(cluster& on, const manifests& what) {
-  transaction all{on.state()};
+  transaction all{on};
   auto done = detail::applier{on, what}.run();
   if (done) all.commit();
   return done;

@@ -241,6 +241,12 @@ GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns
 
 GANGSCHED_INLINE bool cluster::contains(group_id group) const noexcept { return detail::names_group(*state_, group); }
 
+GANGSCHED_INLINE const group_spec* cluster::spec_of(group_id group) const noexcept {
+  if (!contains(group)) return nullptr;
+  const group_record& record = *state_->groups.record[group.row];
+  return record.expected ? nullptr : &record.spec;
+}
+
 GANGSCHED_INLINE std::string_view cluster::name_of(group_id group) const {
   return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.name} : std::string_view{};
 }

@@ -143,4 +143,9 @@ GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view na
   return {};
 }
 
+GANGSCHED_INLINE std::optional<std::int32_t> cluster::find_priority_class(std::string_view name) const {
+  const row_t row = state_->priority_classes.by_name.find({}, name);
+  return row == no_row ? std::nullopt : std::optional{state_->priority_classes.record[row]->spec.value};
+}
+
 }  // namespace gangsched

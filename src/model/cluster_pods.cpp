@@ -547,6 +547,19 @@ GANGSCHED_INLINE node_id cluster::nominated_node_of(pod_id pod) const noexcept {
   return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
 }
 
+GANGSCHED_INLINE std::int32_t cluster::priority_of(pod_id pod) const noexcept {
+  return contains(pod) ? state_->classes[state_->pods.cls[pod.row]].priority : 0;
+}
+
+GANGSCHED_INLINE result<std::uint32_t> cluster::class_of(pod_id pod) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  call_mark whole{*state_};
+  const class_id found = state_->class_of(pod.row);
+  whole.keep();
+  return found;
+}
+
 GANGSCHED_INLINE bind_attempt cluster::attempt_of(pod_id pod) const noexcept {
   return contains(pod) ? state_->pods.attempt[pod.row] : bind_attempt::none;
 }

@@ -9,6 +9,7 @@
 #include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
+#include "support/inside.hpp"
 
 // group: objects come and go, and time passes until nothing changes; then who is where, and what groups and pods are told.
 namespace gangsched::conformance {
@@ -298,7 +299,7 @@ class group_runner {
   }
 
   std::string_view label_of(node_id node, const std::string& key) const {
-    return node_info{cluster_.state(), node.row}.label(std::string_view{key}).value_or("");
+    return node_info{inside(cluster_), node.row}.label(std::string_view{key}).value_or("");
   }
 
   const kube::value* recorded_;

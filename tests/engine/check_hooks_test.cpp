@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::check_hooks_test {
 
@@ -210,7 +211,7 @@ TEST_CASE("after the complaint the plugin's new word counts", "[engine][check]")
 TEST_CASE("a plugin that peeps at the cluster's tables is caught when they change", "[engine][check]") {
   peeping plugin;
   world w{with(plugin), checked()};
-  *plugin.tables = &w.cluster.state();
+  *plugin.tables = &inside(w.cluster);
   w.add(a_node{"n1"}.cpu(4));
   w.add(a_pod{"a"}.cpu(1));
   w.add(a_pod{"b"}.cpu(1));

@@ -5,6 +5,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/profiles.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing {
 namespace churn {
@@ -282,7 +283,7 @@ std::vector<churn_kind> make_kinds() {
                  [](churned& world, const std::string& i) { world.remove_pod("default", "p" + i); }});
   all.push_back({"trials that are taken back",
                  [](churned& world, const std::string& i) {
-                   transaction trial{world.cluster.state()};
+                   transaction trial{world.cluster};
                    pod_spec spec = pod(i);
                    spec.ns = "n" + i;
                    spec.containers[0].requests["example.com/r" + i] = quantity{1};

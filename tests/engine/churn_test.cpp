@@ -11,6 +11,7 @@
 #include "churn_kinds.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::churn_test {
 
@@ -64,7 +65,7 @@ TEST_CASE("a cluster that collects at every change decides as one that never doe
     INFO("seed " << seed);
     dice roll{seed};
     churned keeps, collects;
-    collects.cluster.state().collect_always = true;
+    inside(collects.cluster).collect_always = true;
     std::vector<std::pair<const churn_kind*, std::string>> alive;
     for (std::uint64_t i = 0; i < 400; ++i) {
       const churn_kind& kind = churn_kinds()[roll.below(churn_kinds().size())];
@@ -83,8 +84,8 @@ TEST_CASE("a cluster that collects at every change decides as one that never doe
       decisions += expected.size();
     }
     CHECK(keeps.cluster.digest() == collects.cluster.digest());
-    CHECK(collects.cluster.state().collections > 100);
-    CHECK(keeps.cluster.state().collections < 10);
+    CHECK(inside(collects.cluster).collections > 100);
+    CHECK(inside(keeps.cluster).collections < 10);
     for (churned* world : {&keeps, &collects}) CHECK(world->scheduler.verify().has_value());
   }
   CHECK(decisions > 3'000);
@@ -95,10 +96,10 @@ TEST_CASE("no table grows with the objects that there ever were", "[engine][chur
     INFO(kind.name);
     churned world;
     constexpr std::uint64_t half = 4'000;  // more than it takes for names to go and come again
-    table_sizes first{world.cluster.state()}, second = first;
+    table_sizes first{inside(world.cluster)}, second = first;
     for (std::uint64_t i = 0; i < 2 * half; ++i) {
       world.step(kind, i);
-      (i < half ? first : second).raise(table_sizes{world.cluster.state()});
+      (i < half ? first : second).raise(table_sizes{inside(world.cluster)});
     }
     INFO("first: " << first.text() << "then: " << second.text());
     CHECK(second.within(first));

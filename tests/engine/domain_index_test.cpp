@@ -8,6 +8,7 @@
 #include "gangsched/engine/class_index.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::domain_index_test {
@@ -71,7 +72,7 @@ class changing {
 std::map<std::string, std::vector<row_t>> domains_by_hand(const cluster& c, const std::string& key) {
   std::map<std::string, std::vector<row_t>> all;
   for (const node_id node : c.nodes()) {
-    const auto value = node_info{c.state(), node.row}.label(std::string_view{key});
+    const auto value = node_info{inside(c), node.row}.label(std::string_view{key});
     if (value) all[std::string{*value}].push_back(node.row);
   }
   for (auto& [name, rows] : all) std::sort(rows.begin(), rows.end());
@@ -83,26 +84,26 @@ void compare(const changing& now, const domain_index& index, const std::string& 
   REQUIRE(index.size() == expected.size());
   CHECK(index.find("nowhere") == no_domain);
   domain_id domain = 0;
-  std::set<row_t> inside;
+  std::set<row_t> found_there;
   for (const auto& [name, rows] : expected) {  // in order of value
     CHECK(index.name(domain) == name);
     CHECK(index.find(name) == domain);
     CHECK(std::vector<row_t>(index.rows(domain).begin(), index.rows(domain).end()) == rows);
-    for (resource_kind kind = 0; kind < now.cluster.state().kind_count(); ++kind) {
+    for (resource_kind kind = 0; kind < inside(now.cluster).kind_count(); ++kind) {
       std::int64_t allocatable = 0, used = 0;
       for (const row_t row : rows) {
-        allocatable += node_info{now.cluster.state(), row}.allocatable(kind);
-        used += node_info{now.cluster.state(), row}.used(kind);
+        allocatable += node_info{inside(now.cluster), row}.allocatable(kind);
+        used += node_info{inside(now.cluster), row}.used(kind);
       }
       CHECK(index.allocatable(domain, kind) == allocatable);
       CHECK(index.used(domain, kind) == used);
     }
     for (const row_t row : rows) CHECK(index.of(row) == domain);
-    inside.insert(rows.begin(), rows.end());
+    found_there.insert(rows.begin(), rows.end());
     ++domain;
   }
-  for (row_t row = 0; row < now.cluster.state().nodes.rows.count(); ++row) {
-    if (!inside.contains(row)) CHECK(index.of(row) == no_domain);
+  for (row_t row = 0; row < inside(now.cluster).nodes.rows.count(); ++row) {
+    if (!found_there.contains(row)) CHECK(index.of(row) == no_domain);
   }
 }
 
@@ -120,8 +121,8 @@ struct wanted_class {
     return made;
   }
   [[nodiscard]] std::int64_t room(const cluster& c, node_id node) const {
-    const node_info info{c.state(), node.row};
-    const auto& record = *c.state().nodes.record[node.row];
+    const node_info info{inside(c), node.row};
+    const auto& record = *inside(c).nodes.record[node.row];
     if (record.unschedulable || !record.taints.empty()) return 0;
     if (ssd && info.label("disk") != "ssd") return 0;
     std::int64_t pods = 0;
@@ -129,7 +130,7 @@ struct wanted_class {
     for (const pod_id other : c.pods()) {
       if (c.node_of(other) != node) continue;
       ++pods;
-      port_taken = port_taken || !c.state().classes[c.state().pods.cls[other.row]].ports.empty();
+      port_taken = port_taken || !inside(c).classes[inside(c).pods.cls[other.row]].ports.empty();
     }
     std::int64_t most = c.allocatable(node, "pods") - pods;
     const auto by = [&](const char* resource, std::int64_t amount) {
@@ -152,15 +153,15 @@ struct watched {
   std::vector<std::unique_ptr<class_index>> rooms;
 
   watched(std::uint64_t seed, const cluster_options& bounds)
-      : now(seed, bounds), racks(now.cluster.state(), "rack"),
-        zones(now.cluster.state(), "zone") {
+      : now(seed, bounds), racks(inside(now.cluster), "rack"),
+        zones(inside(now.cluster), "zone") {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       pods.push_back(world::must(now.cluster.add_pod(kinds[i].pod("class" + std::to_string(i)))));
       rooms.push_back(nullptr);
     }
   }
   class_index& room_of(std::size_t i) {
-    cluster_state& state = now.cluster.state();
+    cluster_state& state = inside(now.cluster);
     if (rooms[i] == nullptr || !rooms[i]->plan().holds(state)) {
       rooms[i] = std::make_unique<class_index>(state, make_plan(table, state, state.class_of(pods[i].row)), statistics);
     }
@@ -193,7 +194,7 @@ struct watched {
   }
   /// Changes in a trial, looked at or not, kept or not.
   void trial(int depth) {
-    transaction attempt{now.cluster.state()};
+    transaction attempt{now.cluster};
     for (std::size_t i = 1 + now.roll.below(4); i > 0; --i) {
       if (depth > 0 && now.roll.percent(35)) trial(depth - 1);
       else now.change();
@@ -228,7 +229,7 @@ TEST_CASE("a change that moves nobody leaves the domains' version, and one that 
   world w;
   const node_id a = w.add(a_node{"a"}.cpu(4).label("rack", "r1"));
   w.add(a_node{"b"}.cpu(4).label("rack", "r2"));
-  cluster_state& state = w.cluster.state();
+  cluster_state& state = inside(w.cluster);
   domain_index racks{state, "rack"};
   racks.sync();
   const std::uint64_t version = racks.version();

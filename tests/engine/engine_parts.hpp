@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/engine/preemption.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing {
@@ -23,7 +24,7 @@ struct engine_parts {
   engine::preemption room{state, entities, gates, parts, picks, reserved, search};
 
   explicit engine_parts(const cluster_options& bounds = {}, kernel_table profile = profiles::kube_default())
-      : cluster(bounds), state(cluster.state()), profiles(one(std::move(profile)), state) {
+      : cluster(bounds), state(inside(cluster)), profiles(one(std::move(profile)), state) {
     column_maker columns{state};
     for (const plugin_entry& plugin : profiles.front().plugins) {
       if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);

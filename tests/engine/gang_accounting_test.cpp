@@ -3,6 +3,7 @@
 #include <map>
 
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::gang_accounting_test {
@@ -85,7 +86,7 @@ class shop {
       ++gangs_refused;
       CHECK(w_.cluster.digest() == before);
     }
-    const cluster_state& state = w_.cluster.state();
+    const cluster_state& state = inside(w_.cluster);
     for (const auto& [group, count] : bound) {
       ++gangs_placed;
       const group_view view{state, group.row};

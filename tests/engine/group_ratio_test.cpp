@@ -1,4 +1,5 @@
 // Groups that grow in step (group_spec::ratios).
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::group_ratio_test {
@@ -25,7 +26,7 @@ struct graph : world {
     for (int i = first; i < first + count; ++i) add(a_pod{name + std::to_string(i)}.cpu(1).in(group));
   }
   [[nodiscard]] int placed(group_id group) const {
-    return static_cast<int>(cluster.state().groups.assumed[group.row] + cluster.state().groups.bound[group.row]);
+    return static_cast<int>(inside(cluster).groups.assumed[group.row] + inside(cluster).groups.bound[group.row]);
   }
   std::string why(group_id group) {
     for (const group_explanation& one : must(scheduler.explain(group))) {

@@ -1,6 +1,7 @@
 // Attempts of the host's that are under way, and the events that each has not seen.
 #include "gangsched/engine/in_flight_pods.hpp"
 
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::in_flight_pods_test {
@@ -9,7 +10,7 @@ namespace {
 
 struct fixture {
   gangsched::cluster cluster;
-  engine::in_flight_pods attempts{cluster.state()};
+  engine::in_flight_pods attempts{inside(cluster)};
 
   pod_id add(const std::string& name) { return cluster.add_pod(a_pod{name}).value(); }
   void begin(pod_id pod) { attempts.begin_attempt({.who = {pod.row, false}, .pod = pod, .group = {}}); }

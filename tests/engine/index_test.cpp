@@ -3,6 +3,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::index_test {
 
@@ -101,7 +102,7 @@ class changes {
 
  private:
   void trial(int depth) {
-    transaction attempt{w_->cluster.state()};
+    transaction attempt{w_->cluster};
     const std::size_t count = 1 + roll_.below(6);
     for (std::size_t i = 0; i < count; ++i) {
       if (depth > 0 && roll_.percent(30)) trial(depth - 1);
@@ -177,7 +178,7 @@ void verify(world& w) {
   const result<void> right = w.scheduler.verify();
   INFO((right ? std::string{} : right.error().message()));
   REQUIRE(right);
-  const node_table& nodes = w.cluster.state().nodes;
+  const node_table& nodes = inside(w.cluster).nodes;
   for (row_t row = 0; row < nodes.rows.count(); ++row) {
     const bool has = nodes.alive(row) && nodes.record[row]->devices;
     CHECK(nodes.inventory[row] == (has ? nodes.record[row]->devices->inventory.get() : nullptr));
@@ -217,7 +218,7 @@ TEST_CASE("after random nested trials every class index equals one rebuilt from 
       CHECK(all.active == 0);
       std::size_t pending = 0;
       for (const pod_id pod : w.cluster.pods()) {
-        if (w.cluster.state_of(pod) == pod_state::pending && w.cluster.state().pods.group[pod.row] == no_row) ++pending;
+        if (w.cluster.state_of(pod) == pod_state::pending && inside(w.cluster).pods.group[pod.row] == no_row) ++pending;
       }
       CHECK(pending <= all.backoff + all.unschedulable + all.gated);
       CHECK(random.rolled_back > 5);
@@ -283,11 +284,11 @@ TEST_CASE("a pick after a trial sees nothing of it", "[engine][index]") {
   w.add(a_pod{"first"}.cpu(1));
   CHECK(w.run(true) == words{"bind first a"});
   {
-    transaction trial{w.cluster.state()};
+    transaction trial{w.cluster};
     w.must(w.cluster.remove_node(a));
     w.add(a_node{"c"}.cpu(64));
     CHECK(w.scheduler.verify());  // the index follows into the trial
-    transaction inner{w.cluster.state()};
+    transaction inner{w.cluster};
     w.must(w.cluster.update_node(b, a_node{"b"}.cpu(64)));
     CHECK(w.scheduler.verify());
     inner.commit();
@@ -302,7 +303,7 @@ TEST_CASE("a pod that is only placed in a trial is not lost to the queue", "[eng
   const node_id n = w.add(a_node{"n"}.cpu(4));
   const pod_id pod = w.add(a_pod{"p"}.cpu(1));
   {
-    transaction trial{w.cluster.state()};
+    transaction trial{w.cluster};
     w.must(w.cluster.assume(pod, n));
     static_cast<void>(w.scheduler.counts());
     static_cast<void>(w.scheduler.next_deadline());

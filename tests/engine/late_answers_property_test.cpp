@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::late_answers_property_test {
@@ -294,7 +295,7 @@ class slow_host {
       const std::string on{cluster_->name_of(cluster_->node_of(id_of(name)))};
       const pod_state state = cluster_->state_of(id_of(name));
       all.push_back({name, state == pod_state::bound ? on : "", state == pod_state::assumed ? on : "",
-                     cluster_->state().pods.terminating[id_of(name).row]});
+                     inside(*cluster_).pods.terminating[id_of(name).row]});
     }
     for (const pod_id pod : cluster_->assumed()) largest_ = std::max(largest_, cluster_->attempt_of(pod));
     make_cluster(static_cast<std::uint64_t>(largest_));

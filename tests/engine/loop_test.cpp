@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::loop_test {
 
@@ -112,15 +113,15 @@ class careless_host {
       std::int64_t used = 0, held = 0;
       for (const pod_id pod : w_.cluster.pods()) {
         if (w_.cluster.node_of(pod) != node) continue;
-        used += w_.cluster.state().classes[w_.cluster.state().pods.cls[pod.row]].request(kinds::cpu);
+        used += inside(w_.cluster).classes[inside(w_.cluster).pods.cls[pod.row]].request(kinds::cpu);
         ++held;
       }
       REQUIRE(w_.cluster.requested(node, "cpu") == used);
-      if (plugin_) REQUIRE((*w_.cluster.state().plugin_columns[0])[node.row] == held);
+      if (plugin_) REQUIRE((*inside(w_.cluster).plugin_columns[0])[node.row] == held);
     }
     const std::vector<pod_id> pods = w_.cluster.pods();
     const std::size_t pending = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](pod_id pod) {
-      return w_.cluster.state_of(pod) == pod_state::pending && !w_.cluster.state().pods.terminating[pod.row];
+      return w_.cluster.state_of(pod) == pod_state::pending && !inside(w_.cluster).pods.terminating[pod.row];
     }));
     const places where = w_.counts();
     if (pending == 0) CHECK(where[0] + where[1] + where[2] + where[3] == 0);

@@ -1,6 +1,7 @@
 // Reservations that the host was told of: their end is said once, if it was not the host's own answer.
 #include "gangsched/engine/reported_reservations.hpp"
 
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::reported_reservations_test {
@@ -9,8 +10,8 @@ namespace {
 
 struct fixture {
   gangsched::cluster cluster;
-  engine::decision_list decisions{cluster.state()};
-  engine::reported_reservations reported{cluster.state()};
+  engine::decision_list decisions{inside(cluster)};
+  engine::reported_reservations reported{inside(cluster)};
   node_id node = cluster.add_node(a_node{"n"}.cpu(64)).value();
 
   pod_id report(const std::string& name) {

@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include "gangsched/model/transaction.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::scheduler_errors_test {
 
@@ -64,7 +65,7 @@ TEST_CASE("nothing is decided while a transaction is open on the cluster", "[eng
   CHECK(w.run() == words{"wait waiting n", "reject large"});
   const pod_id pending = w.add(a_pod{"pending"}.cpu(1));
   {
-    transaction trial{w.cluster.state()};
+    transaction trial{w.cluster};
     const auto busy = [](const auto& said) { return said.error()->code == errc::busy && said.decisions().empty() && !said; };
     const auto refuses = [](const result<void>& said) { return !said && said.error().code == errc::busy; };
     CHECK(busy(w.scheduler.schedule_cycle(w.now)));

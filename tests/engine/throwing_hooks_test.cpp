@@ -1,4 +1,5 @@
 // Hooks that throw: the exception becomes a contract error of the cycle that names the plugin, and everything is accounted for.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <stdexcept>
@@ -122,11 +123,11 @@ struct fixture : world {
   void check_books() {
     for (const node_id node : cluster.nodes()) {
       CHECK(cluster.requested(node, "cpu") == 0);
-      CHECK((*cluster.state().plugin_columns[0])[node.row] == 0);
+      CHECK((*inside(cluster).plugin_columns[0])[node.row] == 0);
     }
     CHECK(cluster.assumed().empty());
-    CHECK_FALSE(cluster.state().in_hook);
-    CHECK_FALSE(cluster.state().undo.recording());
+    CHECK_FALSE(inside(cluster).in_hook);
+    CHECK_FALSE(inside(cluster).undo.recording());
   }
 };
 
@@ -240,7 +241,7 @@ TEST_CASE("a question that comes upon a hook that throws is an error, and the ne
   CHECK_FALSE(w.scheduler.explain(w.cluster.find_group("default", "gang").value()));
   CHECK_FALSE(w.scheduler.plan_moves(w.cluster.find_group("default", "gang").value()));
   CHECK(w.cluster.digest() == digest);
-  CHECK_FALSE(w.cluster.state().in_hook);
+  CHECK_FALSE(inside(w.cluster).in_hook);
   w.at->where.clear();
   for (fixture* one : {&w, &silent}) one->add(a_pod{"t"}.cpu(1));
   CHECK(w.run() == silent.run());

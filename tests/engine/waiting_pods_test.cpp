@@ -1,6 +1,7 @@
 // The pods that permit hooks hold: who waits, until when, and what an abandoned call leaves of it.
 #include "gangsched/engine/waiting_pods.hpp"
 
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::waiting_pods_test {
@@ -10,7 +11,7 @@ namespace {
 /// A node and assumed pods on it.
 struct fixture {
   gangsched::cluster cluster;
-  engine::waiting_pods waiting{cluster.state()};
+  engine::waiting_pods waiting{inside(cluster)};
   node_id node = cluster.add_node(a_node{"n"}.cpu(64)).value();
 
   pod_id assume(const std::string& name, std::optional<group_id> group = {}) {

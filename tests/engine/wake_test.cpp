@@ -3,6 +3,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::wake_test {
 
@@ -63,7 +64,7 @@ struct picky_reserve {
 words forgotten(world& w) {
   words names;
   for (const pod_id pod : w.cluster.pods()) {
-    const cluster_state& state = w.cluster.state();
+    const cluster_state& state = inside(w.cluster);
     const row_t group = state.pods.group[pod.row];
     const bool by_group = group != no_row && !(std::holds_alternative<gang>(state.groups.record[group]->spec.policy) &&
                                                std::get<gang>(state.groups.record[group]->spec.policy).mode == gang_mode::permit);
@@ -138,7 +139,7 @@ TEST_CASE("trials and assumptions wake nobody, binds and releases do", "[engine]
   CHECK(w.run() == words{"reject waits"});
   w.now += 1min;
   SECTION("a transaction of the host that is discarded") {
-    transaction trial{w.cluster.state()};
+    transaction trial{w.cluster};
     w.add(a_pod{"running"}.label("role", "database").on(n));
     w.add(a_node{"another"}.cpu(2));
     CHECK(w.scheduler.counts().unschedulable == 1);

@@ -1,5 +1,6 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_objects.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::group_words_test {
 
@@ -240,7 +241,7 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
   REQUIRE(apply(on, two));
   const auto decode = on.find_group("default", "decode"), prefill = on.find_group("default", "prefill");
   REQUIRE((decode && prefill));
-  const group_spec& made = on.state().groups.record[decode->row]->spec;
+  const group_spec& made = inside(on).groups.record[decode->row]->spec;
   REQUIRE(made.ratios.size() == 1);
   CHECK(made.ratios[0].to == *prefill);
   CHECK(made.ratios[0].mine == 2);

@@ -1,5 +1,6 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_reading.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::pod_sets_test {
 
@@ -235,7 +236,7 @@ TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube
   cluster on;
   REQUIRE(apply(on, in_order));
   const group_id driver = on.find_group("default", "s-driver").value();
-  CHECK(on.state().groups.record[on.find_group("default", "s-workers")->row]->spec.start_after.at(0).on == driver);
+  CHECK(inside(on).groups.record[on.find_group("default", "s-workers")->row]->spec.start_after.at(0).on == driver);
 
   const manifests named = fine(job_set("replicatedJobs: [" + replicated("a", 1, 1) + ", " +
                                        replicated("b", 1, 1, ", dependsOn: [{name: a, status: Complete}]") + "]"));

@@ -1,5 +1,6 @@
 #include "gangsched/model/state.hpp"
 #include "kube/group_objects.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::workloads_test {
 
@@ -44,8 +45,8 @@ TEST_CASE("a tree of groups is read in any order of its objects", "[kube][worklo
     REQUIRE(apply(on, all));
     const auto leaf = on.find_group("default", "leaf"), root = on.find_group("default", "root", true);
     REQUIRE((leaf && root));
-    CHECK(on.state().groups.parent[leaf->row] == root->row);
-    CHECK(on.state().groups.members[leaf->row] == 1);
+    CHECK(inside(on).groups.parent[leaf->row] == root->row);
+    CHECK(inside(on).groups.members[leaf->row] == 1);
   }
 }
 
@@ -95,7 +96,7 @@ spec:
   CHECK(group(all, "w-a").from.line == 17);
   cluster on;
   REQUIRE(apply(on, all));
-  CHECK(on.state().groups.record[on.find_group("team", "w-driver")->row]->spec.priority == 9);
+  CHECK(inside(on).groups.record[on.find_group("team", "w-driver")->row]->spec.priority == 9);
 
   CHECK(fine(workload, {.expand = false}).groups.empty());
   // Once somebody made one of them, the rest is somebody's too.
@@ -184,8 +185,8 @@ TEST_CASE("groups that are not in the files are waited for, and one warning says
   REQUIRE(apply(on, all));
   const auto later = on.find_group("default", "later");
   REQUIRE(later);
-  CHECK(on.state().groups.record[later->row]->expected);
-  CHECK(on.state().groups.members[later->row] == 2);
+  CHECK(inside(on).groups.record[later->row]->expected);
+  CHECK(inside(on).groups.members[later->row] == 2);
   CHECK(on.find_group("default", "r", true));
 }
 

@@ -5,6 +5,7 @@
 #include "memory/failing_new.hpp"
 #include "memory/full_house.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::apply_test {
 
@@ -78,7 +79,7 @@ TEST_CASE("manifests for which there is no memory change nothing, and are applie
       }
       INFO("allocation " << nth << (how == failing_allocation::how::once ? " alone" : " and all after it"));
       REQUIRE(thrown == failed);
-      REQUIRE_FALSE(house.cluster.state().undo.recording());
+      REQUIRE_FALSE(inside(house.cluster).undo.recording());
       if (!failed) break;
       ++failures;
       REQUIRE(house.cluster.digest() == before);

@@ -5,6 +5,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "memory/full_house.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::cluster_calls_test {
 
@@ -175,14 +176,14 @@ const std::vector<call>& calls() {
       {"reserve", [](full_house& h) { done(h.cluster.reserve({.nodes = 50, .pods = 500, .groups = 50})); }},
       {"a transaction that is discarded",
        [](full_house& h) {
-         transaction trial{h.cluster.state()};
+         transaction trial{h.cluster};
          done(h.cluster.remove_pod(h.single));
          done(h.cluster.assume(full_house::must(h.cluster.add_pod(full_house::clothed("new"))), h.nodes[1]));
          done(h.cluster.remove_node(h.nodes[0]));
        }},
       {"a transaction that is kept",
        [](full_house& h) {
-         transaction trial{h.cluster.state()};
+         transaction trial{h.cluster};
          done(h.cluster.remove_pod(h.single));
          done(h.cluster.assume(full_house::must(h.cluster.add_pod(full_house::clothed("new"))), h.nodes[1]));
          done(h.cluster.remove_node(h.nodes[0]));
@@ -253,8 +254,8 @@ TEST_CASE("a call in which the host's device_matcher has no memory changes nothi
         if (!failed) break;
         ++failures;
         REQUIRE(c.digest() == before);
-        REQUIRE_FALSE(c.state().in_hook);
-        REQUIRE_FALSE(c.state().undo.recording());
+        REQUIRE_FALSE(inside(c).in_hook);
+        REQUIRE_FALSE(inside(c).undo.recording());
         host.asks_left = 1'000'000;
         make(c);
         cluster twin{{.device_matcher = {forgetful::ask, &host}}};
@@ -271,26 +272,26 @@ TEST_CASE("a call in which the host's device_matcher has no memory changes nothi
 TEST_CASE("a refused call names nothing that was not named before") {
   full_house house;
   const std::string ns = "a-namespace-that-nobody-has";
-  const std::size_t names = house.cluster.state().names.size();
-  const auto classes = house.cluster.state().classes.size();
-  const auto kinds = house.cluster.state().kind_count();
+  const std::size_t names = inside(house.cluster).names.size();
+  const auto classes = inside(house.cluster).classes.size();
+  const auto kinds = inside(house.cluster).kind_count();
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).cpu(1).in(house.train)));
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).priority_class("none")));
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).resource("example.com/new", 1).on(node_id{77, 7})));
   pod_spec huge = a_pod{"p"}.ns(ns).cpu(INT64_MAX / 1500).on(house.nodes[0]);
   REQUIRE(house.cluster.add_pod(a_pod{"large"}.cpu(INT64_MAX / 1500).on(house.nodes[0])));
-  const std::size_t names_then = house.cluster.state().names.size();
+  const std::size_t names_then = inside(house.cluster).names.size();
   huge.containers[0].requests["example.com/new"] = 1;
   CHECK_FALSE(house.cluster.add_pod(huge));
-  CHECK(house.cluster.state().names.size() == names_then);
+  CHECK(inside(house.cluster).names.size() == names_then);
   CHECK(names_then == names);
   CHECK_FALSE(house.cluster.add_pods(a_pod{"p"}.ns(ns), std::vector<std::string>{"Not a name"}));
   CHECK_FALSE(house.cluster.remove_service(ns, "web"));
   CHECK_FALSE(house.cluster.remove_controller(controller_kind::replica_set, ns, "web"));
   CHECK_FALSE(house.cluster.add_group({.name = "g", .ns = ns, .parent = house.tree}));
-  CHECK(house.cluster.state().names.size() == names);
-  CHECK(house.cluster.state().classes.size() == classes + 1);
-  CHECK(house.cluster.state().kind_count() == kinds);
+  CHECK(inside(house.cluster).names.size() == names);
+  CHECK(inside(house.cluster).classes.size() == classes + 1);
+  CHECK(inside(house.cluster).kind_count() == kinds);
 }
 
 }  // namespace gangsched::testing::cluster_calls_test

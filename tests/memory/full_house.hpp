@@ -9,6 +9,7 @@
 #include "memory/failing_new.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing {
 
@@ -118,11 +119,11 @@ struct full_house {
 
   /// Every pod is where it can be found: with a node, or in the queue, or nobody's.
   void check_accounts() {
-    REQUIRE_FALSE(cluster.state().undo.recording());
-    REQUIRE_FALSE(cluster.state().in_hook);
+    REQUIRE_FALSE(inside(cluster).undo.recording());
+    REQUIRE_FALSE(inside(cluster).in_hook);
     must(scheduler->catch_up(now));
     for (const pod_id pod : cluster.pods()) {
-      if (cluster.state_of(pod) != pod_state::pending || cluster.state().pods.terminating[pod.row]) continue;
+      if (cluster.state_of(pod) != pod_state::pending || inside(cluster).pods.terminating[pod.row]) continue;
       const auto standing = scheduler->standing(pod);
       REQUIRE(standing.has_value());
       INFO("pod " << cluster.name_of(pod));
@@ -135,7 +136,7 @@ struct full_house {
 
   /// A plugin that takes one of each node for each pod has as many there as the scheduler has placed.
   void check_uses() {
-    const cluster_state& state = cluster.state();
+    const cluster_state& state = inside(cluster);
     for (const auto& column : state.plugin_columns) {
       for (const node_id node : cluster.nodes()) {
         std::int64_t placed = 0;
@@ -162,8 +163,8 @@ bool fails_at(full_house& house, long nth, failing_allocation::how how, Make&& m
     failed = fails.stop();
   }
   REQUIRE(thrown == failed);  // no failure is kept secret
-  REQUIRE_FALSE(house.cluster.state().undo.recording());
-  REQUIRE_FALSE(house.cluster.state().in_hook);
+  REQUIRE_FALSE(inside(house.cluster).undo.recording());
+  REQUIRE_FALSE(inside(house.cluster).in_hook);
   return failed;
 }
 

@@ -10,6 +10,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::class_table_test {
 
@@ -17,7 +18,7 @@ namespace {
 
 
 pod_id add(cluster& c, const pod_spec& spec) { return c.add_pod(spec).value(); }
-class_id class_of(cluster& c, pod_id pod) { return c.state().class_of(pod.row); }
+class_id class_of(cluster& c, pod_id pod) { return inside(c).class_of(pod.row); }
 
 /// A pod of a Job: its index and its own name are labels.
 a_pod job_pod(int index) {
@@ -30,6 +31,22 @@ a_pod job_pod(int index) {
 }
 
 // --- what is one class
+
+TEST_CASE("pods that differ only in what is theirs alone have one class, whatever selectors came since", "[model][class_table]") {
+  cluster c;
+  const pod_id one = c.add_pod(a_pod("one").cpu(1).label("app", "a")).value();
+  const pod_id like = c.add_pod(a_pod("like").cpu(1).label("app", "b")).value();
+  const pod_id more = c.add_pod(a_pod("more").cpu(2)).value();
+  CHECK(c.class_of(one).value() == c.class_of(like).value());
+  CHECK(c.class_of(one).value() != c.class_of(more).value());
+  CHECK(c.class_of(pod_id{}).error().code == errc::unknown);
+  CHECK(c.priority_of(pod_id{}) == 0);
+
+  REQUIRE(c.add_pod(a_pod("shy").avoid("app", "a")));
+  const std::uint64_t before = inside(c).log.end();
+  CHECK(c.class_of(one).value() != c.class_of(like).value());
+  CHECK(inside(c).log.end() == before);
+}
 
 TEST_CASE("the pods of a Job are one class, each with its own index", "[model][class]") {
   cluster c;
@@ -115,7 +132,7 @@ TEST_CASE("a spread constraint's label keys count with the pod's own values", "[
                two = add(c, spread_pod("two", "2"));
   CHECK(class_of(c, one) == class_of(c, twin));
   CHECK(class_of(c, one) != class_of(c, two));
-  const topology_spread& spread = c.state().classes[class_of(c, two)].spread.front();
+  const topology_spread& spread = inside(c).classes[class_of(c, two)].spread.front();
   CHECK(matches(*spread.selector, {{"app", "web"}, {"pod-template-hash", "2"}}));
   CHECK_FALSE(matches(*spread.selector, {{"app", "web"}, {"pod-template-hash", "1"}}));
 }
@@ -142,8 +159,8 @@ TEST_CASE("a pod that comes while a selector lives is of the class of its like a
   const pod_id asks = add(c, a_pod("asks").avoid("app", "web"));
   const pod_id late = add(c, a_pod("late").label("app", "web"));
   const pod_id other = add(c, a_pod("other").label("app", "db"));
-  CHECK(c.state().pods.cls[late.row] == class_of(c, early));
-  CHECK(c.state().pods.cls[other.row] != class_of(c, early));
+  CHECK(inside(c).pods.cls[late.row] == class_of(c, early));
+  CHECK(inside(c).pods.cls[other.row] != class_of(c, early));
   CHECK(class_of(c, asks) != class_of(c, other));
 }
 
@@ -155,7 +172,7 @@ TEST_CASE("a pod that its own selector matches is re-keyed like any other", "[mo
   const pod_id second = add(c, web("second"));
   CHECK(class_of(c, second) == before);
   CHECK(class_of(c, first) == before);
-  CHECK(c.state().classes[before].counters.matched.size() == 2);  // by what it asks for, and by what its like ask for
+  CHECK(inside(c).classes[before].counters.matched.size() == 2);  // by what it asks for, and by what its like ask for
 }
 
 TEST_CASE("a selector lives until the last class that names it has no pods", "[model][class]") {
@@ -166,15 +183,15 @@ TEST_CASE("a selector lives until the last class that names it has no pods", "[m
   const pod_id large = add(c, a_pod("large").cpu(9).avoid("app", "web"));
   const pod_id twin = add(c, a_pod("twin").cpu(9).avoid("app", "web"));
   CHECK(apart());
-  const std::uint32_t epoch = c.state().classes.epoch();
+  const std::uint32_t epoch = inside(c).classes.epoch();
   REQUIRE(c.remove_pod(small));
   CHECK(apart());
   REQUIRE(c.remove_pod(large));
   CHECK(apart());
-  CHECK(c.state().classes.epoch() == epoch);  // nobody is re-keyed in vain
+  CHECK(inside(c).classes.epoch() == epoch);  // nobody is re-keyed in vain
   REQUIRE(c.remove_pod(twin));
   CHECK_FALSE(apart());
-  CHECK(c.state().classes.epoch() != epoch);
+  CHECK(inside(c).classes.epoch() != epoch);
 }
 
 TEST_CASE("an update that brings or drops a selector splits and merges classes too", "[model][class]") {
@@ -205,13 +222,13 @@ TEST_CASE("affinity, anti-affinity and spread, required and preferred, all bring
   asks.spec.anti_affinity_to_pods.required.push_back({"rack", selector("a")});  // the same selector again
   asks.spec.anti_affinity_to_pods.required.push_back({"row", std::nullopt});    // matches nothing
   const pod_id pod = add(c, asks);
-  CHECK(c.state().classes[class_of(c, pod)].counters.named.size() == 6 * 2 + 1);  // a term asks, and is minded
+  CHECK(inside(c).classes[class_of(c, pod)].counters.named.size() == 6 * 2 + 1);  // a term asks, and is minded
   std::vector<class_id> classes;
   for (const char* value : {"a", "b", "c", "d", "e", "f"}) {
     const pod_id labelled = add(c, a_pod(std::string{"p-"} + value).label("app", value));
     classes.push_back(class_of(c, labelled));
     const std::size_t terms = *value == 'a' ? 2 : *value == 'f' ? 0 : 1;
-    CHECK(c.state().classes[classes.back()].counters.matched.size() == (*value == 'e' ? 1 : 2 * terms));
+    CHECK(inside(c).classes[classes.back()].counters.matched.size() == (*value == 'e' ? 1 : 2 * terms));
   }
   std::sort(classes.begin(), classes.end());
   CHECK(std::unique(classes.begin(), classes.end()) == classes.end());
@@ -227,7 +244,7 @@ TEST_CASE("re-keying a pod changes its class and nothing that it holds", "[model
   CHECK(c.requested(node, "cpu") == 2000);
   REQUIRE(c.remove_pod(web));
   CHECK(c.requested(node, "cpu") == 0);
-  CHECK(c.state().nodes.ports[node.row].empty());
+  CHECK(inside(c).nodes.ports[node.row].empty());
 }
 
 TEST_CASE("a discarded trial leaves classes and selectors as they were", "[model][class]") {
@@ -236,7 +253,7 @@ TEST_CASE("a discarded trial leaves classes and selectors as they were", "[model
   const class_id before = class_of(c, web);
   const std::uint64_t digest = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     add(c, a_pod("asks").avoid("app", "web"));
     CHECK(class_of(c, web) != class_of(c, plain));
     CHECK(c.digest() != digest);
@@ -301,7 +318,7 @@ TEST_CASE("a cluster's classes stay few when pods of ever new classes come and g
     const pod_id pod = add(c, a_pod("passing").cpu_milli(2000 + i));
     REQUIRE(c.remove_pod(pod));
   }
-  CHECK(c.state().classes.size() <= 1100);
+  CHECK(inside(c).classes.size() <= 1100);
   CHECK(class_of(c, stays) == cls);
   CHECK(class_of(c, add(c, a_pod("like").cpu(1))) == cls);
 }

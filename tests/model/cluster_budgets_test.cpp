@@ -4,6 +4,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::cluster_budgets_test {
@@ -25,7 +26,7 @@ TEST_CASE("a disruption budget is added, updated, found and removed, each with a
   pod_disruption_budget_spec more = budget("b");
   more.disruptions_allowed = 5;
   REQUIRE(c.update_disruption_budget(b, more));
-  CHECK(c.state().budgets.record[b.row]->spec.disruptions_allowed == 5);
+  CHECK(inside(c).budgets.record[b.row]->spec.disruptions_allowed == 5);
   REQUIRE(c.remove_disruption_budget(b));
   CHECK_FALSE(c.contains(b));
   CHECK_FALSE(c.find_disruption_budget("default", "b"));
@@ -75,7 +76,7 @@ TEST_CASE("a discarded trial leaves the disruption budgets as they were", "[mode
   const budget_id b = c.add_disruption_budget(budget("b")).value();
   const std::uint64_t before = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     REQUIRE(c.remove_disruption_budget(b));
     REQUIRE(c.add_disruption_budget(budget("other")));
     CHECK(c.digest() != before);
@@ -90,8 +91,8 @@ TEST_CASE("a budget is about labelled pods of its namespace that a selector with
   const auto covers = [&](const pod_disruption_budget_spec& spec, const pod_spec& pod) {
     const budget_id b = c.add_disruption_budget(spec).value();
     const pod_id p = c.add_pod(pod).value();
-    const budget_view view{c.state(), b.row};
-    const bool said = view.covers(pod_info{c.state(), p.row});
+    const budget_view view{inside(c), b.row};
+    const bool said = view.covers(pod_info{inside(c), p.row});
     REQUIRE(c.remove_disruption_budget(b));
     REQUIRE(c.remove_pod(p));
     return said;
@@ -112,9 +113,9 @@ TEST_CASE("a budget knows by name which pods are on their way out", "[model][clu
   cluster c;
   pod_disruption_budget_spec spec = budget("b");
   spec.disrupted_pods = {"gone"};
-  const budget_view view{c.state(), c.add_disruption_budget(spec).value().row};
-  CHECK(view.disrupts(pod_info{c.state(), c.add_pod(a_pod{"gone"}).value().row}));
-  CHECK_FALSE(view.disrupts(pod_info{c.state(), c.add_pod(a_pod{"stays"}).value().row}));
+  const budget_view view{inside(c), c.add_disruption_budget(spec).value().row};
+  CHECK(view.disrupts(pod_info{inside(c), c.add_pod(a_pod{"gone"}).value().row}));
+  CHECK_FALSE(view.disrupts(pod_info{inside(c), c.add_pod(a_pod{"stays"}).value().row}));
 }
 
 }  // namespace gangsched::testing::cluster_budgets_test

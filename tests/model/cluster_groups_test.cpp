@@ -6,6 +6,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::cluster_groups_test {
@@ -30,8 +31,10 @@ TEST_CASE("a group that was added is found by namespace and name", "[model][clus
   CHECK_FALSE(c.contains(group_id{}));
   CHECK(c.name_of(g) == "g");
   CHECK(c.name_of(group_id{}).empty());
-  CHECK(c.state().groups.min_count(g.row) == 4);
-  CHECK(c.state().groups.min_count(plain.row) == 1);
+  CHECK(c.spec_of(blue)->ns == "blue");
+  CHECK(c.spec_of(group_id{}) == nullptr);
+  CHECK(inside(c).groups.min_count(g.row) == 4);
+  CHECK(inside(c).groups.min_count(plain.row) == 1);
   CHECK(events_since(c, 0) == std::vector<happened>{{change_kind::group_added, g.row},
                                                     {change_kind::group_added, blue.row},
                                                     {change_kind::group_added, plain.row}});
@@ -56,16 +59,16 @@ TEST_CASE("a group's minimum, timeout, priority and the like may change at any t
   const group_id g = c.add_group(a_gang("g", 2)).value();
   const pod_id p = c.add_pod(a_pod("p").in(g)).value();
   REQUIRE(c.assume(p, n));
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_group(g, a_gang("g", 5).timeout(std::chrono::seconds{9}).priority(3).topology("zone").atomic()));
-  CHECK(c.state().groups.min_count(g.row) == 5);
-  const group_spec& now = c.state().groups.record[g.row]->spec;
+  CHECK(inside(c).groups.min_count(g.row) == 5);
+  const group_spec& now = inside(c).groups.record[g.row]->spec;
   CHECK(now.priority == 3);
   CHECK(now.topology.within == std::vector<std::string>{"zone"});
   CHECK(std::get<gang>(now.policy).timeout == std::chrono::seconds{9});
   CHECK(std::get<gang>(now.policy).atomic);
-  CHECK(c.state().groups.members[g.row] == 1);
-  CHECK(c.state().groups.assumed[g.row] == 1);
+  CHECK(inside(c).groups.members[g.row] == 1);
+  CHECK(inside(c).groups.assumed[g.row] == 1);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::group_updated, g.row, 2, 5}});
 }
 
@@ -85,7 +88,7 @@ TEST_CASE("every part of a group is part of the state", "[model][cluster][group]
        {in_step, a_gang("g", 3).spec, a_gang("g", 2).timeout(instant{1}).spec, a_gang("g", 2).atomic().spec,
         a_gang("g", 2).priority(0).spec, a_gang("g", 2).topology("zone").spec, a_gang("g", 2).cookie(1).spec}) {
     {
-      transaction trial{c.state()};
+      transaction trial{c};
       REQUIRE(c.update_group(g, other));
       CHECK(c.digest() != before);
     }
@@ -117,7 +120,7 @@ TEST_CASE("a group is gone when it is removed and has no members", "[model][clus
   const group_id g = c.add_group(a_gang("g", 2)).value();
   const pod_id p = c.add_pod(a_pod("p").in(g)).value();
   REQUIRE(c.remove_pod(p));
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.remove_group(g));
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::group_removed, g.row}});
   CHECK(c.find_group("default", "g") == std::nullopt);
@@ -127,7 +130,7 @@ TEST_CASE("a group is gone when it is removed and has no members", "[model][clus
   REQUIRE(now.row == g.row);
   CHECK(c.find_group("default", "g") == now);
   CHECK(c.name_of(g).empty());
-  CHECK(c.state().groups.first[now.row] == no_row);
+  CHECK(inside(c).groups.first[now.row] == no_row);
   for (const group_id wrong : {g, group_id{}, group_id{12345, 0}}) {
     check_refused(c, errc::unknown, "group", "id", [&] { return c.remove_group(wrong); });
     check_refused(c, errc::unknown, "pod default/q", "group", [&] {
@@ -148,7 +151,7 @@ TEST_CASE("members are listed in order of arrival and counted by state", "[model
   order.push_back(c.add_pod(a_pod("c").in(g).on(n)).value().row);
   REQUIRE(order[1] < order[0]);
   std::vector<row_t> rows, reversed;
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   for (row_t row = state.groups.first[g.row]; row != no_row; row = state.pods.next_in_group[row]) rows.push_back(row);
   for (row_t row = state.groups.last[g.row]; row != no_row; row = state.pods.prev_in_group[row]) {
     reversed.insert(reversed.begin(), row);
@@ -169,7 +172,7 @@ TEST_CASE("a namespace is added, relabelled and removed by name", "[model][clust
   CHECK(with_a != empty);
   REQUIRE(c.set_namespace({.name = "blue", .labels = {{"team", "b"}}}));
   CHECK(c.digest() != with_a);
-  const auto& table = c.state().namespaces;
+  const auto& table = inside(c).namespaces;
   const row_t row = table.by_name.find({}, "blue");
   REQUIRE(row != no_row);
   CHECK(table.record[row]->spec.labels == label_map{{"team", "b"}});
@@ -196,7 +199,10 @@ TEST_CASE("a priority class is added, changed and removed by name", "[model][clu
   CHECK(c.digest() == five);  // nothing reads the history of a class
   REQUIRE(c.set_priority_class({.name = "high", .value = 5, .preemption = preemption_policy::never}));
   CHECK(c.digest() != five);
+  CHECK(c.find_priority_class("high") == 5);
+  CHECK(c.find_priority_class("low") == std::nullopt);
   REQUIRE(c.remove_priority_class("high"));
+  CHECK(c.find_priority_class("high") == std::nullopt);
   check_refused(c, errc::unknown, "priority class high", "name", [&] { return c.remove_priority_class("high"); });
   check_refused(c, errc::malformed, "priority class ?", "name", [&] { return c.set_priority_class({.name = "?"}); });
   check_refused(c, errc::out_of_range, "priority class p", "preemption",
@@ -216,16 +222,16 @@ TEST_CASE("a group can be joined before it is there, and after it was removed", 
   const group_id early = c.expect_group("default", "g").value();
   CHECK(c.expect_group("default", "g").value() == early);
   const pod_id p = c.add_pod(a_pod("p").in(early)).value();
-  CHECK(c.state().groups.record[early.row]->expected);
+  CHECK(c.spec_of(early) == nullptr);
   check_refused(c, errc::wrong_state, "group default/g", "name", [&] { return c.update_group(early, a_gang("g", 2)); });
   REQUIRE(c.add_group(a_gang("g", 2)).value() == early);
-  CHECK_FALSE(c.state().groups.record[early.row]->expected);
-  CHECK(c.state().groups.min_count(early.row) == 2);
-  CHECK(c.state().groups.members[early.row] == 1);
+  REQUIRE(c.spec_of(early) != nullptr);
+  CHECK(std::get<gang>(c.spec_of(early)->policy).min_count == 2);
+  CHECK(inside(c).groups.members[early.row] == 1);
   check_refused(c, errc::duplicate, "group default/g", "name", [&] { return c.add_group(a_gang("g", 2)); });
 
   REQUIRE(c.remove_group(early));
-  CHECK(c.state().groups.record[early.row]->expected);
+  CHECK(c.spec_of(early) == nullptr);
   CHECK(c.contains(early));
   REQUIRE(c.remove_pod(p));
   CHECK_FALSE(c.contains(early));  // with its last member
@@ -251,7 +257,7 @@ TEST_CASE("a tree of groups is the same in whatever order it is told", "[model][
   REQUIRE(up.add_group(a_composite("middle", 1, up.expect_group("default", "root", true).value())));
   REQUIRE(up.add_group(a_composite("root")));
   for (const cluster* c : {&down, &up}) {
-    const group_table& groups = c->state().groups;
+    const group_table& groups = inside(*c).groups;
     const auto row = [&](const char* name, bool composite) { return c->find_group("default", name, composite)->row; };
     CHECK(groups.root(row("leaf", false)) == row("root", true));
     CHECK(groups.parent[row("leaf", false)] == row("middle", true));
@@ -266,7 +272,7 @@ TEST_CASE("children stand in order of arrival", "[model][cluster][group]") {
   const group_id early = c.expect_group("default", "a").value();
   const group_id b = c.add_group(a_leaf("b", root)).value(), d = c.add_group(a_leaf("d", root)).value();
   REQUIRE(c.add_group(a_leaf("a", root)));
-  const group_table& groups = c.state().groups;
+  const group_table& groups = inside(c).groups;
   std::vector<row_t> order;
   for (row_t at = groups.first_child[root.row]; at != no_row; at = groups.next_sibling[at]) order.push_back(at);
   CHECK(order == std::vector<row_t>{early.row, b.row, d.row});
@@ -323,7 +329,7 @@ TEST_CASE("trees are part of what a roll-back undoes", "[model][cluster][group]"
   REQUIRE(c.add_pod(a_pod("p").in(leaf)));
   const std::uint64_t before = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     REQUIRE(c.add_group(a_leaf("other", root)));
     REQUIRE(c.remove_group(leaf));
     REQUIRE(c.remove_group(root));

@@ -8,6 +8,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::cluster_nodes_test {
@@ -70,7 +71,7 @@ TEST_CASE("a node's record holds what plugins read", "[model][cluster][node]") {
                                    .image("reg:80/app@sha256:0", 6)
                                    .unschedulable())
                         .value();
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   const node_record& record = *state.nodes.record[n.row];
   const auto text = [&](symbol s) { return std::string{state.names.text(s)}; };
   CHECK(text(record.name) == "n");
@@ -128,7 +129,7 @@ TEST_CASE("an update replaces the whole spec of a node", "[model][cluster][node]
   CHECK(c.allocatable(n, "memory") == 0);
   CHECK(c.allocatable(n, "nvidia.com/gpu") == 0);
   CHECK(c.cookie_of(n) == 5);
-  const node_record& record = *c.state().nodes.record[n.row];
+  const node_record& record = *inside(c).nodes.record[n.row];
   CHECK(record.labels.size() == 1);
   CHECK(record.taints.empty());
   CHECK_FALSE(record.unschedulable);
@@ -140,7 +141,7 @@ TEST_CASE("an update of a node says which facets it touched", "[model][cluster][
   const node_spec before = a_node("n").cpu(4).label("a", "1").taint("k").image("app", 1);
   const node_id n = c.add_node(before).value();
   const auto facets = [&](const node_spec& after) {
-    const std::uint64_t position = c.state().log.end();
+    const std::uint64_t position = inside(c).log.end();
     REQUIRE(c.update_node(n, after));
     const auto all = changes_since(c, position);
     REQUIRE(c.update_node(n, before));
@@ -203,7 +204,7 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   REQUIRE(c.assume(waits, n));
   CHECK(c.requested(n, "cpu") == 4000);
 
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   const std::vector<removed_pod> gone = c.remove_node(n).value();
 
   REQUIRE(gone.size() == 2);
@@ -225,7 +226,7 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   CHECK(c.node_of(elsewhere) == other);
   CHECK(c.nominated_node_of(hopes) == node_id{});
   CHECK(c.nominated_node_of(hopes_not) == other);
-  const group_table& groups = c.state().groups;
+  const group_table& groups = inside(c).groups;
   CHECK(groups.members[g.row] == 2);
   CHECK(groups.assumed[g.row] == 0);
   CHECK(groups.bound[g.row] == 1);
@@ -241,8 +242,8 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   CHECK(next != n);
   CHECK(c.requested(next, "cpu") == 0);
   CHECK(c.requested(next, "pods") == 0);
-  CHECK(c.state().nodes.ports[next.row].empty());
-  CHECK(c.state().nodes.first_pod[next.row] == no_row);
+  CHECK(inside(c).nodes.ports[next.row].empty());
+  CHECK(inside(c).nodes.first_pod[next.row] == no_row);
   REQUIRE(c.assume(waits, next));
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("a node's name is free again once it is removed, and its old id names 
 TEST_CASE("a plugin's column is zero on a new node, whoever had its row before", "[model][cluster][node]") {
   cluster c;
   REQUIRE(c.add_node(a_node("n0")));
-  cluster_state& state = c.state();
+  cluster_state& state = inside(c);
   state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
   column<std::int64_t>& own = *state.plugin_columns.back();
   own.grow(state.nodes.rows.count());
@@ -287,7 +288,7 @@ TEST_CASE("resource names may keep coming, also after nodes were tried and disca
   const node_id n = c.add_node(a_node("n").resource("example.com/r0", quantity{7})).value();
   for (int i = 1; i <= 40; ++i) {
     {
-      transaction trial{c.state()};
+      transaction trial{c};
       for (int k = 0; k < i; ++k) REQUIRE(c.add_node(a_node("trial-" + std::to_string(k)).cpu(k)));
     }
     a_node next{"n"};
@@ -309,7 +310,7 @@ TEST_CASE("a hook can change nothing: every call is refused while one runs", "[m
   REQUIRE(c.set_namespace({.name = "blue"}));
   REQUIRE(c.set_priority_class({.name = "high", .value = 1}));
   const auto busy = [&](std::string_view object, auto call) { check_refused(c, errc::busy, object, "", call); };
-  c.state().in_hook = true;
+  inside(c).in_hook = true;
   busy("node m", [&] { return c.add_node(a_node("m")); });
   busy("node n", [&] { return c.update_node(n, a_node("n")); });
   busy("node", [&] { return c.remove_node(n); });
@@ -328,7 +329,7 @@ TEST_CASE("a hook can change nothing: every call is refused while one runs", "[m
   busy("namespace blue", [&] { return c.remove_namespace("blue"); });
   busy("priority class high", [&] { return c.set_priority_class({.name = "high"}); });
   busy("priority class high", [&] { return c.remove_priority_class("high"); });
-  c.state().in_hook = false;
+  inside(c).in_hook = false;
   CHECK(c.remove_pod(p));
 }
 

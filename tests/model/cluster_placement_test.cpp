@@ -6,6 +6,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::cluster_placement_test {
@@ -17,7 +18,7 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 std::vector<row_t> pods_on(const cluster& c, node_id node) {
   std::vector<row_t> rows;
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   for (row_t row = state.nodes.first_pod[node.row]; row != no_row; row = state.pods.next_on_node[row]) {
     rows.push_back(row);
   }
@@ -30,9 +31,9 @@ TEST_CASE("a pod goes from pending to assumed to bound", "[model][cluster][place
   const group_id g = c.add_group(a_gang("g", 1)).value();
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
   const pod_id p = c.add_pod(a_pod("p").cpu(3).port(80).in(g)).value();
-  const group_table& groups = c.state().groups;
+  const group_table& groups = inside(c).groups;
 
-  std::uint64_t position = c.state().log.end();
+  std::uint64_t position = inside(c).log.end();
   REQUIRE(c.assume(p, n));
   CHECK(c.state_of(p) == pod_state::assumed);
   CHECK(c.node_of(p) == n);
@@ -42,7 +43,7 @@ TEST_CASE("a pod goes from pending to assumed to bound", "[model][cluster][place
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_assumed, p.row, no_row, n.row}});
   CHECK(changes_since(c, position)[0].facets == (reads::usage | reads::pods | reads::ports));
 
-  position = c.state().log.end();
+  position = inside(c).log.end();
   REQUIRE(c.bind(p));
   CHECK(c.state_of(p) == pod_state::bound);
   CHECK(c.assumed().empty());
@@ -58,16 +59,16 @@ TEST_CASE("a released pod is pending again and its node as before", "[model][clu
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
   const pod_id p = c.add_pod(a_pod("p").cpu(3).port(80).in(g)).value();
   REQUIRE(c.assume(p, n));
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.release(p));
   CHECK(c.state_of(p) == pod_state::pending);
   CHECK(c.node_of(p) == node_id{});
   CHECK(c.requested(n, "cpu") == 0);
   CHECK(c.requested(n, "pods") == 0);
-  CHECK(c.state().nodes.ports[n.row].empty());
+  CHECK(inside(c).nodes.ports[n.row].empty());
   CHECK(pods_on(c, n).empty());
-  CHECK(c.state().groups.assumed[g.row] == 0);
-  CHECK(c.state().groups.members[g.row] == 1);
+  CHECK(inside(c).groups.assumed[g.row] == 0);
+  CHECK(inside(c).groups.members[g.row] == 1);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_released, p.row, n.row, no_row}});
   REQUIRE(c.assume(p, n));
 }
@@ -128,7 +129,7 @@ TEST_CASE("many pods come and go on one node in any order", "[model][cluster][pl
     CHECK(c.requested(n, "pods") == static_cast<std::int64_t>(rows.size()));
     CHECK(c.requested(n, "cpu") == 1000 * static_cast<std::int64_t>(rows.size()));
   }
-  CHECK(c.state().nodes.first_pod[n.row] == no_row);
+  CHECK(inside(c).nodes.first_pod[n.row] == no_row);
 }
 
 // --- terminating
@@ -138,7 +139,7 @@ TEST_CASE("a pod that is being deleted keeps what it holds and is told once", "[
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
   const pod_id bound = c.add_pod(a_pod("bound").cpu(1).on(n)).value();
   const pod_id pending = c.add_pod(a_pod("pending")).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.set_terminating(bound));
   REQUIRE(c.set_terminating(pending));
   const std::uint64_t digest = c.digest();
@@ -175,7 +176,7 @@ TEST_CASE("a nomination is set, moved and cleared, and told when it changes", "[
   cluster c;
   const node_id n = c.add_node(a_node("n")).value(), m = c.add_node(a_node("m")).value();
   const pod_id p = c.add_pod(a_pod("p")).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.nominate(p, n));
   CHECK(c.nominated_node_of(p) == n);
   CHECK(c.requested(n, "pods") == 0);  // it holds nothing
@@ -218,12 +219,12 @@ TEST_CASE("after a restart the host loads what it knows, in the order of what re
   CHECK(c.requested(n1, "cpu") == 1000);
   CHECK(c.requested(n2, "cpu") == 1000);
   CHECK(c.state_of(leaving) == pod_state::bound);
-  CHECK(c.state().pods.terminating[leaving.row]);
+  CHECK(inside(c).pods.terminating[leaving.row]);
   CHECK(c.state_of(hopeful) == pod_state::pending);
   CHECK(c.nominated_node_of(hopeful) == n2);
   CHECK(c.state_of(dying) == pod_state::pending);
-  CHECK(c.state().pods.terminating[dying.row]);
-  const group_table& groups = c.state().groups;
+  CHECK(inside(c).pods.terminating[dying.row]);
+  const group_table& groups = inside(c).groups;
   CHECK(groups.members[g.row] == 5);
   CHECK(groups.bound[g.row] == 2);
   CHECK(groups.assumed[g.row] == 0);

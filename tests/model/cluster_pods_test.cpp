@@ -5,6 +5,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::cluster_pods_test {
@@ -17,10 +18,6 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 /// Most of what 64 bits hold of an extended resource: one pod of it fits into a node's words, two do not.
 a_pod huge(const char* name) { return a_pod(name).gpus(most / 2 + 2); }
 
-std::int32_t priority_of(const cluster& c, pod_id pod) {
-  return c.state().classes[c.state().pods.cls[pod.row]].priority;
-}
-
 // --- room
 
 TEST_CASE("room that was made in advance changes nothing but when tables grow", "[model][cluster][reserve]") {
@@ -32,7 +29,7 @@ TEST_CASE("room that was made in advance changes nothing but when tables grow", 
     for (int i = 0; i < 300; ++i) REQUIRE(c.add_pod(a_pod("p" + std::to_string(i)).in(g)).has_value());
     REQUIRE(c.remove_pod(c.find_pod("default", "p7").value()).has_value());
     REQUIRE(c.assume(c.find_pod("default", "p8").value(), n).has_value());
-    return c.state().digest();
+    return inside(c).digest();
   };
   const std::uint64_t plain = filled({});
   CHECK(filled({.nodes = 50, .pods = 1000, .groups = 20}) == plain);
@@ -66,7 +63,7 @@ TEST_CASE("a pod that was added waits and is found by namespace and name", "[mod
 TEST_CASE("a pod that runs already counts on its node", "[model][cluster][pod]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   const pod_id p =
       c.add_pod(a_pod("p").cpu_milli(1500).gpus(1).port(80).on(n).nominated(n).container().memory("1Gi")).value();
   CHECK(c.state_of(p) == pod_state::bound);
@@ -76,11 +73,11 @@ TEST_CASE("a pod that runs already counts on its node", "[model][cluster][pod]")
   CHECK(c.requested(n, "memory") == 1 << 30);
   CHECK(c.requested(n, "nvidia.com/gpu") == 1);
   CHECK(c.requested(n, "pods") == 1);
-  const matrix_column& used = c.state().nodes.used;
+  const matrix_column& used = inside(c).nodes.used;
   CHECK(used.at(n.row, kinds::scored_cpu) == 1600);
   CHECK(used.at(n.row, kinds::scored_memory) == (std::int64_t{1} << 30) + 200 * 1024 * 1024);
-  REQUIRE(c.state().nodes.ports[n.row].size() == 1);
-  CHECK(c.state().nodes.ports[n.row][0].port == 80);
+  REQUIRE(inside(c).nodes.ports[n.row].size() == 1);
+  CHECK(inside(c).nodes.ports[n.row][0].port == 80);
   const auto all = changes_since(c, position);
   REQUIRE(all.size() == 1);
   CHECK(all[0].kind == change_kind::pod_added);
@@ -96,7 +93,7 @@ TEST_CASE("only host ports of what runs all the time are held", "[model][cluster
   pod.spec.init_containers = {{.ports = {{.host_port = 81}}}, {.ports = {{.host_port = 82}}, .sidecar = true}};
   REQUIRE(c.add_pod(pod));
   std::vector<int> held;
-  for (const host_port& port : c.state().nodes.ports[n.row]) held.push_back(port.port);
+  for (const host_port& port : inside(c).nodes.ports[n.row]) held.push_back(port.port);
   CHECK(held == std::vector{80, 82});
 }
 
@@ -159,7 +156,7 @@ TEST_CASE("arrivals are numbered in order, also where rows are reused", "[model]
   REQUIRE(c.remove_pod(a));
   const pod_id d = c.add_pod(a_pod("d")).value();
   CHECK(d.row == a.row);
-  CHECK(c.state().pods.arrival[b.row] < c.state().pods.arrival[d.row]);
+  CHECK(inside(c).pods.arrival[b.row] < inside(c).pods.arrival[d.row]);
 }
 
 // --- priority
@@ -171,23 +168,23 @@ TEST_CASE("a pod's priority is its number, that of its class, that of the defaul
   REQUIRE(c.set_priority_class({.name = "high", .value = 10, .preemption = preemption_policy::never}));
   REQUIRE(c.set_priority_class({.name = "usual", .value = 3, .global_default = true}));
   const auto add = [&](const a_pod& pod) { return c.add_pod(pod).value(); };
-  CHECK(priority_of(c, plain) == 0);
-  CHECK(priority_of(c, add(a_pod("number").priority(-7))) == -7);
+  CHECK(c.priority_of(plain) == 0);
+  CHECK(c.priority_of(add(a_pod("number").priority(-7))) == -7);
   const pod_id high = add(a_pod("high").priority_class("high"));
-  CHECK(priority_of(c, high) == 10);
-  CHECK(c.state().classes[c.state().pods.cls[high.row]].preemption == preemption_policy::never);
-  CHECK(priority_of(c, add(a_pod("both").priority_class("high").priority(10))) == 10);
-  CHECK(priority_of(c, add(a_pod("default").cpu(1))) == 3);
+  CHECK(c.priority_of(high) == 10);
+  CHECK(inside(c).classes[inside(c).pods.cls[high.row]].preemption == preemption_policy::never);
+  CHECK(c.priority_of(add(a_pod("both").priority_class("high").priority(10))) == 10);
+  CHECK(c.priority_of(add(a_pod("default").cpu(1))) == 3);
 
   // Of two default classes the lower one counts, however they came and went.
   REQUIRE(c.set_priority_class({.name = "other", .value = 2, .global_default = true}));
-  CHECK(priority_of(c, add(a_pod("two"))) == 2);
+  CHECK(c.priority_of(add(a_pod("two"))) == 2);
   REQUIRE(c.set_priority_class({.name = "other", .value = 4, .global_default = true}));
-  CHECK(priority_of(c, add(a_pod("two-again"))) == 3);
+  CHECK(c.priority_of(add(a_pod("two-again"))) == 3);
   REQUIRE(c.remove_priority_class("usual"));
-  CHECK(priority_of(c, add(a_pod("one"))) == 4);
+  CHECK(c.priority_of(add(a_pod("one"))) == 4);
   REQUIRE(c.remove_priority_class("other"));
-  CHECK(priority_of(c, add(a_pod("none"))) == 0);
+  CHECK(c.priority_of(add(a_pod("none"))) == 0);
 }
 
 TEST_CASE("pods keep their priority when its class changes or goes", "[model][cluster][pod]") {
@@ -195,9 +192,9 @@ TEST_CASE("pods keep their priority when its class changes or goes", "[model][cl
   REQUIRE(c.set_priority_class({.name = "high", .value = 10}));
   const pod_id p = c.add_pod(a_pod("p").priority_class("high")).value();
   REQUIRE(c.set_priority_class({.name = "high", .value = 20}));
-  CHECK(priority_of(c, p) == 10);
+  CHECK(c.priority_of(p) == 10);
   REQUIRE(c.remove_priority_class("high"));
-  CHECK(priority_of(c, p) == 10);
+  CHECK(c.priority_of(p) == 10);
 }
 
 // --- updating
@@ -206,12 +203,12 @@ TEST_CASE("an update of a waiting pod replaces its spec", "[model][cluster][pod]
   cluster c;
   const node_id n = c.add_node(a_node("n")).value();
   const pod_id p = c.add_pod(a_pod("p").cpu(1).label("a", "1")).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").cpu(2).label("b", "2").cookie(9).priority(4).nominated(n)));
   CHECK(c.cookie_of(p) == 9);
-  CHECK(c.state().pods.record[p.row]->labels == label_map{{"b", "2"}});
-  CHECK(priority_of(c, p) == 4);
-  CHECK(c.state().classes[c.state().pods.cls[p.row]].request(kinds::cpu) == 2000);
+  CHECK(inside(c).pods.record[p.row]->labels == label_map{{"b", "2"}});
+  CHECK(c.priority_of(p) == 4);
+  CHECK(inside(c).classes[inside(c).pods.cls[p.row]].request(kinds::cpu) == 2000);
   CHECK(c.nominated_node_of(p) == n);
   CHECK(c.state_of(p) == pod_state::pending);
   CHECK(events_since(c, position) ==
@@ -224,10 +221,10 @@ TEST_CASE("an update of a waiting pod replaces its spec", "[model][cluster][pod]
 TEST_CASE("gates that come or go are told", "[model][cluster][pod]") {
   cluster c;
   const pod_id p = c.add_pod(a_pod("p").gate("a/b").gate("a/c")).value();
-  std::uint64_t position = c.state().log.end();
+  std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").gate("a/b").gate("a/c").label("x", "y")));
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row}});
-  position = c.state().log.end();
+  position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").gate("a/c")));
   CHECK(events_since(c, position) ==
         std::vector<happened>{{change_kind::pod_updated, p.row}, {change_kind::pod_gated, p.row}});
@@ -239,14 +236,14 @@ TEST_CASE("an update of a bound pod moves its usage", "[model][cluster][pod]") {
   REQUIRE(c.add_pod(a_pod("neighbour").cpu(1).port(80).on(n)));
   const pod_id p = c.add_pod(a_pod("p").cpu(2).port(80).gpus(1).on(n)).value();
   REQUIRE(c.add_pod(a_pod("other").cpu(1).on(n)));
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").cpu(3).memory("1Gi").port(443).on(n)));
   CHECK(c.state_of(p) == pod_state::bound);
   CHECK(c.requested(n, "cpu") == 5000);
   CHECK(c.requested(n, "memory") == 1 << 30);
   CHECK(c.requested(n, "nvidia.com/gpu") == 0);
   CHECK(c.requested(n, "pods") == 3);
-  const auto ports = c.state().nodes.ports[n.row];
+  const auto ports = inside(c).nodes.ports[n.row];
   REQUIRE(ports.size() == 2);
   CHECK(ports[0].port == 80);
   CHECK(ports[1].port == 443);
@@ -276,14 +273,14 @@ TEST_CASE("an update that gives a waiting pod a node binds it there", "[model][c
   const group_id g = c.add_group(a_gang("g", 2)).value();
   const node_id n = c.add_node(a_node("n").cpu(8)).value();
   const pod_id p = c.add_pod(a_pod("p").cpu(2).in(g).nominated(n)).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").cpu(3).in(g).on(n)));
   CHECK(c.state_of(p) == pod_state::bound);
   CHECK(c.node_of(p) == n);
   CHECK(c.nominated_node_of(p) == node_id{});
   CHECK(c.requested(n, "cpu") == 3000);
-  CHECK(c.state().groups.bound[g.row] == 1);
-  CHECK(c.state().groups.assumed[g.row] == 0);
+  CHECK(inside(c).groups.bound[g.row] == 1);
+  CHECK(inside(c).groups.assumed[g.row] == 0);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row},
                                                            {change_kind::pod_nominated, p.row, n.row, no_row},
                                                            {change_kind::pod_assumed, p.row, no_row, n.row},
@@ -297,7 +294,7 @@ TEST_CASE("pods that are nominated to a node are in its list, until they run, ar
   const node_id m = c.add_node(a_node("m").cpu(8)).value();
   const auto at = [&](node_id node) {
     std::vector<std::string> names;
-    const cluster_state& state = c.state();
+    const cluster_state& state = inside(c);
     for (row_t pod = state.nodes.first_nominated[node.row]; pod != no_row; pod = state.pods.next_nominated[pod]) {
       names.push_back(state.pods.record[pod]->name);
     }
@@ -326,7 +323,7 @@ TEST_CASE("pods that are nominated to a node are in its list, until they run, ar
 TEST_CASE("the lowest priority on nodes is that of the pods that are on nodes", "[model][cluster][pod]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(8)).value();
-  const auto lowest = [&] { return c.state().priorities.lowest(); };
+  const auto lowest = [&] { return inside(c).priorities.lowest(); };
   CHECK_FALSE(lowest());
   REQUIRE(c.add_pod(a_pod("waits").priority(-9)));
   CHECK_FALSE(lowest());
@@ -346,10 +343,10 @@ TEST_CASE("a pod that is being deleted may be so because it was preempted", "[mo
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(8)).value();
   const pod_id p = c.add_pod(a_pod("p").on(n)).value();
-  const auto preempted = [&](pod_id pod) { return c.state().pods.preempted[pod.row]; };
+  const auto preempted = [&](pod_id pod) { return inside(c).pods.preempted[pod.row]; };
   REQUIRE(c.set_terminating(p));
   CHECK_FALSE(preempted(p));
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.set_terminating(p, true));
   CHECK(preempted(p));
   REQUIRE(c.set_terminating(p, true));
@@ -374,26 +371,26 @@ TEST_CASE("an update that gives an assumed pod a node binds it there, wherever i
   REQUIRE(c.assume(stays, here));
   REQUIRE(c.assume(moves, here));
 
-  std::uint64_t position = c.state().log.end();
+  std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(stays, a_pod("stays").cpu(1).in(g).on(here)));
   CHECK(c.state_of(stays) == pod_state::bound);
   CHECK(c.requested(here, "cpu") == 3000);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, stays.row, here.row, no_row},
                                                            {change_kind::pod_bound, stays.row, no_row, here.row}});
-  position = c.state().log.end();
+  position = inside(c).log.end();
   REQUIRE(c.update_pod(moves, a_pod("moves").cpu(4).port(80).in(g).on(there)));
   CHECK(c.state_of(moves) == pod_state::bound);
   CHECK(c.node_of(moves) == there);
   CHECK(c.requested(here, "cpu") == 1000);
   CHECK(c.requested(there, "cpu") == 4000);
-  CHECK(c.state().nodes.ports[here.row].empty());
-  CHECK(c.state().nodes.ports[there.row].size() == 1);
+  CHECK(inside(c).nodes.ports[here.row].empty());
+  CHECK(inside(c).nodes.ports[there.row].size() == 1);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_released, moves.row, here.row, no_row},
                                                            {change_kind::pod_updated, moves.row},
                                                            {change_kind::pod_assumed, moves.row, no_row, there.row},
                                                            {change_kind::pod_bound, moves.row, no_row, there.row}});
-  CHECK(c.state().groups.bound[g.row] == 2);
-  CHECK(c.state().groups.assumed[g.row] == 0);
+  CHECK(inside(c).groups.bound[g.row] == 2);
+  CHECK(inside(c).groups.assumed[g.row] == 0);
 }
 
 TEST_CASE("an update of an assumed pod that says nothing of a node leaves it assumed", "[model][cluster][pod]") {
@@ -410,13 +407,13 @@ TEST_CASE("an update can begin a pod's deletion but not take it back", "[model][
   cluster c;
   const node_id n = c.add_node(a_node("n")).value();
   const pod_id p = c.add_pod(a_pod("p").on(n)).value();
-  const std::uint64_t position = c.state().log.end();
+  const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").on(n).terminating()));
-  CHECK(c.state().pods.terminating[p.row]);
+  CHECK(inside(c).pods.terminating[p.row]);
   CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row, n.row, no_row},
                                                            {change_kind::pod_terminating, p.row, no_row, n.row}});
   REQUIRE(c.update_pod(p, a_pod("p").on(n)));
-  CHECK(c.state().pods.terminating[p.row]);
+  CHECK(inside(c).pods.terminating[p.row]);
 }
 
 TEST_CASE("an update of a pod that is wrong is refused and changes nothing", "[model][cluster][pod]") {
@@ -472,7 +469,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   REQUIRE(c.assume(members[0], n));
   REQUIRE(c.assume(members[1], n));
   REQUIRE(c.bind(members[1]));
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   const auto list = [&] {
     std::vector<row_t> rows;
     for (row_t row = state.groups.first[g.row]; row != no_row; row = state.pods.next_in_group[row]) rows.push_back(row);
@@ -522,8 +519,8 @@ TEST_CASE("a pod's id names nothing once it is removed, whoever gets its row", "
   CHECK(c.cookie_of(old) == 0);
   CHECK(c.cookie_of(now) == 0);
   CHECK(c.nominated_node_of(now) == node_id{});
-  CHECK_FALSE(c.state().pods.terminating[now.row]);
-  CHECK(c.state().pods.group[now.row] == no_row);
+  CHECK_FALSE(inside(c).pods.terminating[now.row]);
+  CHECK(inside(c).pods.group[now.row] == no_row);
   for (const pod_id wrong : {old, pod_id{}, pod_id{12345, 0}}) {
     check_refused(c, errc::unknown, "pod", "id", [&] { return c.remove_pod(wrong); });
     check_refused(c, errc::unknown, "pod", "id", [&] { return c.set_terminating(wrong); });

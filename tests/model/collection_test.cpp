@@ -5,6 +5,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::collection_test {
 
@@ -13,12 +14,12 @@ namespace {
 /// A cluster in which every change collects.
 struct collecting {
   cluster c;
-  collecting() { c.state().collect_always = true; }
+  collecting() { inside(c).collect_always = true; }
   /// Two changes that name nothing new: what nobody names is gone then.
   void settle() {
     for (int i = 0; i < 2; ++i) REQUIRE(c.set_namespace({.name = "default"}).has_value());
   }
-  [[nodiscard]] bool knows(std::string_view name) const { return c.state().names.find(name).has_value(); }
+  [[nodiscard]] bool knows(std::string_view name) const { return inside(c).names.find(name).has_value(); }
 };
 
 }  // namespace
@@ -61,18 +62,18 @@ TEST_CASE("no record of the change log has a name that may be another's by the t
           "[model][collection]") {
   collecting world;
   REQUIRE(world.c.set_namespace({.name = "blue", .labels = {{"team", "a"}}}).has_value());
-  const std::uint32_t was = world.c.state().names.find("blue")->value;
+  const std::uint32_t was = inside(world.c).names.find("blue")->value;
   REQUIRE(world.c.remove_namespace("blue").has_value());
-  const std::uint64_t end = world.c.state().log.end();
+  const std::uint64_t end = inside(world.c).log.end();
   world.settle();
   REQUIRE_FALSE(world.knows("blue"));
   for (int i = 0;; ++i) {  // until its number is another's
     REQUIRE(i < 100);
     const std::string ns = "green-" + std::to_string(i);
     REQUIRE(world.c.add_pod(a_pod("p").ns(ns).spec).has_value());
-    if (world.c.state().names.find(ns)->value == was) break;
+    if (inside(world.c).names.find(ns)->value == was) break;
   }
-  const change_log& log = world.c.state().log;
+  const change_log& log = inside(world.c).log;
   std::size_t changes = 0;
   for (std::uint64_t at = log.begin(); at < end; ++at) {
     if (log[at].kind != change_kind::namespace_changed) continue;
@@ -87,20 +88,20 @@ TEST_CASE("a resource that no node and no pod has gives its place to the next", 
   cluster& c = world.c;
   const node_id node = *c.add_node(a_node("n").cpu(4).resource("example.com/a", quantity{3}));
   const pod_id pod = *c.add_pod(a_pod("p").resource("example.com/a", quantity{2}).on(node));
-  const resource_kind kind = *c.state().find_kind("example.com/a");
+  const resource_kind kind = *inside(c).find_kind("example.com/a");
   CHECK(c.requested(node, "example.com/a") == 2);
   REQUIRE(c.update_node(node, a_node("n").cpu(4)).has_value());
   world.settle();
-  CHECK(c.state().find_kind("example.com/a") == kind);  // the pod has it
+  CHECK(inside(c).find_kind("example.com/a") == kind);  // the pod has it
   REQUIRE(c.remove_pod(pod).has_value());
   world.settle();
-  CHECK_FALSE(c.state().find_kind("example.com/a").has_value());
+  CHECK_FALSE(inside(c).find_kind("example.com/a").has_value());
   CHECK(c.requested(node, "example.com/a") == 0);
   const pod_id next = *c.add_pod(a_pod("q").resource("example.com/b", quantity{5}).on(node));
-  CHECK(c.state().find_kind("example.com/b") == kind);
+  CHECK(inside(c).find_kind("example.com/b") == kind);
   CHECK(c.requested(node, "example.com/b") == 5);
   CHECK(c.allocatable(node, "example.com/b") == 0);
-  CHECK(c.state().kind_name(kind) == "example.com/b");
+  CHECK(inside(c).kind_name(kind) == "example.com/b");
   REQUIRE(c.remove_pod(next).has_value());
 }
 
@@ -115,15 +116,15 @@ TEST_CASE("counters, topologies and choices of nodes go with the classes that na
     spec.node_selector = {{"disk", std::to_string(round)}};
     spec.topology_spread_constraints = {one};
     const pod_id pod = *c.add_pod(spec);
-    CHECK(c.state().counters.known() == 1);
-    CHECK(c.state().topologies.known() == 1);
-    CHECK(c.state().choices.known() == 1);
+    CHECK(inside(c).counters.known() == 1);
+    CHECK(inside(c).topologies.known() == 1);
+    CHECK(inside(c).choices.known() == 1);
     REQUIRE(c.remove_pod(pod).has_value());
     world.settle();
-    CHECK(c.state().counters.known() == 0);
-    CHECK(c.state().topologies.known() == 0);
-    CHECK(c.state().choices.known() == 0);
-    CHECK(c.state().counters.size() <= 1);
+    CHECK(inside(c).counters.known() == 0);
+    CHECK(inside(c).topologies.known() == 0);
+    CHECK(inside(c).choices.known() == 0);
+    CHECK(inside(c).counters.size() <= 1);
   }
 }
 
@@ -134,13 +135,13 @@ TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
   spec.ns = "team";
   const pod_id pod = *c.add_pod(spec);
   world.settle();
-  const std::uint64_t digest = c.digest(), collections = c.state().collections;
+  const std::uint64_t digest = c.digest(), collections = inside(c).collections;
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     REQUIRE(c.remove_pod(pod).has_value());
     for (int i = 0; i < 3; ++i) REQUIRE(c.add_group({.name = "g" + std::to_string(i), .ns = "batch"}).has_value());
     CHECK(world.knows("team"));
-    CHECK(c.state().collections == collections);
+    CHECK(inside(c).collections == collections);
   }
   CHECK(c.digest() == digest);
   CHECK(c.find_pod("team", "p") == pod);
@@ -148,7 +149,7 @@ TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
 
 TEST_CASE("a digest says the same of states whose names were seen in different order", "[model][collection]") {
   const auto build = [](cluster& c, bool collect) {
-    c.state().collect_always = collect;
+    inside(c).collect_always = collect;
     for (int i = 0; i < 30; ++i) {  // leaves nothing but what it did to the order of names
       pod_spec gone = a_pod("gone").resource("example.com/r" + std::to_string(i), quantity{1}).spec;
       gone.ns = "n" + std::to_string(i);
@@ -179,7 +180,7 @@ TEST_CASE("a digest says the same of states whose names were seen in different o
   cluster keeps, collects;
   build(keeps, false);
   build(collects, true);
-  CHECK(keeps.state().names.bound() > collects.state().names.bound());
+  CHECK(inside(keeps).names.bound() > inside(collects).names.bound());
   CHECK(keeps.digest() == collects.digest());
   REQUIRE(collects.update_node(*collects.find_node("n"), a_node("n").cpu(4).zone("b").label("b", "c")).has_value());
   CHECK(keeps.digest() != collects.digest());
@@ -205,7 +206,7 @@ TEST_CASE("a pod is asked only by the selectors that name one of its labels", "[
   live({.match_expressions = {{"a", selector_operator::not_in, {"9"}}}});
   live({});
   const auto matched = [&](const label_map& labels) {
-    return c.state().counters.matching(*c.state().names.find("default"), labels, {}).size() /
+    return inside(c).counters.matching(*inside(c).names.find("default"), labels, {}).size() /
            2;  // asked for, and carried
   };
   CHECK(matched({}) == 2);

@@ -8,6 +8,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::counters_test {
 
@@ -107,7 +108,7 @@ void play(cluster& c, affinity_events& events, int depth, std::size_t steps) {
   for (std::size_t i = 0; i < steps; ++i) {
     if (depth > 0 && events.random.rolls().percent(10)) {
       const std::uint64_t before = c.digest();
-      transaction trial{c.state()};
+      transaction trial{c};
       play(c, events, depth - 1, events.random.rolls().below(8));
       if (events.random.rolls().percent(40)) {
         trial.commit();
@@ -118,7 +119,7 @@ void play(cluster& c, affinity_events& events, int depth, std::size_t steps) {
     } else {
       events.any();
     }
-    check_counters(c.state());
+    check_counters(inside(c));
   }
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("counters are what a recount from nothing gives, after any events and 
       topology_spread host, zone;
       host.topology_key = "kubernetes.io/hostname", zone.topology_key = "topology.kubernetes.io/zone";
       host.action = zone.action = when_unsatisfiable::schedule_anyway;
-      c.state().add_default_spread({{host, zone}, seed % 4 == 1});
+      inside(c).add_default_spread({{host, zone}, seed % 4 == 1});
     }
     affinity_events events{c, seed, 40};
     events.add_nodes(8);
@@ -154,7 +155,7 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   c.add_node(a_node("other").zone("a").label("kubernetes.io/hostname", "other")).value();
   REQUIRE(c.update_node(node, a_node("n").zone("a").label("kubernetes.io/hostname", "n")));
   const pod_id victim = c.add_pod(a_pod("victim").label("app", "web").terminating().on(node)).value();
-  cluster_state& state = c.state();
+  cluster_state& state = inside(c);
   const pod_counters& of = state.classes[state.class_of(pod.row)].counters;
   const counter_id everything = of.spread[0].counter, web = of.spread[1].counter, anti = of.anti_affinity[0];
   const domain_id zone = state.topologies.domain(state.counters.spec(everything).topology, node.row);
@@ -181,9 +182,9 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
 
 TEST_CASE("the default selector is that of the services and the controller together", "[model][counters]") {
   cluster c;
-  c.state().add_default_spread({{topology_spread{.topology_key = "zone"}}, false});
+  inside(c).add_default_spread({{topology_spread{.topology_key = "zone"}}, false});
   const auto selector = [&](const pod_id pod) {
-    return c.state().classes[c.state().class_of(pod.row)].default_selector;
+    return inside(c).classes[inside(c).class_of(pod.row)].default_selector;
   };
   const pod_id pod = c.add_pod([] {
                         a_pod made{"p"};
@@ -226,9 +227,9 @@ TEST_CASE("the default selector is that of the services and the controller toget
 
 TEST_CASE("a key is local where each of many domains is one node", "[model][counters]") {
   cluster c;
-  topology_table& topologies = c.state().topologies;
-  const topology_id hosts = topologies.number(c.state().names.intern("kubernetes.io/hostname"));
-  topologies.follow(hosts, c.state().nodes);
+  topology_table& topologies = inside(c).topologies;
+  const topology_id hosts = topologies.number(inside(c).names.intern("kubernetes.io/hostname"));
+  topologies.follow(hosts, inside(c).nodes);
   const auto host = [](int i) {
     const std::string name = "n" + std::to_string(i);
     return a_node(name).label("kubernetes.io/hostname", name);
@@ -238,7 +239,7 @@ TEST_CASE("a key is local where each of many domains is one node", "[model][coun
   CHECK_FALSE(topologies.local(hosts));
   const std::uint64_t before = topologies.plan_epoch();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     c.add_node(host(15)).value();
     CHECK(topologies.local(hosts));
     CHECK(topologies.plan_epoch() != before);

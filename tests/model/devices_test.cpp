@@ -8,6 +8,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "held_devices.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::devices_test {
@@ -18,7 +19,7 @@ using form = device_grant::form;
 
 /// What the claims of the node's pods add up to, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
     if (state.pods.claim[pod] == nullptr) continue;
@@ -33,7 +34,7 @@ TEST_CASE("a pod that is put on a node holds devices of it until it leaves", "[m
   const node_id n = c.add_node(a_node("n").cards(4, "A100", 40960)).value();
   const std::uint64_t before = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     const pod_id two = c.add_pod(a_pod("two").cards(2)).value();
     CHECK(c.assume(two, n));
     CHECK(cards_of(c, two) == std::vector<std::uint16_t>{0, 1});
@@ -229,13 +230,13 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
         const node_id node = nodes[static_cast<std::size_t>(dice(3))], home = c.node_of(pod);
         const std::uint64_t before = c.digest();
         {
-          transaction trial{c.state()};
+          transaction trial{c};
           if (c.state_of(pod) == pod_state::pending)
-            c.state().assume(pod.row, node.row);
+            inside(c).assume(pod.row, node.row);
           else if (c.state_of(pod) == pod_state::assumed)
-            c.state().release(pod.row);
+            inside(c).release(pod.row);
           else
-            c.state().take_off_node(pod.row), c.state().put_on_node(pod.row, home.row);
+            inside(c).take_off_node(pod.row), inside(c).put_on_node(pod.row, home.row);
           if (c.state_of(pod) != pod_state::bound && dice(2) == 0) {
             trial.commit();
           } else {
@@ -285,7 +286,7 @@ TEST_CASE("whole GPUs are asked for as often as containers request them by numbe
   CHECK(said(c.add_pod(a_pod{"amd"}.resource("amd.com/gpu", 1).cards(2))) != "");
   const pod_id p = c.add_pod(a_pod{"p"}.gpus(2).cards(2)).value();
   CHECK(said(c.update_pod(p, a_pod{"p"}.gpus(2).cards(4))) == wrong);
-  CHECK(c.state().classes[c.state().pods.cls[p.row]].devices.front().count == 2);
+  CHECK(inside(c).classes[inside(c).pods.cls[p.row]].devices.front().count == 2);
 
   // In several requests, and with init containers, whose GPUs are the same ones.
   CHECK(said(c.add_pod(a_pod{"two"}.gpus(3).cards(1).cards(2))) == "");

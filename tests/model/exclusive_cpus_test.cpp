@@ -57,7 +57,7 @@ TEST_CASE("pods with the same exclusive policy keep apart, until one of them lea
   CHECK(cpus_of(c, put("nothing", none)) == cpus("5,7"));
   CHECK(cpus_of(c, put("spread", core)) == cpus("9,11"));   // cores of another policy will do
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     CHECK(c.remove_pod(first));
     CHECK(cpus_of(c, put("trial", core)) == cpus("0,2"));
   }

@@ -6,6 +6,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::host_answers_test {
@@ -50,12 +51,12 @@ struct host {
   /// The device that a new pod would have there, or why it has none.
   std::string chosen(node_id node, const std::string& name, const std::string& expression) {
     const pod_id pod = cluster.add_pod(wanting(name, expression)).value();
-    const device_wants wants = cluster.state().wants_of(cluster.state().classes[cluster.state().pods.cls[pod.row]], node.row);
+    const device_wants wants = inside(cluster).wants_of(inside(cluster).classes[inside(cluster).pods.cls[pod.row]], node.row);
     device_claim claim;
     const status said = choose_devices(cluster.devices_of(node), wants, {}, claim);
     CHECK(devices_fit(cluster.devices_of(node), wants, {}).ok() == said.ok());
     if (said.ok()) return std::string{cluster.name_of(node, claim.grants.at(0))};
-    return said.reason + std::string{cluster.state().names.text(said.detail)};
+    return said.reason + std::string{inside(cluster).names.text(said.detail)};
   }
 };
 using words = std::vector<std::string>;
@@ -100,7 +101,7 @@ TEST_CASE("a matcher that throws has answered that it cannot evaluate the device
   CHECK(h.asked.size() == asked);
   CHECK(h.cluster.update_node(n, cards("n", {"wilder", "b"})));
   CHECK(h.chosen(n, "s", "b") == why + "not a std::exception");
-  CHECK_FALSE(h.cluster.state().in_hook);
+  CHECK_FALSE(inside(h.cluster).in_hook);
   CHECK(h.cluster.add_node(a_node{"m"}));
 }
 

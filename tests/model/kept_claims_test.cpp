@@ -6,6 +6,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "held_devices.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::kept_claims_test {
 
@@ -44,7 +45,7 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
     const std::uint64_t before = k.c.digest();
     CHECK_FALSE(k.c.deallocate(resource_claim_id{}));
     {
-      transaction trial{k.c.state()};
+      transaction trial{k.c};
       CHECK(k.c.assume(p, k.n));
       CHECK(k.c.bind(p));
       CHECK(k.c.remove_pod(p));
@@ -169,7 +170,7 @@ TEST_CASE("what pods use of a shared device's capacities adds up, and comes back
       }
       std::vector<std::int64_t> sum = empty;
       for (const pod_id pod : c.pods()) {
-        const device_claim* claim = c.state().pods.claim[pod.row];
+        const device_claim* claim = inside(c).pods.claim[pod.row];
         for (const device_claim::change& one : claim == nullptr ? device_claim{}.changes : claim->changes) {
           sum[one.word] += static_cast<std::int64_t>(one.more);
         }

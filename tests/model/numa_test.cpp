@@ -10,6 +10,7 @@
 #include "held_devices.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::numa_test {
@@ -69,12 +70,12 @@ std::vector<unsigned> gpus_of(const cluster& c, pod_id pod) {
   return all;
 }
 bool fits(const cluster& c, pod_id pod, node_id node) {
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   return devices_fit(state.devices_of(node.row), state.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
       .ok();
 }
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
     if (state.pods.claim[pod] == nullptr) continue;
@@ -91,7 +92,7 @@ TEST_CASE("a Guaranteed pod gets CPUs, memory and GPUs of one cell, and gives th
   const node_id n = c.add_node(a_numa_node("n", 2, numa_policy::single_numa_node)).value();
   const std::uint64_t before = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     const pod_id p = c.add_pod(aligned("p").cpu(4).memory("60").gpus(2)).value();
     CHECK(c.assume(p, n));
     CHECK(cpus_of(c, p) == cpus("0-1,8-9"));
@@ -235,7 +236,7 @@ TEST_CASE("replicas, MIG instances and requests of one container are aligned wit
 
 TEST_CASE("the kubelet's options count: whole cores, strict reservation, the nearest cells", "[model][numa]") {
   const auto refusal = [](const cluster& c, pod_id pod, node_id node) {
-    const cluster_state& state = c.state();
+    const cluster_state& state = inside(c);
     const device_wants wants = state.wants_of(state.classes[state.pods.cls[pod.row]], node.row);
     const status said = devices_fit(state.devices_of(node.row), wants, {});
     return std::string{said.reason == nullptr ? "" : said.reason};
@@ -413,8 +414,8 @@ TEST_CASE("whatever comes and goes, a pod fits exactly where a kubelet that kept
         ++admitted;
         const std::uint64_t before = c.digest();
         if (random.percent(30)) {
-          transaction trial{c.state()};
-          c.state().assume(pod.row, n.row);
+          transaction trial{c};
+          inside(c).assume(pod.row, n.row);
           trial.roll_back();
           REQUIRE(c.digest() == before);
         }

@@ -9,6 +9,7 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::pod_templates_test {
 
@@ -44,7 +45,7 @@ TEST_CASE("a pod of a crowd is of the class that it would be of by itself", "[mo
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     dice random{seed};
     cluster c;
-    cluster_state& state = c.state();
+    cluster_state& state = inside(c);
     for (const char* name : {"high", "low"}) REQUIRE(c.set_priority_class({.name = name, .value = name == std::string_view{"high"} ? 10 : 1}));
     std::vector<std::pair<pod_id, pod_spec>> live;
     std::size_t known = 0;
@@ -84,7 +85,7 @@ TEST_CASE("what is wrong with one pod of a crowd is said in the same words", "[m
   cluster c;
   const node_id node = c.add_node(a_node("n").cpu(64)).value();
   for (int i = 0; i < 3; ++i) REQUIRE(c.add_pod(a_pod("p" + std::to_string(i)).cpu(1)));
-  REQUIRE(c.state().templates.find(a_pod("q").cpu(1)) != nullptr);
+  REQUIRE(inside(c).templates.find(a_pod("q").cpu(1)) != nullptr);
   a_pod held = a_pod("held").cpu(1), gated = a_pod("gated").cpu(1).gate("wait/here").on(node), twice = a_pod("twice").cpu(1).gate("a/b").gate("a/b");
   held.spec.held_devices.push_back({.id = "GPU-0"});
   for (const a_pod& bad : {a_pod("Not a name").cpu(1), held, gated, twice}) {

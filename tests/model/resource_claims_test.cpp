@@ -8,6 +8,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "held_devices.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::resource_claims_test {
@@ -17,7 +18,7 @@ namespace {
 
 /// What the pods there have, and the claims, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = c.state();
+  const cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   const auto add = [&](const device_claim* claim) {
     for (const device_claim::change& one : claim == nullptr ? device_claim{}.changes : claim->changes)
@@ -41,7 +42,7 @@ TEST_CASE("the first pod of a claim allocates it, the last one that leaves gives
 
   const std::uint64_t before = c.digest();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     CHECK(c.assume(a, n));
     CHECK(c.assume(b, n));
     CHECK(c.release(a));
@@ -76,20 +77,20 @@ TEST_CASE("whom a trial puts back finds his claim as it was", "[model][resource_
   const pod_id first = c.add_pod(a_pod("first").cards(1).on(n)).value();
   const pod_id p = c.add_pod(sharing("p", {one}).on(n)).value();
   CHECK(cards_of(c, one) == std::vector<std::uint16_t>{1});
-  transaction trial{c.state()};
+  transaction trial{c};
   CHECK(c.remove_pod(first));
-  c.state().take_off_node(p.row);
+  inside(c).take_off_node(p.row);
   CHECK_FALSE(c.node_of(one));
   CHECK(c.devices_of(n).gpu(1).idle());
   SECTION("the devices that it had, if they are free") {
-    c.state().put_on_node(p.row, n.row);
+    inside(c).put_on_node(p.row, n.row);
     CHECK(cards_of(c, one) == std::vector<std::uint16_t>{1});
   }
   SECTION("others, if they are not") {
     a_pod late = a_pod("late").cards(1).on(n);
     late.spec.held_devices = {{.id = "1"}};
     CHECK(c.add_pod(late));
-    c.state().put_on_node(p.row, n.row);
+    inside(c).put_on_node(p.row, n.row);
     CHECK(cards_of(c, one) == std::vector<std::uint16_t>{0});
   }
   CHECK(words_of(c, n) == claimed(c, n));
@@ -150,7 +151,7 @@ TEST_CASE("a pod that others bound elsewhere uses the claim where it is", "[mode
   SECTION("and gives it back there") {
     CHECK(c.remove_pod(p));
     CHECK(c.node_of(one) == n);
-    const std::uint64_t from = c.state().log.end();
+    const std::uint64_t from = inside(c).log.end();
     CHECK(c.remove_pod(q));
     CHECK(c.devices_of(n).gpu(0).idle());
     // Whoever reads the log of node n hears of it.
@@ -262,13 +263,13 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
         const node_id node = nodes[static_cast<std::size_t>(dice(3))], home = c.node_of(pod);
         const std::uint64_t before = c.digest();
         {
-          transaction trial{c.state()};
+          transaction trial{c};
           if (c.state_of(pod) == pod_state::pending)
-            c.state().assume(pod.row, node.row);
+            inside(c).assume(pod.row, node.row);
           else if (c.state_of(pod) == pod_state::assumed)
-            c.state().release(pod.row);
+            inside(c).release(pod.row);
           else
-            c.state().take_off_node(pod.row), c.state().put_on_node(pod.row, home.row);
+            inside(c).take_off_node(pod.row), inside(c).put_on_node(pod.row, home.row);
           if (c.state_of(pod) != pod_state::bound && dice(3) != 0) {
             trial.commit();
           } else {
@@ -297,7 +298,7 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
           return c.node_of(pod) && std::find(all.begin(), all.end(), claim) != all.end();
         };
         REQUIRE(c.users_of(claim) == static_cast<std::uint32_t>(std::count_if(pods.begin(), pods.end(), uses)));
-        if (c.users_of(claim) == 0) REQUIRE(c.state().resource_claims.held[claim.row] == nullptr);
+        if (c.users_of(claim) == 0) REQUIRE(inside(c).resource_claims.held[claim.row] == nullptr);
       }
     }
   }

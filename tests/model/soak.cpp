@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/builders.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing {
 
@@ -30,7 +31,7 @@ auto& some_of(dice& dice, Map& map) {
 
 soak::soak(const soak_options& options)
     : options_(options), dice_(options.seed), cluster_({.log_bound = options.log_bound}) {
-  cluster_state& state = cluster_.state();
+  cluster_state& state = inside(cluster_);
   for (int i = 0; i < 2; ++i) state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
   model_.plugin_columns = state.plugin_columns.size();
   state.collect_always = options.collect;
@@ -49,7 +50,7 @@ template <class Call>
 bool soak::agree(const char* what, mini_cluster::failure why_not, Call&& call) {
   const bool look = why_not.has_value() && dice_.percent(5);  // a digest is dear
   const std::uint64_t digest = look ? cluster_.digest() : 0;
-  const std::uint64_t log_end = cluster_.state().log.end();
+  const std::uint64_t log_end = inside(cluster_).log.end();
   auto outcome = call();
   if (outcome.has_value()) {
     check(!why_not.has_value(),
@@ -58,7 +59,7 @@ bool soak::agree(const char* what, mini_cluster::failure why_not, Call&& call) {
   }
   ++counts_.refused;
   check(why_not == outcome.error().code, std::string{what} + ": " + outcome.error().message());
-  check(cluster_.state().log.end() == log_end, std::string{what} + " failed and left something in the log");
+  check(inside(cluster_).log.end() == log_end, std::string{what} + " failed and left something in the log");
   check(!look || cluster_.digest() == digest, std::string{what} + " failed and changed something");
   return false;
 }
@@ -82,8 +83,8 @@ void soak::run(std::size_t operations) {
 
 void soak::begin() {
   const std::uint64_t digest = cluster_.digest();
-  const change_log& log = cluster_.state().log;
-  open_.push_back({std::make_unique<transaction>(cluster_.state()), model_, digest, log.begin(), log.end()});
+  const change_log& log = inside(cluster_).log;
+  open_.push_back({std::make_unique<transaction>(cluster_), model_, digest, log.begin(), log.end()});
   counts_.deepest = std::max(counts_.deepest, open_.size());
 }
 
@@ -99,7 +100,7 @@ void soak::end() {
   last.trial.reset();
   model_ = std::move(last.model);
   ++counts_.rolled_back;
-  const change_log& log = cluster_.state().log;
+  const change_log& log = inside(cluster_).log;
   check(cluster_.digest() == last.digest, "the digest after a roll-back is not that before");
   check(log.end() == last.log_end, "the log's end after a roll-back is not that before");
   check(open_.empty() || log.begin() == last.log_begin, "the log was trimmed inside a transaction");
@@ -204,7 +205,7 @@ void soak::pod_operation() {
 }
 
 void soak::placement_operation() {
-  cluster_state& state = cluster_.state();
+  cluster_state& state = inside(cluster_);
   const pod_id pod = a_pod_id();
   const mini_pod* known = model_.find(pod);
   const bool by_row = dice_.percent(30);  // as engines do it, without checks
@@ -348,7 +349,7 @@ void soak::plugin_operation() {
   mini_node& node = some_of(dice_, model_.nodes);
   const std::size_t index = dice_.below(model_.plugin_columns);
   const std::int64_t value = dice_.between(-5, 5);
-  cluster_.state().add_own(static_cast<std::uint32_t>(index), node.id.row, value);
+  inside(cluster_).add_own(static_cast<std::uint32_t>(index), node.id.row, value);
   node.own[index] += value;
 }
 

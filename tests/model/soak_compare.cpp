@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "support/inside.hpp"
 #include "soak.hpp"
 
 /// The cluster against the plain model, from the outside (questions) and the inside (tables, lists, counters).
@@ -12,7 +13,7 @@ namespace gangsched::testing {
 
 void soak::compare() {
   ++counts_.compared;
-  const cluster_state& state = cluster_.state();
+  const cluster_state& state = inside(cluster_);
   check(follower_.follow(state), "a node changed in a way that the log does not say");
 
   std::vector<node_id> nodes;
@@ -47,7 +48,7 @@ void soak::compare() {
               state.priority_classes.record[row]->spec.global_default == spec.global_default,
           "priority class " + name);
   }
-  std::vector<row_t> listed = cluster_.state().tree.rows();
+  std::vector<row_t> listed = inside(cluster_).tree.rows();
   std::sort(listed.begin(), listed.end());
   std::vector<row_t> there;
   for (const node_id node : cluster_.nodes()) there.push_back(node.row);
@@ -71,7 +72,7 @@ void soak::compare() {
 }
 
 void soak::compare_node(const mini_node& node) {
-  const cluster_state& state = cluster_.state();
+  const cluster_state& state = inside(cluster_);
   const std::string& name = node.spec->name;
   const row_t row = node.id.row;
   check(cluster_.find_node(name) == node.id, "find_node " + name);
@@ -139,7 +140,7 @@ void soak::compare_node(const mini_node& node) {
 }
 
 void soak::compare_pod(const mini_pod& pod) {
-  const cluster_state& state = cluster_.state();
+  const cluster_state& state = inside(cluster_);
   const pod_spec& spec = pod.spec();
   const row_t row = pod.id.row;
   const std::string name = spec.ns + "/" + spec.name;
@@ -164,7 +165,7 @@ void soak::compare_pod(const mini_pod& pod) {
 }
 
 void soak::compare_group(const mini_group& group) {
-  const cluster_state& state = cluster_.state();
+  const cluster_state& state = inside(cluster_);
   const group_table& groups = state.groups;
   const group_spec& spec = *group.spec;
   const row_t row = group.id.row;
@@ -220,7 +221,7 @@ void soak::compare_classes() {
     const look key{
         spec.ns,         pod.priority,           pod.made->requests, pod.made->scored_cpu, pod.made->scored_memory,
         pod.made->ports, spec.containers.size(), spec.node_selector, wanted(spec),         matched};
-    const class_id cls = cluster_.state().class_of(pod.id.row);
+    const class_id cls = inside(cluster_).class_of(pod.id.row);
     check(seen.emplace(key, cls).first->second == cls, "like pods of different classes: " + name.second);
     check(reverse.emplace(cls, key).first->second == key, "unlike pods of one class: " + name.second);
   }

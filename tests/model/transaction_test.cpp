@@ -7,6 +7,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 #include "support/refused.hpp"
 
 namespace gangsched::testing::transaction_test {
@@ -32,7 +33,7 @@ struct stage {
     friend bool operator==(const snapshot&, const snapshot&) = default;
   };
   [[nodiscard]] snapshot now() const {
-    const cluster_state& state = c.state();
+    const cluster_state& state = inside(c);
     return {c.digest(), state.log.begin(), state.log.end(), state.undo.size()};
   }
 };
@@ -41,7 +42,7 @@ TEST_CASE("a transaction that nobody commits never happened", "[model][transacti
   stage s;
   const auto before = s.now();
   {
-    transaction trial{s.c.state()};
+    transaction trial{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
     REQUIRE(s.c.assume(s.q, s.n1));
     CHECK(s.c.requested(s.n1, "cpu") == 4000);
@@ -50,13 +51,13 @@ TEST_CASE("a transaction that nobody commits never happened", "[model][transacti
   CHECK(s.now() == before);
   CHECK(s.c.state_of(s.p) == pod_state::pending);
   CHECK(s.c.requested(s.n1, "cpu") == 0);
-  CHECK_FALSE(s.c.state().undo.recording());
+  CHECK_FALSE(inside(s.c).undo.recording());
 }
 
 TEST_CASE("a committed transaction is as if there had been none", "[model][transaction]") {
   stage s, plain;
   {
-    transaction trial{s.c.state()};
+    transaction trial{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
     REQUIRE(s.c.bind(s.p));
     trial.commit();
@@ -71,7 +72,7 @@ TEST_CASE("a committed transaction is as if there had been none", "[model][trans
 TEST_CASE("a transaction may be rolled back before its end, once", "[model][transaction]") {
   stage s;
   const auto before = s.now();
-  transaction trial{s.c.state()};
+  transaction trial{s.c};
   REQUIRE(s.c.remove_pod(s.p));
   trial.roll_back();
   CHECK(s.now() == before);
@@ -88,7 +89,7 @@ TEST_CASE("every call is undone by a roll-back", "[model][transaction]") {
   const auto undone = [&](const char* what, auto call) {
     INFO(what);
     {
-      transaction trial{s.c.state()};
+      transaction trial{s.c};
       REQUIRE(call().has_value());
       CHECK(s.c.digest() != before.digest);
     }
@@ -137,16 +138,16 @@ TEST_CASE("a nested transaction is undone alone, or kept for the outer one to de
   stage s;
   const auto before = s.now();
   {
-    transaction outer{s.c.state()};
+    transaction outer{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
     const auto inside = s.now();
     {
-      transaction inner{s.c.state()};
+      transaction inner{s.c};
       REQUIRE(s.c.assume(s.q, s.n1));
     }
     CHECK(s.now() == inside);
     {
-      transaction inner{s.c.state()};
+      transaction inner{s.c};
       REQUIRE(s.c.assume(s.q, s.n2));
       inner.commit();
     }
@@ -159,14 +160,14 @@ TEST_CASE("a nested transaction is undone alone, or kept for the outer one to de
 TEST_CASE("kept inside and out, changes stay, and the log is that of a straight run", "[model][transaction]") {
   stage s, plain;
   {
-    transaction outer{s.c.state()};
+    transaction outer{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
     {
-      transaction discarded{s.c.state()};
+      transaction discarded{s.c};
       REQUIRE(s.c.remove_node(s.n1));
     }
     {
-      transaction kept{s.c.state()};
+      transaction kept{s.c};
       REQUIRE(s.c.assume(s.q, s.n2));
       kept.commit();
     }
@@ -175,9 +176,9 @@ TEST_CASE("kept inside and out, changes stay, and the log is that of a straight 
   REQUIRE(plain.c.assume(plain.p, plain.n1));
   REQUIRE(plain.c.assume(plain.q, plain.n2));
   CHECK(s.now() == plain.now());
-  for (std::uint64_t at = 0; at < s.c.state().log.end(); ++at) {
-    CHECK(s.c.state().log[at].kind == plain.c.state().log[at].kind);
-    CHECK(s.c.state().log[at].row == plain.c.state().log[at].row);
+  for (std::uint64_t at = 0; at < inside(s.c).log.end(); ++at) {
+    CHECK(inside(s.c).log[at].kind == inside(plain.c).log[at].kind);
+    CHECK(inside(s.c).log[at].row == inside(plain.c).log[at].row);
   }
 }
 
@@ -185,11 +186,11 @@ TEST_CASE("transactions end in reverse order of opening by themselves", "[model]
   stage s;
   const auto before = s.now();
   {
-    transaction first{s.c.state()};
+    transaction first{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
-    transaction second{s.c.state()};
+    transaction second{s.c};
     REQUIRE(s.c.bind(s.p));
-    transaction third{s.c.state()};
+    transaction third{s.c};
     REQUIRE(s.c.remove_pod(s.p));
     third.commit();
   }
@@ -198,12 +199,12 @@ TEST_CASE("transactions end in reverse order of opening by themselves", "[model]
 
 TEST_CASE("committed readers stop at the beginning of the outermost transaction", "[model][transaction]") {
   stage s;
-  const change_log& log = s.c.state().log;
+  const change_log& log = inside(s.c).log;
   const std::uint64_t begin = log.end();
   {
-    transaction outer{s.c.state()};
+    transaction outer{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
-    transaction inner{s.c.state()};
+    transaction inner{s.c};
     REQUIRE(s.c.assume(s.q, s.n1));
     CHECK(log.committed_end() == begin);
     inner.commit();
@@ -215,18 +216,18 @@ TEST_CASE("committed readers stop at the beginning of the outermost transaction"
 
 TEST_CASE("a reader that looked inside a discarded transaction learns how far to go back", "[model][transaction]") {
   stage s;
-  const change_log& log = s.c.state().log;
+  const change_log& log = inside(s.c).log;
   const std::uint64_t begin = log.end();
   log_cursor reader = log.tip();
   {
-    transaction trial{s.c.state()};
+    transaction trial{s.c};
     REQUIRE(s.c.assume(s.p, s.n1));
     reader = log.tip();
   }
   CHECK(log.truncated_since(reader.truncations) == begin);
   reader = log.tip();
   {
-    transaction trial{s.c.state()};  // touches nothing
+    transaction trial{s.c};  // touches nothing
   }
   CHECK(log.truncated_since(reader.truncations) == log.end());
   CHECK(log.truncations() == reader.truncations);
@@ -236,27 +237,27 @@ TEST_CASE("a long transaction does not lose the log that it must give back", "[m
   cluster c{{.log_bound = 4}};
   const node_id n = c.add_node(a_node("n")).value();
   const pod_id p = c.add_pod(a_pod("p")).value();
-  const std::uint64_t digest = c.digest(), begin = c.state().log.begin(), end = c.state().log.end();
+  const std::uint64_t digest = c.digest(), begin = inside(c).log.begin(), end = inside(c).log.end();
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     for (int i = 0; i < 100; ++i) {
       REQUIRE(c.assume(p, n));
       REQUIRE(c.release(p));
     }
   }
   CHECK(c.digest() == digest);
-  CHECK(c.state().log.begin() == begin);
-  CHECK(c.state().log.end() == end);
+  CHECK(inside(c).log.begin() == begin);
+  CHECK(inside(c).log.end() == end);
   {
-    transaction trial{c.state()};
+    transaction trial{c};
     for (int i = 0; i < 100; ++i) {
       REQUIRE(c.assume(p, n));
       REQUIRE(c.release(p));
     }
     trial.commit();
   }
-  CHECK(c.state().log.end() == end + 200);
-  CHECK(c.state().log.end() - c.state().log.begin() == 4);
+  CHECK(inside(c).log.end() == end + 200);
+  CHECK(inside(c).log.end() - inside(c).log.begin() == 4);
 }
 
 TEST_CASE("a dry run may take running pods off their nodes and put some back", "[model][transaction]") {
@@ -264,17 +265,17 @@ TEST_CASE("a dry run may take running pods off their nodes and put some back", "
   const pod_id other = s.c.add_pod(a_pod("other").cpu(3).port(80).on(s.n2)).value();
   const auto before = s.now();
   {
-    transaction trial{s.c.state()};
-    s.c.state().take_off_node(s.running.row);
-    s.c.state().take_off_node(other.row);
+    transaction trial{s.c};
+    inside(s.c).take_off_node(s.running.row);
+    inside(s.c).take_off_node(other.row);
     CHECK(s.c.requested(s.n2, "cpu") == 0);
     CHECK(s.c.requested(s.n2, "pods") == 0);
     {
-      transaction reprieve{s.c.state()};
-      s.c.state().put_on_node(other.row, s.n2.row);
+      transaction reprieve{s.c};
+      inside(s.c).put_on_node(other.row, s.n2.row);
       CHECK(s.c.requested(s.n2, "cpu") == 3000);
     }
-    s.c.state().put_on_node(s.running.row, s.n2.row);
+    inside(s.c).put_on_node(s.running.row, s.n2.row);
     REQUIRE(s.c.assume(s.p, s.n2));
     CHECK(s.c.requested(s.n2, "cpu") == 3000);
   }
@@ -289,20 +290,20 @@ TEST_CASE("a pod that comes on a node is one entry of the undo log, whatever it 
   const pod_id pod = s.c.add_pod(wide).value();
   const auto before = s.now();
   {
-    transaction trial{s.c.state()};
-    s.c.state().put_on_node(pod.row, s.n2.row);
-    CHECK(s.c.state().undo.size() == 1);
+    transaction trial{s.c};
+    inside(s.c).put_on_node(pod.row, s.n2.row);
+    CHECK(inside(s.c).undo.size() == 1);
     REQUIRE(s.c.assume(s.q, s.n2));
-    s.c.state().take_off_node(pod.row);  // not the last one any more
-    s.c.state().put_on_node(pod.row, s.n1.row);
+    inside(s.c).take_off_node(pod.row);  // not the last one any more
+    inside(s.c).put_on_node(pod.row, s.n1.row);
     {
-      transaction inner{s.c.state()};
+      transaction inner{s.c};
       REQUIRE(s.c.remove_pod(s.running));
       REQUIRE(s.c.bind(s.q));
     }
     CHECK(s.c.node_of(s.running) == s.n2);
     CHECK(s.c.requested(s.n2, "cpu") == 3000);
-    CHECK(s.c.state().priorities.lowest() == 0);
+    CHECK(inside(s.c).priorities.lowest() == 0);
   }
   CHECK(s.now() == before);
   CHECK(s.c.node_of(pod) == node_id{});
@@ -313,7 +314,7 @@ TEST_CASE("ids made in a discarded transaction are void and may be given again",
   stage s;
   std::optional<pod_id> seen;
   {
-    transaction trial{s.c.state()};
+    transaction trial{s.c};
     seen = s.c.add_pod(a_pod("r")).value();
     CHECK(s.c.contains(*seen));
   }
@@ -325,7 +326,7 @@ TEST_CASE("ids made in a discarded transaction are void and may be given again",
 TEST_CASE("a row freed in a discarded transaction is not free", "[model][transaction]") {
   stage s;
   {
-    transaction trial{s.c.state()};
+    transaction trial{s.c};
     REQUIRE(s.c.remove_pod(s.p));
     CHECK(s.c.add_pod(a_pod("r")).value().row == s.p.row);
   }
@@ -337,7 +338,7 @@ TEST_CASE("a row freed in a discarded transaction is not free", "[model][transac
 
 TEST_CASE("a call that is refused inside a transaction changes nothing there either", "[model][transaction]") {
   stage s;
-  transaction trial{s.c.state()};
+  transaction trial{s.c};
   REQUIRE(s.c.assume(s.p, s.n1));
   const auto inside = s.now();
   check_refused(s.c, errc::wrong_state, "pod default/p", "state", [&] { return s.c.assume(s.p, s.n2); });

@@ -6,6 +6,7 @@
 #include "gangsched/plugins.hpp"
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 // InterPodAffinity and PodTopologySpread in the engine against the rules computed from nothing, after every kind of event.
 namespace gangsched::testing::affinity_differential_test {
@@ -75,7 +76,7 @@ void compare(cluster& c, contestant& who, dice& roll, tally& seen) {
   std::vector<pod_id> pending;
   for (const pod_id pod : c.pods()) {
     // Terms are read off classes below: all of them must be up to date.
-    static_cast<void>(c.state().class_of(pod.row));
+    static_cast<void>(inside(c).class_of(pod.row));
     if (c.state_of(pod) == pod_state::pending) pending.push_back(pod);
   }
   for (std::size_t i = 0; i < 3 && !pending.empty(); ++i) {
@@ -103,8 +104,8 @@ void duel(std::uint64_t seed, std::size_t steps, tally& seen) {
   const std::vector<topology_spread> list{constraint("rack", 1, when_unsatisfiable::do_not_schedule),
                                           constraint("rack", 2, soft), constraint("kubernetes.io/hostname", 2, soft)};
   cluster c;
-  if (seed % 2 == 0) c.state().topologies.local_from = 2;
-  c.state().collect_always = seed % 3 == 1;  // names, counters and topologies that nobody names go at every change
+  if (seed % 2 == 0) inside(c).topologies.local_from = 2;
+  inside(c).collect_always = seed % 3 == 1;  // names, counters and topologies that nobody names go at every change
   affinity_events events{c, seed, seed % 3 == 0 ? 15u : 35u};
   events.random.shared_hostnames = seed % 4 < 2;
   contestant first{scheduler{c, profile{priority_sort{}, pod_topology_spread{}, inter_pod_affinity{}}},
@@ -121,7 +122,7 @@ void duel(std::uint64_t seed, std::size_t steps, tally& seen) {
   for (std::size_t i = 0; i < steps; ++i) {
     events.any();
     if (roll.percent(10)) {
-      transaction trial{c.state()};
+      transaction trial{c};
       for (std::size_t k = 0; k < 4; ++k) events.any();
       compare(c, roll.percent(50) ? first : second, roll, seen);
     }
@@ -161,7 +162,7 @@ TEST_CASE("affinity and spread decide from an index as they would from nothing",
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     INFO("seed " << seed);
     cluster c;
-    if (seed % 2 == 0) c.state().topologies.local_from = 2;
+    if (seed % 2 == 0) inside(c).topologies.local_from = 2;
     affinity_events events{c, 1000 + seed, 30};
     events.random.shared_hostnames = false;
     events.add_nodes(12);

@@ -9,6 +9,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
+#include "support/inside.hpp"
 
 /// The rules of InterPodAffinity and PodTopologySpread as upstream computes them (kube-framework 6 and 7): every pod on every node,
 /// every time, with maps. No counters.
@@ -23,7 +24,7 @@ class affinity_reference {
     bool system = false;
   };
   affinity_reference(const cluster& of, pod_id pod, const options& given)
-      : state_(of.state()), options_(given), pod_(pod.row), cls_(state_.classes[state_.pods.cls[pod.row]]) {
+      : state_(inside(of)), options_(given), pod_(pod.row), cls_(state_.classes[state_.pods.cls[pod.row]]) {
     for (row_t node = 0; node < state_.nodes.rows.count(); ++node) {
       if (state_.nodes.alive(node)) nodes_.push_back(node);
     }

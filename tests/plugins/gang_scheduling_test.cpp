@@ -3,6 +3,7 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::gang_scheduling_test {
 
@@ -18,7 +19,7 @@ class room final : public permit_room {
   void allow(pod_id pod) override {
     if (std::find(inside.begin(), inside.end(), pod) != inside.end()) allowed.push_back(pod);
   }
-  [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{on_->state(), pod.row}; }
+  [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{inside(*on_), pod.row}; }
 
  private:
   const cluster* on_;
@@ -31,11 +32,11 @@ struct fixture {
 
   group_id add(const group_spec& spec) { return must(cluster.add_group(spec)); }
   pod_id add(const pod_spec& spec) { return must(cluster.add_pod(spec)); }
-  status pre_enqueue(pod_id pod) { return gang_scheduling{}.pre_enqueue(pod_info{cluster.state(), pod.row}); }
+  status pre_enqueue(pod_id pod) { return gang_scheduling{}.pre_enqueue(pod_info{inside(cluster), pod.row}); }
   permit_verdict permit(pod_id pod) {
     must(cluster.assume(pod, node));
     gang_scheduling plugin;
-    const permit_verdict said = plugin.permit(reservation{cluster.state(), pod.row, node.row, {}}, waiting);
+    const permit_verdict said = plugin.permit(reservation{inside(cluster), pod.row, node.row, {}}, waiting);
     if (said.verdict.code == code::wait) waiting.inside.push_back(pod);
     return said;
   }
@@ -106,7 +107,7 @@ TEST_CASE("GangScheduling: placement_feasible") {
   const group_id gang = on.add(a_gang{"gang", 3});
   const group_id loose = on.add(group_spec{.name = "basic"});
   const auto ask = [&](group_id group, std::uint32_t scheduled, std::uint32_t remaining) {
-    const group_view view{on.cluster.state(), group.row};
+    const group_view view{inside(on.cluster), group.row};
     return gang_scheduling{}.placement_feasible(view, {.scheduled = scheduled, .remaining = remaining}).code;
   };
   CHECK(ask(gang, 0, 2) == code::unschedulable);

@@ -7,6 +7,7 @@
 #include "gangsched/scheduler.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 // The policies of the FGD experiment against their formulas (devices-topology 6.2), written down here in floating point.
 namespace gangsched::testing::gpu_policies_test {
@@ -46,7 +47,7 @@ struct one_node {
     a_pod made = a_pod("asks").cpu_milli(cpu_milli);
     if (gpus != 0) made.device({.count = gpus, .milli = milli});
     const pod_id pod = cluster.add_pod(made).value();
-    const cluster_state& state = cluster.state();
+    const cluster_state& state = inside(cluster);
     const std::int64_t said =
         plugin.score(pod_view{state, state.classes[state.pods.cls[pod.row]]}, node_info{state, node.row});
     cluster.remove_pod(pod).value();
@@ -149,7 +150,7 @@ TEST_CASE("near-equals go to the first node, wherever the best one lies", "[plug
   const pod_id share = cluster.add_pod(a_pod("share").milli(100)).value(),
                whole = cluster.add_pod(a_pod("whole").cards(1)).value();
   const auto view = [&](pod_id pod) {
-    return pod_view{cluster.state(), cluster.state().classes[cluster.state().pods.cls[pod.row]]};
+    return pod_view{inside(cluster), inside(cluster).classes[inside(cluster).pods.cls[pod.row]]};
   };
   const gpu_pricing plugin{std::make_shared<gpu_price_book>()};
   std::vector<scored_group> groups = {{1000, 1}, {920, 1}, {919, 1}, {838, 1}, {-20000, 1}};

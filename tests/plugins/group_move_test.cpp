@@ -1,5 +1,6 @@
 // Gangs that cannot have their minimum where their members are: what full_domain::move does (group_preemption, gang_scheduling).
 #include "engine/world.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::group_move_test {
 
@@ -72,7 +73,7 @@ TEST_CASE("a gang whose domains are chosen by room moves too, and what is not bo
           "[group][move]") {
   racks w{{"a1", "b1", "b2"}};
   const group_id gang = w.gang_of(2);
-  group_spec spec = w.cluster.state().groups.record[gang.row]->spec;
+  group_spec spec = inside(w.cluster).groups.record[gang.row]->spec;
   spec.topology.choice = domain_choice::best_fit;
   w.must(w.cluster.update_group(gang, spec));
   const pod_id first = w.member(gang, "g-0");

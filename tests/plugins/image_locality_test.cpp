@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/dice.hpp"
 #include "support/hooks.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::image_locality_test {
 
@@ -99,7 +100,7 @@ TEST_CASE("ImageLocality: other nodes that come, change and go count at once; a 
   CHECK(on.scores(pod) == scores{100});
   const std::uint64_t before = on.cluster.digest();
   {
-    transaction trial{on.cluster.state()};
+    transaction trial{on.cluster};
     on.add(a_node{"b"}.image("app:1", 5).image("new:1", 7));
     on.add(a_node{"c"});
     must(on.cluster.update_node(a, a_node{"a"}.image("other:1", 3)));

@@ -5,6 +5,7 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::network_cost_test {
 
@@ -25,8 +26,8 @@ struct fixture {
     must(cluster.add_pod(pod));
   }
   std::int64_t score(network_cost::options chosen) {
-    return network_cost{std::move(chosen)}.score_placement(group_view{cluster.state(), gang.row},
-                                                           placement_view{cluster.state(), ""}, {});
+    return network_cost{std::move(chosen)}.score_placement(group_view{inside(cluster), gang.row},
+                                                           placement_view{inside(cluster), ""}, {});
   }
 };
 const network_cost::options fabric{.levels = {{"leaf", 1}, {"spine", 5}}, .beyond = 10};
@@ -199,7 +200,7 @@ TEST_CASE("NetworkCost: a matrix that makes no sense is named, and arguments are
   REQUIRE(made);
   fixture on;
   on.member(on.node("a", "l1", "s1")), on.member(on.node("b", "l2", "s2"));
-  CHECK(made->score_placement(group_view{on.cluster.state(), on.gang.row}, placement_view{on.cluster.state(), ""},
+  CHECK(made->score_placement(group_view{inside(on.cluster), on.gang.row}, placement_view{inside(on.cluster), ""},
                               {}) == 60);
   CHECK(network_cost::from(argument::fields{{"matrix", argument::fields{{"rows", 1}}}}).error().message() ==
         "plugin NetworkCost: args.matrix.rows: there is no such argument");

@@ -6,6 +6,7 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/hooks.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::topology_placement_test {
 
@@ -27,7 +28,7 @@ struct fixture {
   names placements(group_id group) {
     names all;
     const status said = topology_placement{}.generate_placements(
-        group_view{cluster.state(), group.row}, cluster_view{cluster.state()}, [&](const placement& made) {
+        group_view{inside(cluster), group.row}, cluster_view{inside(cluster)}, [&](const placement& made) {
           std::string text = made.all ? "all" : made.each_of;
           if (!made.only.empty()) (text += '=') += made.only;
           all.push_back(text += ' ' + std::to_string(made.tier));
@@ -129,8 +130,8 @@ TEST_CASE("PodGroupPodsCount counts members with a node, and never more than its
   const group_id gang = on.add(a_gang{"g", 2});
   on.add(a_pod{"g-0"}.in(gang).on(n));
   on.add(a_pod{"g-1"}.in(gang));
-  const group_view group{on.cluster.state(), gang.row};
-  const placement_view everywhere{on.cluster.state(), ""};
+  const group_view group{inside(on.cluster), gang.row};
+  const placement_view everywhere{inside(on.cluster), ""};
   CHECK(pod_group_pods_count::relative_to_best);
   CHECK(pod_group_pods_count{}.score_placement(group, everywhere, {}) == 1);
   CHECK(pod_group_pods_count{}.placement_bound(everywhere, {1, 1, {}}) == 2);
@@ -144,21 +145,21 @@ TEST_CASE("NodeResourcesFit rates a placement by what is used of all its nodes, 
   on.add(a_pod{"other"}.cpu(1).memory("2Gi").gpus(4).on(n1));
   const pod_id one = on.add(a_pod{"g-0"}.cpu(2).memory("1Gi").in(gang).on(n2));
   const std::vector<assignment> members{{one, n2}};
-  const group_view group{on.cluster.state(), gang.row};
-  const placement_view all{on.cluster.state(), ""};
+  const group_view group{inside(on.cluster), gang.row};
+  const placement_view all{inside(on.cluster), ""};
   const std::vector<row_t> second{n2.row};
   const auto score = [&](const placement_view& where, node_resources_fit::options how) {
     return node_resources_fit{std::move(how)}.score_placement(group, where, members);
   };
   CHECK(score(all, {}) == (75 + 37) / 2);  // 3 of 4 cpus, 3 of 8 Gi
-  CHECK(score({on.cluster.state(), "n2", second}, {}) == (100 + 25) / 2);
+  CHECK(score({inside(on.cluster), "n2", second}, {}) == (100 + 25) / 2);
   CHECK(score(all, {.resources = {{"cpu", 3}, {"memory", 1}}}) == (3 * 75 + 37) / 4);
   // Nobody of the group wants a GPU: how many are used does not matter.
   CHECK(score(all, {.resources = {{"cpu", 1}, {"nvidia.com/gpu", 5}}}) == 75);
-  CHECK(score({on.cluster.state(), "none", {}}, {}) == 0);
+  CHECK(score({inside(on.cluster), "none", {}}, {}) == 0);
 
   // What the members ask for on top of what is used: no placement of theirs can score more.
-  const pod_class& cls = on.cluster.state().classes[on.cluster.state().pods.cls[one.row]];
+  const pod_class& cls = inside(on.cluster).classes[inside(on.cluster).pods.cls[one.row]];
   const std::vector<placement_demand::part> parts{{&cls, 1}};
   const auto bound = [&](node_resources_fit::options how) {
     return node_resources_fit{std::move(how)}.placement_bound(all, {1, 1, parts});

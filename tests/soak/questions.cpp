@@ -6,6 +6,10 @@
 namespace gangsched::soak {
 
 void host::ask(const step& one) {
+  if (const auto pod = known_.pods.find(one.object); pod != known_.pods.end()) {
+    called<"cluster::class_of">();  // looks at the pod anew, which the digest may say
+    if (!cluster_.class_of(pod->second.id)) wrong("a question is answered wrongly", "class_of");
+  }
   const std::uint64_t before = cluster_.digest();
   const auto unchanged = [&](const char* call) {
     if (cluster_.digest() != before) wrong("a question changes the digest", call);
@@ -51,6 +55,8 @@ void host::ask(const step& one) {
     agree(cluster_.name_of(id) == spec.name, "name_of(pod_id)");
     agree(cluster_.cookie_of(id) == spec.cookie, "cookie_of(pod_id)");
     agree(std::ranges::equal(cluster_.claims_of(id), spec.resource_claims), "claims_of");
+    called<"cluster::priority_of">();
+    agree(cluster_.priority_of(id) == pod->second.priority, "priority_of");
     if (pod->second.placed()) agree(!cluster_.nominated_node_of(id), "nominated_node_of");
     called<"scheduler::explain(pod_id)">();
     const auto why = scheduler_->explain(id);
@@ -66,12 +72,19 @@ void host::ask(const step& one) {
               cluster_.contains(id),
           "find_group");
     agree(cluster_.name_of(id) == group->second.spec.name, "name_of(group_id)");
+    called<"cluster::spec_of">();
+    const group_spec* const said = cluster_.spec_of(id);
+    agree(said == nullptr || said->name == group->second.spec.name, "spec_of");
     called<"scheduler::explain(group_id)">();
     static_cast<void>(scheduler_->explain(id));
     unchanged("explain(group)");
     called<"scheduler::plan_moves">();
     static_cast<void>(scheduler_->plan_moves(id));
     unchanged("plan_moves");
+  }
+  for (const auto& [at, spec] : known_.classes) {
+    called<"cluster::find_priority_class">();
+    agree(cluster_.find_priority_class(spec.name) == spec.value, "find_priority_class");
   }
   for (const auto& [at, budget] : known_.budgets) {
     called<"cluster::find_disruption_budget">();

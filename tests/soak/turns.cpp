@@ -316,10 +316,10 @@ void host::roll_back(const step& one) {
   };
   const std::uint64_t before = cluster_.digest();
   {
-    transaction outer{cluster_.state()};
+    transaction outer{cluster_};
     for (std::uint64_t i = 0; i < 4 && !known_.nodes.empty(); ++i) {
       std::optional<transaction> inner;
-      if (any.percent(30)) inner.emplace(cluster_.state());
+      if (any.percent(30)) inner.emplace(cluster_);
       const auto node = some(known_.nodes);
       step made{.what = act::add_pod, .object = static_cast<number>(1'000'000 + i), .seed = any.next()};
       if (any.percent(20)) {
@@ -355,7 +355,7 @@ void host::commit(const step& one) {
   if (pod->second.terminating || !pod->second.spec.scheduling_gates.empty()) return;
   const std::optional<number> node = simple_place(pod->second);
   if (!node) return;
-  transaction kept{cluster_.state()};
+  transaction kept{cluster_};
   must(cluster_.assume(pod->second.id, known_.nodes.at(*node).id), "assume");
   must(cluster_.bind(pod->second.id), "bind");
   kept.commit();

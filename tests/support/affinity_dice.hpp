@@ -5,6 +5,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 /// Random nodes, pods, namespaces and services that inter-pod affinity and topology spread have much to say about.
 namespace gangsched::testing {
@@ -159,7 +160,7 @@ class affinity_events {
     const pod_id pod = pods[roll.below(pods.size())];
     if (what < 65) {
       pod_spec made = random.pod(std::string{c.name_of(pod)}, share_);
-      made.ns = c.state().names.text(c.state().pods.record[pod.row]->ns);
+      made.ns = inside(c).names.text(inside(c).pods.record[pod.row]->ns);
       made.node = c.node_of(pod);
       return static_cast<void>(c.update_pod(pod, made));
     }

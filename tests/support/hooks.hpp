@@ -11,6 +11,7 @@
 
 #include "gangsched/framework/lower.hpp"
 #include "gangsched/model/cluster.hpp"
+#include "support/inside.hpp"
 
 /// One plugin's kernels on a cluster, called directly: what an engine would make of them does not come in.
 namespace gangsched::testing {
@@ -73,7 +74,7 @@ class hooks {
     const status said = on.pre_filter(entry);
     if (narrowed != nullptr && on.names.narrowed()) {
       narrowed->emplace();
-      for (const symbol name : on.names.names()) (*narrowed)->emplace_back(cluster.state().names.text(name));
+      for (const symbol name : on.names.names()) (*narrowed)->emplace_back(inside(cluster).names.text(name));
     }
     return on.to_verdict(said);
   }
@@ -125,7 +126,7 @@ class hooks {
   struct cycle {
     cycle(const plugin_entry& entry, gangsched::cluster& on, pod_id pod)
         : data(entry.make_data ? entry.make_data() : nullptr) {
-      cluster_state& state = on.state();
+      cluster_state& state = inside(on);
       context = {&state, &state.classes[state.class_of(pod.row)], no_row, data.get()};
     }
     status pre_filter(const plugin_entry& entry) {

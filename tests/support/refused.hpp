@@ -6,6 +6,7 @@
 
 #include "gangsched/model/cluster.hpp"
 #include "support/catch.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing {
 
@@ -13,13 +14,13 @@ namespace gangsched::testing {
 template <class Call>
 error refused(cluster& cluster, Call&& call) {
   const std::uint64_t digest = cluster.digest();
-  const std::uint64_t log_begin = cluster.state().log.begin();
-  const std::uint64_t log_end = cluster.state().log.end();
+  const std::uint64_t log_begin = inside(cluster).log.begin();
+  const std::uint64_t log_end = inside(cluster).log.end();
   auto outcome = std::forward<Call>(call)();
   REQUIRE_FALSE(outcome.has_value());
   CHECK(cluster.digest() == digest);
-  CHECK(cluster.state().log.begin() == log_begin);
-  CHECK(cluster.state().log.end() == log_end);
+  CHECK(inside(cluster).log.begin() == log_begin);
+  CHECK(inside(cluster).log.end() == log_end);
   CHECK_FALSE(outcome.error().reason.empty());
   return outcome.error();
 }
@@ -37,7 +38,7 @@ void check_refused(cluster& cluster, errc code, std::string_view object, std::st
 /// The log's records from @p position on.
 inline std::vector<change> changes_since(const cluster& cluster, std::uint64_t position) {
   std::vector<change> all;
-  for (; position < cluster.state().log.end(); ++position) all.push_back(cluster.state().log[position]);
+  for (; position < inside(cluster).log.end(); ++position) all.push_back(inside(cluster).log[position]);
   return all;
 }
 

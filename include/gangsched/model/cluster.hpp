@@ -27,6 +27,14 @@ struct cluster_size {
   std::uint32_t groups = 0;
 };
 
+class cluster;
+
+namespace detail {
+// inside.hpp
+inline cluster_state& inside(cluster& on) noexcept;
+inline const cluster_state& inside(const cluster& on) noexcept;
+}  // namespace detail
+
 /// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
 /// says and appends to the change log, or returns an error and changes nothing. So does one that throws std::bad_alloc, and none throws
 /// anything else; the same call made again, with memory, does what it would have done. Not thread-safe for writing; const access is.
@@ -150,6 +158,17 @@ class GANGSCHED_API cluster {
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
   /// The attempt by which the pod has its node; none if it has none, or was added with it. O(1).
   [[nodiscard]] bind_attempt attempt_of(pod_id pod) const noexcept;
+  /// The priority that the pod was added with, its priority class's if it said none; 0 for an id that nothing has. O(1).
+  [[nodiscard]] std::int32_t priority_of(pod_id pod) const noexcept;
+  /// A number that the pod has in common with those that nothing but what is a pod's own tells from it: what `explain` says of one holds
+  /// for them. Valid until the cluster changes. Where selectors came or went since the pod was looked at, it is looked at anew, as a
+  /// scheduler would: O(selectors), and the digest says so; else O(1). Error: unknown, busy.
+  [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
+  /// What add_group or update_group said last; null for an id that nothing has, and while the group is only expected. Valid until the
+  /// group is updated or removed. O(1).
+  [[nodiscard]] const group_spec* spec_of(group_id group) const noexcept;
+  /// The value of a priority class, if there is one of that name. O(1).
+  [[nodiscard]] std::optional<std::int32_t> find_priority_class(std::string_view name) const;
   /// Names are valid until the object is updated or removed; "" for an id that nothing has. O(1).
   [[nodiscard]] std::string_view name_of(node_id node) const;
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
@@ -183,11 +202,9 @@ class GANGSCHED_API cluster {
   /// A digest over the whole state: equal states, equal digests. O(state).
   [[nodiscard]] std::uint64_t digest() const;
 
-  /// The tables, for views, engines and observers.
-  [[nodiscard]] const cluster_state& state() const noexcept { return *state_; }
-  [[nodiscard]] cluster_state& state() noexcept { return *state_; }
-
  private:
+  friend cluster_state& detail::inside(cluster& on) noexcept;
+  friend const cluster_state& detail::inside(const cluster& on) noexcept;
   std::unique_ptr<cluster_state> state_;
 };
 

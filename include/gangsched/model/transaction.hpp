@@ -1,5 +1,5 @@
 #pragma once
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/inside.hpp"
 
 namespace gangsched {
 
@@ -7,11 +7,12 @@ namespace gangsched {
 /// Opened inside another it is a nested checkpoint whose commit hands its changes to the outer one. Ends in reverse order of opening.
 /// Opening one may fail for want of memory; ending one does not.
 /// @code
-/// gangsched::transaction trial{cluster.state()};
+/// gangsched::transaction trial{cluster};
 /// if (cluster.assume(pod, node)) trial.commit();   // else: nothing happened
 /// @endcode
 class transaction {
  public:
+  explicit transaction(cluster& on) : transaction(detail::inside(on)) {}
   explicit transaction(cluster_state& state)
       : state_(&state), outermost_(!state.log.in_transaction()), log_end_(state.log.end()) {
     state.log.hold();

@@ -1,0 +1,12 @@
+#pragma once
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/state.hpp"
+
+/// The tables behind a cluster, for transactions and engines. What is written there and not appended to the change log, nobody learns of:
+/// hosts have the calls of `cluster`, and plugins have views.
+namespace gangsched::detail {
+
+[[nodiscard]] inline cluster_state& inside(cluster& on) noexcept { return *on.state_; }
+[[nodiscard]] inline const cluster_state& inside(const cluster& on) noexcept { return *on.state_; }
+
+}  // namespace gangsched::detail
