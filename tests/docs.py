@@ -71,7 +71,7 @@ def check_copies(page, root, examples):
 
 def check_points(root):
     """One page a point, and what is shown there fits."""
-    header = (root / "include/gangsched/framework/points.hpp").read_text(encoding="utf-8")
+    header = (root / "include/gangsched/framework/point.hpp").read_text(encoding="utf-8")
     points = re.findall(r"\w+", re.search(r"enum class point[^{]*{(.*?)}", header, re.DOTALL)[1])
     pages = {page.stem.replace("-", "_"): page for page in (root / "docs/extension-points").glob("*.md")}
     for point in points:

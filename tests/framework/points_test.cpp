@@ -1,6 +1,11 @@
 #include "gangsched/framework/points.hpp"
 
-#include "gangsched/framework/kernel_table.hpp"
+#include <array>
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include "gangsched/framework/lower.hpp"
 #include "support/catch.hpp"
 
 // One plugin that is right for each extension point, and some that are not. What the compiler then says: tests/compile_fail.
@@ -53,7 +58,6 @@ TEST_CASE("a set of points") {
   changed.remove(point::queue_sort);
   CHECK(changed.has(point::filter));
   CHECK_FALSE(changed.has(point::queue_sort));
-  STATIC_REQUIRE(static_cast<std::size_t>(point::group_preempt) + 1 == point_count);
 }
 
 // --- queue
@@ -368,6 +372,72 @@ TEST_CASE("preemption and group points") {
   STATIC_REQUIRE_FALSE(placement_feasible_plugin<wrong_groups>);
   STATIC_REQUIRE_FALSE(score_placement_plugin<wrong_groups>);
   STATIC_REQUIRE_FALSE(group_preempt_plugin<wrong_groups>);
+}
+
+// --- every point, from one list
+
+namespace {
+template <point At>
+struct only_lists : of<At> {};
+
+/// Right for every point at once but for one queue sort and one of everything.
+struct all_points : of<point::queue_sort, point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
+                       point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind, point::post_bind, point::post_filter,
+                       point::group_pre_filter, point::generate_placements, point::placement_feasible, point::score_placement,
+                       point::group_preempt> {
+  sort_key key(const queued&) const noexcept { return {}; }
+  status pre_enqueue(const pod_info&) const { return {}; }
+  hint requeue(const event&, const pod_view&) const { return hint::skip; }
+  status pre_filter(const pod_view&) const { return {}; }
+  status filter(const pod_view&, room) const { return {}; }
+  status pre_score(const pod_view&) const { return {}; }
+  std::int64_t score(const pod_view&, room) const { return 0; }
+  device_rules choose_devices(const pod_view&, room) const { return {}; }
+  status reserve(const new_reservation&) { return {}; }
+  void unreserve(const reservation&) noexcept {}
+  permit_verdict permit(const reservation&, permit_room&) { return {}; }
+  status pre_bind(const reservation&, decision&) { return {}; }
+  status bind(const reservation&, decision&) { return {}; }
+  void post_bind(const reservation&) noexcept {}
+  victim_plan post_filter(trial&, const pod_info&) const { return {}; }
+  status group_pre_filter(const group_view&) const { return {}; }
+  status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const { return {}; }
+  status placement_feasible(const group_view&, const group_progress&) const { return {}; }
+  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
+  victim_plan group_preempt(trial&, const group_view&) const { return {}; }
+};
+
+/// Of each point: whether a plugin that lists it alone and has nothing for it is refused, and one that has all is not.
+template <std::size_t... I>
+consteval bool tells_right_from_wrong(std::index_sequence<I...>) {
+  return ((detail::extension_point<static_cast<point>(I)>::template well_formed<all_points> &&
+           !detail::extension_point<static_cast<point>(I)>::template well_formed<only_lists<static_cast<point>(I)>>)&&...);
+}
+
+/// Of each point: whether it adds something to the row of a plugin in the kernel table.
+template <std::size_t... I>
+std::vector<std::size_t> points_without_kernels(std::index_sequence<I...>) {
+  std::vector<std::size_t> none;
+  const auto look = [&]<point At>() {
+    using kernels = typename detail::extension_point<At>::kernels;
+    alignas(kernels) std::array<std::byte, sizeof(kernels)> bytes[2] = {};
+    detail::extension_point<At>::template lower<all_points>(*new (&bytes[0]) kernels);
+    new (&bytes[1]) kernels;
+    if (bytes[0] == bytes[1]) none.push_back(static_cast<std::size_t>(At));
+  };
+  (look.template operator()<static_cast<point>(I)>(), ...);
+  return none;
+}
+}  // namespace
+
+TEST_CASE("every point has a trait: what is right, what is wrong, and what becomes of it") {
+  constexpr auto every = std::make_index_sequence<point_count>{};
+  STATIC_REQUIRE(tells_right_from_wrong(every));
+  CHECK(points_without_kernels(every).empty());
+  STATIC_REQUIRE(detail::keeps_contract<all_points>());
+  STATIC_REQUIRE(detail::every_point::well_formed<all_points>());
+  const plugin_entry row = lower(all_points{});
+  CHECK(row.points.bits == (1u << point_count) - 1);
 }
 
 // --- a member counts as there whatever its shape

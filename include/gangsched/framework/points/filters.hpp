@@ -1,0 +1,345 @@
+#pragma once
+#include "gangsched/framework/extension_point.hpp"
+
+/// Which nodes will do, and who has to go where none does.
+namespace gangsched {
+
+// --- pre_filter
+
+namespace detail {
+GANGSCHED_PROBE(pre_filter)
+GANGSCHED_PROBE(add_pod)
+GANGSCHED_PROBE(remove_pod)
+
+template <class P>
+consteval bool pre_filter_ok() {
+  if constexpr (requires { &P::pre_filter; }) {
+    using s = signature<decltype(&P::pre_filter)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else if constexpr (has_cycle_data<P>)
+      return s::is_const && std::is_same_v<typename s::result, status> &&
+             std::is_same_v<typename s::args,
+                            std::tuple<const pod_info&, const cluster_view&, typename P::cycle_data&>>;
+    else
+      return s::is_const && std::is_same_v<typename s::result, status> &&
+             (pod_parameters<P, typename s::args>::ok || pod_parameters<P, typename s::args, node_names&>::ok) &&
+             !pod_parameters<P, typename s::args>::info;
+  } else {
+    return false;
+  }
+}
+template <class P>
+consteval bool increments_ok() {
+  if constexpr (!calls_add_pod<P> && !calls_remove_pod<P>)
+    return true;
+  else if constexpr (!has_cycle_data<P>)
+    return false;
+  else
+    return requires(const P p, const pod_info& pod, typename P::cycle_data& data, const node_info& node) {
+      { p.add_pod(pod, data, pod, node) } -> std::same_as<status>;
+      { p.remove_pod(pod, data, pod, node) } -> std::same_as<status>;
+    };
+}
+}  // namespace detail
+
+/// `status pre_filter(const pod_view&, [data&,] [node_names&]) const`, once per pod class: fills `P::data` for the other hooks; skip
+/// turns the plugin's filter off for the class; a rejection is every node's; node_names narrows the nodes. A plugin with
+/// `P::cycle_data` instead runs once per cycle, `(const pod_info&, const cluster_view&, cycle_data&)`, may read everything, and may
+/// follow a trial by `status add_pod / remove_pod(const pod_info& pod, cycle_data&, const pod_info& other, const node_info&) const`.
+template <class P>
+concept pre_filter_plugin = lists<P, point::pre_filter> && detail::pre_filter_ok<P>() && detail::increments_ok<P>();
+
+namespace detail {
+template <>
+struct extension_point<point::pre_filter> {
+  struct kernels {
+    status (*pre_filter)(const void* self, const hook_context&, node_names&) = nullptr;
+    status (*add_pod)(const void* self, const pod_info&, void* data, const pod_info&, const node_info&) = nullptr;
+    status (*remove_pod)(const void* self, const pod_info&, void* data, const pod_info&, const node_info&) = nullptr;
+  };
+  template <class P>
+  static constexpr bool well_formed = pre_filter_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    if constexpr (P::points::set.has(point::pre_filter) && has_cycle_data<P>) {
+      if constexpr (!calls_add_pod<P>) {
+        GANGSCHED_SLIP(add_pod, add_pods);
+        GANGSCHED_SLIP(add_pod, AddPod);
+        GANGSCHED_SLIP(add_pod, addPod);
+        GANGSCHED_SLIP(add_pod, addpod);
+        GANGSCHED_SLIP(add_pod, added_pod);
+        GANGSCHED_SLIP(add_pod, pod_added);
+        GANGSCHED_SLIP(add_pod, on_add_pod);
+      }
+      if constexpr (!calls_remove_pod<P>) {
+        GANGSCHED_SLIP(remove_pod, remove_pods);
+        GANGSCHED_SLIP(remove_pod, RemovePod);
+        GANGSCHED_SLIP(remove_pod, removePod);
+        GANGSCHED_SLIP(remove_pod, removepod);
+        GANGSCHED_SLIP(remove_pod, removed_pod);
+        GANGSCHED_SLIP(remove_pod, pod_removed);
+        GANGSCHED_SLIP(remove_pod, on_remove_pod);
+        GANGSCHED_SLIP(remove_pod, delete_pod);
+      }
+    }
+    GANGSCHED_HOOK(pre_filter,
+                   "status pre_filter(const pod_view&, [data&,] [node_names&]) const, or with cycle_data status "
+                   "pre_filter(const pod_info&, const cluster_view&, cycle_data&) const [and add_pod, remove_pod]");
+    static_assert(!(calls_add_pod<P> || calls_remove_pod<P>) || names_pre_filter<P>,
+                  "gangsched: add_pod and remove_pod go with pre_filter");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    k.pre_filter = [](const void* p, const hook_context& c, [[maybe_unused]] node_names& names) -> status {
+      using args = typename signature<decltype(&P::pre_filter)>::args;
+      if constexpr (pod_parameters<P, args, node_names&>::ok)
+        return call_with(self_of<P>(p), &P::pre_filter, c, names);
+      else
+        return call(self_of<P>(p), &P::pre_filter, c, no_row);
+    };
+    if constexpr (calls_add_pod<P>) {
+      using data = typename P::cycle_data;
+      k.add_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
+        return heard<P>([&] { return self_of<P>(p).add_pod(pod, *static_cast<data*>(d), other, node); });
+      };
+      k.remove_pod = [](const void* p, const pod_info& pod, void* d, const pod_info& other, const node_info& node) {
+        return heard<P>([&] { return self_of<P>(p).remove_pod(pod, *static_cast<data*>(d), other, node); });
+      };
+    }
+  }
+};
+}  // namespace detail
+
+// --- filter
+
+struct filter_kernel {
+  gangsched::shape shape = shape::none;
+  reads facets = reads::nothing;
+  /// The key, or the filter itself, is opaque: a keyed filter whose key wants everything.
+  bool opaque = false;
+  /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if one is an error.
+  bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
+               std::uint8_t mark) = nullptr;
+  status (*one)(const void* self, const hook_context&, row_t row) = nullptr;
+  void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
+  std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
+  void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
+  bool (*idle)(const void* self, const hook_context&) = nullptr;
+  std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
+};
+
+namespace detail {
+GANGSCHED_PROBE(filter)
+GANGSCHED_PROBE(filter_key)
+GANGSCHED_PROBE(finish_filter)
+GANGSCHED_PROBE(filter_reasons)
+GANGSCHED_PROBE(filter_idle)
+GANGSCHED_PROBE(capacity)
+
+template <class P>
+consteval bool filter_ok() {
+  if constexpr (requires { &P::filter; })
+    return node_hook<P, decltype(&P::filter), status>::ok;
+  else
+    return false;
+}
+template <class P>
+consteval bool keyed_filter_ok() {
+  if constexpr (requires {
+                  &P::filter_key;
+                  &P::finish_filter;
+                }) {
+    using s = signature<decltype(&P::finish_filter)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return node_hook<P, decltype(&P::filter_key), std::int64_t>::ok && s::is_const &&
+             std::is_void_v<typename s::result> &&
+             (pod_parameters<P, typename s::args, std::span<filtered_group>>::ok ||
+              pod_parameters<P, typename s::args, const cluster_view&, std::span<filtered_group>>::ok);
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
+
+/// `status filter(pod, [const data&,] node) const` with pod_view and a node_view<…>: cached per class and node, asked again when
+/// what it reads changes. With pod_info, node_info or cycle_data: asked every time. Or keyed: `std::int64_t filter_key(pod, [data,]
+/// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
+/// const` judges each group at every pick. success, unschedulable, unresolvable or error. One reason per status; a filter with more implements
+/// `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
+/// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
+/// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
+/// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
+template <class P>
+concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
+
+namespace detail {
+/// A capacity is kept until the filter is asked again: it must not change by anything else.
+template <class P>
+consteval bool capacity_ok() {
+  if constexpr (calls_capacity<P> && names_filter<P>) {
+    using room = node_hook<P, decltype(&P::capacity), std::int64_t>;
+    return room::ok && covers(node_hook<P, decltype(&P::filter), status>::facets, room::facets);
+  }
+  return true;
+}
+
+/// Loops over rows are here, so the plugin's code is inlined into them.
+template <class P>
+struct filter_kernels {
+  static bool filter_rows(const void* self, const hook_context& c, std::span<const row_t> rows, std::uint8_t* verdicts,
+                          std::uint8_t mark) {
+    bool fine = true;
+    for (const row_t row : rows) {
+      if (verdicts[row] != 0) continue;
+      const status said = call(self_of<P>(self), &P::filter, c, row);
+      if (said.ok()) continue;
+      verdicts[row] = mark;
+      fine = fine && said.rejected();
+    }
+    return fine;
+  }
+  static status filter_one(const void* self, const hook_context& c, row_t row) {
+    return call(self_of<P>(self), &P::filter, c, row);
+  }
+  static void filter_reasons(const void* self, const hook_context& c, row_t row, std::vector<status>& out) {
+    if constexpr (calls_filter_reasons<P>) {
+      using args = typename signature<decltype(&P::filter)>::args;
+      reasons(self_of<P>(self), c, row, out, static_cast<args*>(nullptr));
+    } else {
+      out.push_back(call(self_of<P>(self), &P::filter, c, row));
+    }
+  }
+  template <class... A>
+  static void reasons(const P& self, const hook_context& c, row_t row, std::vector<status>& out, std::tuple<A...>*) {
+    heard<P>([&] { self.filter_reasons(supply<P, A>(c, row)..., out); });
+  }
+  static std::int64_t filter_key(const void* self, const hook_context& c, row_t row) {
+    return call(self_of<P>(self), &P::filter_key, c, row);
+  }
+  static void finish_filter(const void* self, const hook_context& c, std::span<filtered_group> groups) {
+    call_with(self_of<P>(self), &P::finish_filter, c, groups);
+  }
+  static std::int64_t capacity(const void* self, const hook_context& c, row_t row) {
+    return call(self_of<P>(self), &P::capacity, c, row);
+  }
+  static bool filter_idle(const void* self, const hook_context& c) {
+    return call(self_of<P>(self), &P::filter_idle, c, no_row);
+  }
+};
+
+template <>
+struct extension_point<point::filter> {
+  struct kernels {
+    filter_kernel filter;
+  };
+  template <class P>
+  static constexpr bool well_formed = filter_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_CONTRACT(
+        filter, names_filter<P> || names_filter_key<P> || names_finish_filter<P>,
+        calls_filter<P> || calls_filter_key<P> || calls_finish_filter<P>, filter_plugin<P>,
+        "status filter(const pod_view&, [const data&,] node_view<reads::...>) const, or filter_key and finish_filter");
+    static_assert(!calls_capacity<P> || names_filter<P>, "gangsched: capacity goes with a filter");
+    static_assert(capacity_ok<P>(),
+                  "gangsched: std::int64_t capacity(const pod_view&, [const data&,] node_view<reads::...>) const reads "
+                  "no more than filter");
+    static_assert(!(calls_filter_reasons<P> || calls_filter_idle<P>) || names_filter<P> || names_filter_key<P>,
+                  "gangsched: filter_reasons and filter_idle go with a filter");
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_reasons<P>) {
+      GANGSCHED_SLIP(filter_reasons, filter_reason);
+      GANGSCHED_SLIP(filter_reasons, FilterReasons);
+      GANGSCHED_SLIP(filter_reasons, filterReasons);
+      GANGSCHED_SLIP(filter_reasons, filterreasons);
+      GANGSCHED_SLIP(filter_reasons, filters_reasons);
+      GANGSCHED_SLIP(filter_reasons, reasons_of_filter);
+      GANGSCHED_SLIP(filter_reasons, filter_why);
+    }
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_idle<P>) {
+      GANGSCHED_SLIP(filter_idle, FilterIdle);
+      GANGSCHED_SLIP(filter_idle, filterIdle);
+      GANGSCHED_SLIP(filter_idle, filteridle);
+      GANGSCHED_SLIP(filter_idle, idle_filter);
+      GANGSCHED_SLIP(filter_idle, filter_is_idle);
+      GANGSCHED_SLIP(filter_idle, is_filter_idle);
+      GANGSCHED_SLIP(filter_idle, filter_skip);
+      GANGSCHED_SLIP(filter_idle, skip_filter);
+    }
+    if constexpr (P::points::set.has(point::filter) && !calls_capacity<P>) {
+      GANGSCHED_SLIP(capacity, Capacity);
+      GANGSCHED_SLIP(capacity, capacities);
+      GANGSCHED_SLIP(capacity, capcity);
+      GANGSCHED_SLIP(capacity, capacty);
+      GANGSCHED_SLIP(capacity, capasity);
+      GANGSCHED_SLIP(capacity, capazity);
+      GANGSCHED_SLIP(capacity, node_capacity);
+      GANGSCHED_SLIP(capacity, filter_capacity);
+    }
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    filter_kernel& to = k.filter;
+    using from = filter_kernels<P>;
+    if constexpr (calls_filter_idle<P>) to.idle = from::filter_idle;
+    if constexpr (calls_capacity<P>) to.capacity = from::capacity;
+    if constexpr (filter_ok<P>()) {
+      using hook = node_hook<P, decltype(&P::filter), status>;
+      to.shape = hook::opaque ? shape::opaque : shape::local;
+      to.facets = hook::facets;
+      to.opaque = hook::opaque;
+      to.rows = from::filter_rows;
+      to.one = from::filter_one;
+      to.reasons = from::filter_reasons;
+    } else {
+      using hook = node_hook<P, decltype(&P::filter_key), std::int64_t>;
+      to.shape = shape::keyed;
+      to.facets = hook::facets;
+      to.opaque = hook::opaque;
+      to.key = from::filter_key;
+      to.finish = from::finish_filter;
+    }
+  }
+};
+}  // namespace detail
+
+// --- post_filter
+
+namespace detail {
+GANGSCHED_PROBE(post_filter)
+}  // namespace detail
+
+/// `victim_plan post_filter(trial&, const pod_info&) const` when no node fits: who would have to go, found by trying. success with
+/// victims nominates the node and evicts them; unresolvable stops the later plugins.
+template <class P>
+concept post_filter_plugin = lists<P, point::post_filter> && requires(const P p, trial& t, const pod_info& pod) {
+  { p.post_filter(t, pod) } -> std::same_as<victim_plan>;
+};
+
+namespace detail {
+template <>
+struct extension_point<point::post_filter> {
+  struct kernels {
+    victim_plan (*post_filter)(const void* self, trial&, const pod_info&) = nullptr;
+  };
+  template <class P>
+  static constexpr bool well_formed = post_filter_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_HOOK(post_filter, "victim_plan post_filter(trial&, const pod_info&) const");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    k.post_filter = [](const void* p, trial& t, const pod_info& pod) {
+      return heard<P>([&] { return self_of<P>(p).post_filter(t, pod); });
+    };
+  }
+};
+}  // namespace detail
+
+}  // namespace gangsched

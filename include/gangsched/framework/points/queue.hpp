@@ -1,0 +1,148 @@
+#pragma once
+#include "gangsched/framework/extension_point.hpp"
+
+/// What orders the queue, and lets in and wakes those who wait.
+namespace gangsched {
+
+// --- queue_sort
+
+namespace detail {
+GANGSCHED_PROBE(key)
+GANGSCHED_PROBE(less)
+}  // namespace detail
+
+/// Orders the queue; exactly one in a profile. `sort_key key(const queued&) const noexcept`, or a strict weak order
+/// `bool less(const queued&, const queued&) const noexcept`. No cluster access. With a key O(1) per pod, with less O(log n).
+template <class P>
+concept queue_sort_plugin = lists<P, point::queue_sort> && (
+                                                               requires(const P p, const queued& q) {
+                                                                 { p.key(q) } noexcept -> std::same_as<sort_key>;
+                                                               } ||
+                                                               requires(const P p, const queued& q) {
+                                                                 { p.less(q, q) } noexcept -> std::same_as<bool>;
+                                                               });
+
+namespace detail {
+template <>
+struct extension_point<point::queue_sort> {
+  struct kernels {
+    sort_key (*sort_by_key)(const void* self, const queued&) noexcept = nullptr;
+    bool (*sort_less)(const void* self, const queued&, const queued&) noexcept = nullptr;
+  };
+  template <class P>
+  static constexpr bool well_formed = queue_sort_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_CONTRACT(
+        queue_sort, names_key<P> || names_less<P>, calls_key<P> || calls_less<P>, queue_sort_plugin<P>,
+        "sort_key key(const queued&) const noexcept, or bool less(const queued&, const queued&) const noexcept");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    if constexpr (requires(const P& p, const queued& q) {
+                    { p.key(q) } noexcept -> std::same_as<sort_key>;
+                  }) {
+      k.sort_by_key = [](const void* p, const queued& q) noexcept { return self_of<P>(p).key(q); };
+    } else {
+      k.sort_less = [](const void* p, const queued& a, const queued& b) noexcept { return self_of<P>(p).less(a, b); };
+    }
+  }
+};
+}  // namespace detail
+
+// --- pre_enqueue
+
+namespace detail {
+GANGSCHED_PROBE(pre_enqueue)
+}  // namespace detail
+
+/// `status pre_enqueue(const pod_info&) const`: anything but success keeps the pod (and the group it is queued with) out of the
+/// queue. Asked again whenever the pod, its group or a sibling changes.
+template <class P>
+concept pre_enqueue_plugin = lists<P, point::pre_enqueue> && requires(const P p, const pod_info& pod) {
+  { p.pre_enqueue(pod) } -> std::same_as<status>;
+};
+
+namespace detail {
+template <>
+struct extension_point<point::pre_enqueue> {
+  struct kernels {
+    status (*pre_enqueue)(const void* self, const pod_info&) = nullptr;
+  };
+  template <class P>
+  static constexpr bool well_formed = pre_enqueue_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_HOOK(pre_enqueue, "status pre_enqueue(const pod_info&) const");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    k.pre_enqueue = [](const void* p, const pod_info& pod) {
+      return heard<P>([&] { return self_of<P>(p).pre_enqueue(pod); });
+    };
+  }
+};
+}  // namespace detail
+
+// --- requeue
+
+namespace detail {
+GANGSCHED_PROBE(requeue)
+}  // namespace detail
+
+/// `hint requeue(const event&, const pod_view&) const`: whether a change can help a pod this plugin rejected; asked about the events
+/// in `static constexpr events wakes_on`, or, without that, about every one. A hook that takes the pod itself (`const pod_info&`)
+/// answers for pods, not for classes, and is asked under wake_rule::hints only. Without a hook the engine decides from what the
+/// filter reads: for a change of a node, whether the pod passes the filters there now.
+template <class P>
+concept requeue_plugin = lists<P, point::requeue> && requires(const P p, const event& e, const pod_info& pod) {
+  { p.requeue(e, pod) } -> std::same_as<hint>;
+};
+
+namespace detail {
+template <>
+struct extension_point<point::requeue> {
+  struct kernels {
+    hint (*requeue)(const void* self, const event&,
+                    const pod_view&) = nullptr;  ///< null if the hook asks for the pod itself
+    hint (*requeue_pod)(const void* self, const event&, const pod_info&) = nullptr;  ///< either kind
+    events wakes_on = events::anything;                                              ///< what it is asked about
+  };
+  template <class P>
+  static constexpr bool well_formed = requeue_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_HOOK(requeue, "hint requeue(const event&, const pod_view&) const, or with const pod_info&");
+    if constexpr (P::points::set.has(point::requeue) && !requires { P::wakes_on; }) {
+      GANGSCHED_ODD(wakes_on, wake_on);
+      GANGSCHED_ODD(wakes_on, wakes_ons);
+      GANGSCHED_ODD(wakes_on, wakesOn);
+      GANGSCHED_ODD(wakes_on, WakesOn);
+      GANGSCHED_ODD(wakes_on, woken_by);
+      GANGSCHED_ODD(wakes_on, wakes_up_on);
+      GANGSCHED_ODD(wakes_on, events_to_register);
+      GANGSCHED_ODD(wakes_on, EventsToRegister);
+    }
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    k.requeue_pod = [](const void* p, const event& v, const pod_info& pod) {
+      return heard<P>([&] { return self_of<P>(p).requeue(v, pod); });
+    };
+    if constexpr (requires(const P& p, const event& v, const pod_view& pod) { p.requeue(v, pod); }) {
+      k.requeue = [](const void* p, const event& v, const pod_view& pod) {
+        return heard<P>([&] { return self_of<P>(p).requeue(v, pod); });
+      };
+    }
+    if constexpr (requires {
+                    { P::wakes_on } -> std::convertible_to<events>;
+                  })
+      k.wakes_on = P::wakes_on;
+  }
+};
+}  // namespace detail
+
+}  // namespace gangsched

@@ -1,0 +1,219 @@
+#pragma once
+#include "gangsched/framework/extension_point.hpp"
+
+/// Which of the nodes that will do is the best.
+namespace gangsched {
+
+// --- pre_score
+
+namespace detail {
+GANGSCHED_PROBE(pre_score)
+
+template <class P>
+consteval bool pre_score_ok() {
+  if constexpr (requires { &P::pre_score; }) {
+    using s = signature<decltype(&P::pre_score)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, status> && pod_parameters<P, typename s::args>::ok;
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
+
+/// `status pre_score(const pod_view&, [data&]) const`, once per class: skip turns the plugin's score off for the class (it is then
+/// absent, not zero).
+template <class P>
+concept pre_score_plugin = lists<P, point::pre_score> && detail::pre_score_ok<P>();
+
+namespace detail {
+template <>
+struct extension_point<point::pre_score> {
+  struct kernels {
+    status (*pre_score)(const void* self, const hook_context&) = nullptr;
+  };
+  template <class P>
+  static constexpr bool well_formed = pre_score_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_HOOK(pre_score, "status pre_score(const pod_view&, [data&]) const");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    k.pre_score = [](const void* p, const hook_context& c) -> status {
+      return call(self_of<P>(p), &P::pre_score, c, no_row);
+    };
+  }
+};
+}  // namespace detail
+
+// --- score
+
+struct score_kernel {
+  gangsched::shape shape = shape::none;
+  reads facets = reads::nothing;
+  bool opaque = false;
+  bool raw_is_key = false;  ///< `one` says a key, which nobody wants to read
+  /// Adds weight × score to totals[row] for every row; false if a score is outside [0, 100].
+  bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight,
+               std::int64_t* totals) = nullptr;
+  /// The raw score, or the key.
+  std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
+  /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
+  status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
+};
+
+namespace detail {
+GANGSCHED_PROBE(score)
+GANGSCHED_PROBE(score_key)
+GANGSCHED_PROBE(finish_score)
+GANGSCHED_PROBE(normalize_score)
+
+template <class P>
+consteval bool score_ok() {
+  if constexpr (requires { &P::score; })
+    return node_hook<P, decltype(&P::score), std::int64_t>::ok;
+  else
+    return false;
+}
+template <class P>
+consteval bool normalize_ok() {
+  if constexpr (!calls_normalize_score<P>)
+    return true;
+  else if constexpr (requires { &P::normalize_score; }) {
+    using s = signature<decltype(&P::normalize_score)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return s::is_const && std::is_void_v<typename s::result> &&
+             pod_parameters<P, typename s::args, std::span<scored_group>>::ok;
+  } else {
+    return false;
+  }
+}
+template <class P>
+consteval bool keyed_score_ok() {
+  if constexpr (requires {
+                  &P::score_key;
+                  &P::finish_score;
+                }) {
+    using s = signature<decltype(&P::finish_score)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return node_hook<P, decltype(&P::score_key), std::int64_t>::ok && s::is_const &&
+             (std::is_void_v<typename s::result> || std::is_same_v<typename s::result, status>)&&(
+                 pod_parameters<P, typename s::args, std::span<scored_group>>::ok ||
+                 pod_parameters<P, typename s::args, const cluster_view&, std::span<scored_group>>::ok);
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
+
+/// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With
+/// `void normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it sees each raw value once, with
+/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, and
+/// skip says that the plugin has no score for the class this time (absent, as with pre_score).
+template <class P>
+concept score_plugin =
+    lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
+
+namespace detail {
+/// Loops over rows are here, so the plugin's code is inlined into them.
+template <class P>
+struct score_kernels {
+  static bool score_rows(const void* self, const hook_context& c, std::span<const row_t> rows, std::int64_t weight,
+                         std::int64_t* totals) {
+    bool fine = true;
+    for (const row_t row : rows) {
+      const std::int64_t score = call(self_of<P>(self), &P::score, c, row);
+      fine = fine && score >= 0 && score <= max_node_score;
+      totals[row] += weight * score;
+    }
+    return fine;
+  }
+  static std::int64_t score_one(const void* self, const hook_context& c, row_t row) {
+    if constexpr (keyed_score_ok<P>())
+      return call(self_of<P>(self), &P::score_key, c, row);
+    else
+      return call(self_of<P>(self), &P::score, c, row);
+  }
+  static status finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
+    if constexpr (!keyed_score_ok<P>())
+      call_with(self_of<P>(self), &P::normalize_score, c, groups);
+    else if constexpr (std::is_void_v<typename signature<decltype(&P::finish_score)>::result>)
+      call_with(self_of<P>(self), &P::finish_score, c, groups);
+    else
+      return call_with(self_of<P>(self), &P::finish_score, c, groups);
+    return {};
+  }
+};
+
+template <>
+struct extension_point<point::score> {
+  struct kernels {
+    score_kernel score;
+  };
+  template <class P>
+  static constexpr bool well_formed = score_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_CONTRACT(
+        score, names_score<P> || names_score_key<P> || names_finish_score<P> || names_normalize_score<P>,
+        calls_score<P> || calls_score_key<P> || calls_finish_score<P> || calls_normalize_score<P>, score_plugin<P>,
+        "std::int64_t score(const pod_view&, [const data&,] node_view<reads::...>) const [and void "
+        "normalize_score(const pod_view&, std::span<scored_group>) const], or score_key and finish_score");
+    if constexpr (P::points::set.has(point::score) && !calls_normalize_score<P>) {
+      GANGSCHED_SLIP(normalize_score, normalise_score);
+      GANGSCHED_SLIP(normalize_score, normalize_scores);
+      GANGSCHED_SLIP(normalize_score, NormalizeScore);
+      GANGSCHED_SLIP(normalize_score, normalizeScore);
+      GANGSCHED_SLIP(normalize_score, normalizescore);
+      GANGSCHED_SLIP(normalize_score, normalise);
+      GANGSCHED_SLIP(normalize_score, normalize);
+      GANGSCHED_SLIP(normalize_score, normalized_score);
+      GANGSCHED_SLIP(normalize_score, score_extensions);
+      GANGSCHED_SLIP(normalize_score, ScoreExtensions);
+    }
+    if constexpr (P::points::set.has(point::score) && !requires { P::default_weight; }) {
+      GANGSCHED_ODD(default_weight, default_weights);
+      GANGSCHED_ODD(default_weight, DefaultWeight);
+      GANGSCHED_ODD(default_weight, defaultWeight);
+      GANGSCHED_ODD(default_weight, defaultweight);
+      GANGSCHED_ODD(default_weight, weight_by_default);
+    }
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    score_kernel& to = k.score;
+    using from = score_kernels<P>;
+    to.one = from::score_one;
+    if constexpr (keyed_score_ok<P>()) {
+      using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
+      to.shape = shape::keyed;
+      to.raw_is_key = true;
+      to.facets = hook::facets;
+      to.opaque = hook::opaque;
+      to.finish = from::finish_score;
+    } else {
+      using hook = node_hook<P, decltype(&P::score), std::int64_t>;
+      to.facets = hook::facets;
+      to.opaque = hook::opaque;
+      if constexpr (calls_normalize_score<P>) {
+        to.shape = shape::keyed;
+        to.finish = from::finish_score;
+      } else {
+        to.shape = hook::opaque ? shape::opaque : shape::local;
+        to.rows = from::score_rows;
+      }
+    }
+  }
+};
+}  // namespace detail
+
+}  // namespace gangsched
