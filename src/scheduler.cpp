@@ -93,7 +93,7 @@ result<Answer> ask(engine::core& core, Question&& question) {
     try {
       said.emplace(question());
     } catch (const hook_error& thrown) {
-      core.forget_attempt();
+      core.forget_cached();
       core.picks_go_back(stood);
       said.emplace(error{errc::contract, "scheduler", "plugins", thrown.what()});
     }

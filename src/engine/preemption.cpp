@@ -8,6 +8,13 @@
 
 namespace gangsched::engine {
 
+GANGSCHED_INLINE void preemption_result::add_to(decision_list& decisions) const {
+  for (const auto& [pod, node] : words) {
+    if (node) decisions.nominate(pod, *node);
+    else decisions.add(decision_kind::reject, pod).code = code::unschedulable;
+  }
+}
+
 GANGSCHED_INLINE void preemption::forget_cached() {
   trials_.forget_cached();
   own_ = {};

@@ -97,6 +97,11 @@ void host::take(const cycle& said, from whom) {
     const bool reserved = one.kind == decision_kind::bind || one.kind == decision_kind::wait;
     if (reserved && !(threw && whom == from::cycle)) check_gang(pod, one.kind, whom);
   }
+  note_satisfied();
+}
+
+/// Members that others placed count too, whenever that was.
+void host::note_satisfied() {
   for (auto& [at, group] : known_.groups) {
     if (!group.satisfied && group.policy() != nullptr)
       group.satisfied = known_.ready(at) >= static_cast<std::uint32_t>(group.min_count());

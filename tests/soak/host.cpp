@@ -82,6 +82,7 @@ void host::carry_out(const step& one) {
     }
   }
   ++counts_.steps;
+  note_satisfied();
   check_states(to_string(one.what).data());
 }
 

@@ -78,6 +78,7 @@ class host {
   void fail(const step& one);
   void rule_waiting(const step& one);
   void note_holders(known_pod& pod);
+  void note_satisfied();
   void activate(const step& one);
   void restore(const step& one);
   void flush();

@@ -2,6 +2,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/preemption_trials.hpp"
 
@@ -25,6 +26,9 @@ struct preemption_result {
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
   std::vector<pod_id> victims;
   const char* reason = nullptr;  ///< of their eviction
+
+  /// The words, as decisions.
+  void add_to(decision_list& decisions) const;
 };
 
 /// Makes room for pods and groups that find no node (kube-framework 1.3, kube-workloads 6): asks post_filter and group_preempt hooks, and

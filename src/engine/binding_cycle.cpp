@@ -1,7 +1,7 @@
+#include "gangsched/engine/binding_cycle.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "gangsched/engine/core.hpp"
 
 namespace gangsched::engine {
 
@@ -40,104 +40,109 @@ class waiting_for_plugin final : public permit_room {
 
 }  // namespace detail
 
-GANGSCHED_INLINE permit_verdict core::ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod) {
+GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod) {
   const plugin_entry& plugin = profile.hooks(point::permit)[index];
-  detail::waiting_for_plugin waiting{*state_, waiting_, entities_, profile, index};
-  return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], now_}, waiting);
-}
-
-/// The group was added: who waits for permit since one of that name was there before waits on by the rules of this one. One that places its
-/// minimum at once has no such rule for less.
-GANGSCHED_INLINE void core::judge_waiting(row_t group) {
-  if (entities_.cycles_as_group(group) && entities_.incomplete(group)) {
-    waiting_.each([&](waiting_pods::entry& one) {
-      if (state_->pods.group[one.pod.row] == group) one.rejected = "its group needs more members at once";
-    });
-  }
-  waiting_.group_changed(group);
+  detail::waiting_for_plugin waiting{*state_, waiting_, *entities_, profile, index};
+  return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
 }
 
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
-GANGSCHED_INLINE void core::ask_permit(row_t pod, std::int64_t score) {
+GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
   waiting_pods::entry entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score};
-  const kernel_table& profile = entities_.profile_of(pod);
+  const kernel_table& profile = entities_->profile_of(pod);
   const hook_range hooks = profile.hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];
     const permit_verdict said = ask_permit_hook(profile, i, pod);
     if (said.verdict.code == code::wait) {
-      waiting_pods::hold(entry, i, now_, said.timeout);
+      waiting_pods::hold(entry, i, *now_, said.timeout);
     } else if (!said.verdict.ok()) {
       const std::uint64_t from = state_->log.end();
       release(pod);
-      suppress_events(from);
-      decision& rejected = decisions_.add(decision_kind::reject, pod);
+      state_->log.mark_undone(from);
+      decision& rejected = decisions_->add(decision_kind::reject, pod);
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
-      const entity e = entities_.entity_of(pod);
-      if (said.verdict.code == code::error) error_.set({pod, false}, said.verdict.reason), requeue(pod, true);
-      else if (e.group) park_group(e.row, ~std::uint64_t{0});
-      else if (said.verdict.code == code::pending) come_back(pod, {.pending = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
-      else come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
-      return;
+      const entity e = entities_->entity_of(pod);
+      if (said.verdict.code == code::error) error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
+      else if (e.group) queue_->park_group(e.row, ~std::uint64_t{0});
+      else if (said.verdict.code == code::pending) queue_->come_back(pod, {.pending = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
+      else queue_->come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
+      return false;
     }
   }
   if (entry.plugins == 0) {
-    finish_bind(pod, score, false);
-    return;
+    bind(pod, score, false);
+    return false;
   }
   waiting_.add(std::move(entry));
   reported_.add(pod);
-  decisions_.add(decision_kind::wait, pod).score = score;
-  call_older_holders(state_->pods.group[pod]);
+  decisions_->add(decision_kind::wait, pod).score = score;
+  return true;
 }
 
 /// Pre-bind and bind hooks fill in the decision; one that rejects takes the pod back: a revocation if the host knew of its wait.
-GANGSCHED_INLINE void core::finish_bind(row_t pod, std::int64_t score, bool waited) {
+GANGSCHED_INLINE void binding_cycle::bind(row_t pod, std::int64_t score, bool waited) {
   waiting_.remove(pod);
-  const std::size_t at = decisions_.size();
-  decisions_.add(decision_kind::bind, pod).score = score;
+  const std::size_t at = decisions_->size();
+  decisions_->add(decision_kind::bind, pod).score = score;
   status said;
-  const kernel_table& profile = entities_.profile_of(pod);
-  const reservation held{*state_, pod, state_->pods.node[pod], now_};
+  const kernel_table& profile = entities_->profile_of(pod);
+  const reservation held{*state_, pod, state_->pods.node[pod], *now_};
   for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
-    said = plugin.pre_bind(plugin.self.get(), held, decisions_[at]);
+    said = plugin.pre_bind(plugin.self.get(), held, (*decisions_)[at]);
     if (said.code == code::skip) said = {};
     if (!said.ok()) break;
   }
   if (said.ok()) {
     for (const plugin_entry& plugin : profile.hooks(point::bind)) {
-      said = plugin.bind(plugin.self.get(), held, decisions_[at]);
+      said = plugin.bind(plugin.self.get(), held, (*decisions_)[at]);
       if (said.code != code::skip) break;
       said = {};
     }
   }
   if (said.ok()) return reported_.add(pod);
-  decisions_.shrink(at);
+  decisions_->shrink(at);
   const std::uint64_t from = state_->log.end();
-  if (said.code == code::error) error_.set({pod, false}, said.reason);
+  if (said.code == code::error) error_->set({pod, false}, said.reason);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
   if (waited) return;
-  suppress_events(from);
-  decisions_[at].kind = decision_kind::reject;  // the host has not heard of it
-  decisions_[at].code = said.code;
+  state_->log.mark_undone(from);
+  (*decisions_)[at].kind = decision_kind::reject;  // the host has not heard of it
+  (*decisions_)[at].code = said.code;
 }
 
-/// A reservation is taken back and the host told; the pod is queued again as after a failure.
-GANGSCHED_INLINE void core::send_back(row_t pod, const char* reason, bool error) {
-  decisions_.add(decision_kind::revoke, pod).reason = reason;
+GANGSCHED_INLINE void binding_cycle::send_back(row_t pod, const char* reason, bool error) {
+  decisions_->add(decision_kind::revoke, pod).reason = reason;
   release(pod);
-  requeue(pod, error);
+  queue_->requeue(pod, error);
 }
 
-/// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
-GANGSCHED_INLINE void core::revoke_strict_gang(row_t group) {
+/// Takes back everything an assumed pod holds.
+GANGSCHED_INLINE void binding_cycle::release(row_t pod) {
+  reservations_->release(pod);
+  waiting_.remove(pod);
+  reported_.remove(pod);
+  waiting_.group_changed(state_->pods.group[pod]);
+  if (!state_->pods.terminating[pod]) queue_->count_waiting(pod, state_->pods.group[pod]);
+}
+
+GANGSCHED_INLINE void binding_cycle::evict(pod_id victim, const char* reason) {
+  if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
+  if (state_->pods.terminating[victim.row]) return;
+  if (state_->pods.state[victim.row] == pod_state::bound) {
+    if (!decisions_->has(decision_kind::evict, victim)) decisions_->add(decision_kind::evict, victim.row).reason = reason;
+  } else if (state_->pods.state[victim.row] == pod_state::assumed)
+    send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
+}
+
+GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
   const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy == nullptr || !policy->strict || state_->groups.satisfied[group]) return;
   for (const row_t pod : waiting_.members_of(group)) send_back(pod, "a member of its strict gang found no node", false);
 }
 
-GANGSCHED_INLINE void core::expire_waits() {
+GANGSCHED_INLINE void binding_cycle::expire_waits() {
   ask_permit_again();  // one that may go does not time out
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
@@ -146,36 +151,36 @@ GANGSCHED_INLINE void core::expire_waits() {
       return;
     }
     for (std::size_t i = 0; i < one.deadline.size(); ++i) {
-      if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= now_ && one.deadline[i] != instant::max()) {
+      if (((one.plugins >> i) & 1u) != 0 && one.deadline[i] <= *now_ && one.deadline[i] != instant::max()) {
         send_back(pod, "timed out waiting in the permit room", false);
         revoke_strict_gang(state_->pods.group[pod]);
         break;
       }
     }
   });
-  stale_.recheck(now_, [&](row_t pod) {
+  stale_.recheck(*now_, [&](row_t pod) {
     evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
   });
 }
 
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
 /// room, those that had let them go as well. Deadlines stay. Who is sent back is one member less: until nothing changes.
-GANGSCHED_INLINE void core::ask_permit_again() {
+GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
   for (std::vector<row_t> groups = waiting_.take_changed_groups(); !groups.empty(); groups = waiting_.take_changed_groups()) {
     waiting_.each([&](waiting_pods::entry& one) {
       const row_t pod = one.pod.row;
       if (one.rejected != nullptr || state_->pods.terminating[pod]) return;
       if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) return;
-      const kernel_table& profile = entities_.profile_of(pod);
+      const kernel_table& profile = entities_->profile_of(pod);
       for (std::size_t i = 0; i < profile.hooks(point::permit).size(); ++i) {
         if (((one.overruled >> i) & 1u) != 0) continue;
         const auto [said, timeout] = ask_permit_hook(profile, i, pod);
         if (said.ok()) {
           one.plugins &= ~(std::uint64_t{1} << i);
         } else if (said.code == code::wait) {
-          waiting_pods::hold(one, i, now_, timeout);
+          waiting_pods::hold(one, i, *now_, timeout);
         } else {
-          if (said.code == code::error) error_.set({pod, false}, said.reason);
+          if (said.code == code::error) error_->set({pod, false}, said.reason);
           send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
           break;
         }
@@ -184,25 +189,19 @@ GANGSCHED_INLINE void core::ask_permit_again() {
   }
 }
 
-GANGSCHED_INLINE void core::permit(instant now) {
-  begin_deciding(now);
-  flush(now);
+GANGSCHED_INLINE void binding_cycle::finish_waiting() {
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
     ask_permit_again();  // one that a bind hook refused may have been of a minimum
-    if (waiting_.has(pod) && one.plugins == 0) finish_bind(pod, one.score, true);
+    if (waiting_.has(pod) && one.plugins == 0) bind(pod, one.score, true);
   });
   waiting_.compact();
-  mark_own();
-  read_log();
-  queue_.tidy();
 }
 
-GANGSCHED_INLINE bool core::allow(row_t pod, std::string_view plugin) {
-  queue_.begin_round();
+GANGSCHED_INLINE bool binding_cycle::allow(row_t pod, std::string_view plugin) {
   waiting_pods::entry* const one = waiting_.find(pod);
   if (one == nullptr) return false;
-  const hook_range hooks = entities_.profile_of(pod).hooks(point::permit);
+  const hook_range hooks = entities_->profile_of(pod).hooks(point::permit);
   std::uint64_t answered = 0;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;
@@ -213,48 +212,35 @@ GANGSCHED_INLINE bool core::allow(row_t pod, std::string_view plugin) {
   return answered != 0;
 }
 
-GANGSCHED_INLINE std::vector<std::string> core::pending_plugins(row_t pod) const {
+GANGSCHED_INLINE std::vector<std::string> binding_cycle::pending_plugins(row_t pod) const {
   std::vector<std::string> names;
   const waiting_pods::entry* const one = waiting_.find(pod);
   if (one == nullptr) return names;
-  const hook_range hooks = entities_.profile_of(pod).hooks(point::permit);
+  const hook_range hooks = entities_->profile_of(pod).hooks(point::permit);
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (((one->plugins >> i) & 1u) != 0) names.push_back(hooks[i].name);
   }
   return names;
 }
 
-GANGSCHED_INLINE void core::reject(row_t pod) {
-  queue_.begin_round();
+GANGSCHED_INLINE void binding_cycle::reject(row_t pod) {
   if (waiting_pods::entry* const one = waiting_.find(pod)) one->rejected = "rejected by the host";
 }
 
-GANGSCHED_INLINE void core::note(row_t pod, std::string_view text) {
-  const pod_id id{pod, state_->pods.rows.generation(pod)};
-  if (text.empty()) notes_.erase(id);
-  else notes_[id] = std::string{text};
-}
-
-GANGSCHED_INLINE void core::confirm(row_t pod) {
-  queue_.begin_round();
-  read_log();
+GANGSCHED_INLINE void binding_cycle::confirm(row_t pod) {
   reported_.remove(pod);
   state_->bind(pod);
-  mark_own();
-  if (const auto* tried = in_flight_.find(entity{pod, false}); tried != nullptr) in_flight_.end_attempt(*tried);
-  if (const entity e = entities_.entity_of(pod); e.group) {
-    queue_item& item = queue_.item(e);
+  if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr) queue_->in_flight().end_attempt(*tried);
+  if (const entity e = entities_->entity_of(pod); e.group) {
+    queue_item& item = queue_->places().item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
-  const reservation held{*state_, pod, state_->pods.node[pod], now_};
-  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
-  if (!notes_.empty()) note(pod, {});
+  const reservation held{*state_, pod, state_->pods.node[pod], *now_};
+  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
 }
 
-GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
-  queue_.begin_round();
-  read_log();
-  decisions_.begin_answer();
+GANGSCHED_INLINE std::span<const decision> binding_cycle::fail(row_t pod) {
+  decisions_->begin_answer();
   // The widest group above it that is atomic goes with it.
   row_t whole = no_row;
   for (row_t up = state_->pods.group[pod]; up != no_row; up = state_->groups.parent[up]) {
@@ -263,19 +249,44 @@ GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
   }
   release(pod);
   std::vector<row_t> siblings;
-  if (whole != no_row) entities_.each_member(whole, [&](row_t other) { siblings.push_back(other); });
+  if (whole != no_row) entities_->each_member(whole, [&](row_t other) { siblings.push_back(other); });
   for (const row_t other : siblings) {
     if (state_->pods.state[other] == pod_state::assumed) {
-      decisions_.add(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
+      decisions_->add(decision_kind::revoke, other).reason = "a member of its atomic gang failed";
       release(other);
-      requeue(other, true);
+      queue_->requeue(other, true);
     } else if (state_->pods.state[other] == pod_state::bound && !state_->pods.terminating[other]) {
-      decisions_.add(decision_kind::evict, other).reason = "a member of its atomic gang failed";
+      decisions_->add(decision_kind::evict, other).reason = "a member of its atomic gang failed";
     }
   }
-  requeue(pod, true);
-  mark_own();
-  return decisions_.end_answer();
+  queue_->requeue(pod, true);
+  return decisions_->end_answer();
+}
+
+GANGSCHED_INLINE void binding_cycle::start_over() {
+  waiting_.all_groups_changed();
+  reported_.look_again();
+  for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
+    if (state_->groups.alive(group)) stale_.group_changed(group);
+  }
+}
+
+GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
+  std::optional<instant> next = waiting_.next_deadline();
+  if (const std::optional<instant> due = stale_.next_due()) next = std::min(next.value_or(*due), *due);
+  return next;
+}
+
+GANGSCHED_INLINE void binding_cycle::remember() {
+  waiting_.remember();
+  stale_.remember();
+  reported_.remember();
+}
+
+GANGSCHED_INLINE void binding_cycle::recall() noexcept {
+  waiting_.recall();
+  stale_.recall();
+  reported_.recall();
 }
 
 }  // namespace gangsched::engine

@@ -1,15 +1,14 @@
+#include "gangsched/engine/explainer.hpp"
+
 #include <algorithm>
 
-#include "gangsched/engine/core.hpp"
-#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 
-// Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
-// find a node, and what the next one lacks.
 namespace gangsched::engine {
 
 /// What the pod lacks on the node of @p rows where it lacks least: first where only resources are short, then of the fewest, then by
 /// the smallest share of what it asks for.
-GANGSCHED_INLINE std::string core::shortage(row_t pod, const std::vector<row_t>& rows, std::string& change) {
+GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<row_t>& rows, std::string& change) {
   const pod_class& cls = state_->classes[state_->class_of(pod)];
   struct lack {
     std::size_t kinds = 0;
@@ -27,12 +26,12 @@ GANGSCHED_INLINE std::string core::shortage(row_t pod, const std::vector<row_t>&
     look(kinds::pods, 1);
     for (const amount& one : cls.requests) look(one.kind, one.value);
   };
-  const class_plan& plan = picker_.plan_of(state_->pods.cls[pod]);
+  const class_plan& plan = picks_->plan_of(state_->pods.cls[pod]);
   for (const row_t node : rows) {
     if (!state_->nodes.alive(node)) continue;
-    static_cast<void>(picker_.begin_cycle(plan, pod));
+    static_cast<void>(picks_->begin_cycle(plan, pod));
     std::uint8_t mark = 0;
-    const status said = picker_.filter(pod, node, &mark);
+    const status said = picks_->filter(pod, node, &mark);
     if (said.ok()) continue;
     lack here{0, 0, node};
     each_lack(node, [&](resource_kind, std::int64_t missing, std::int64_t wanted) {
@@ -65,7 +64,7 @@ GANGSCHED_INLINE std::string core::shortage(row_t pod, const std::vector<row_t>&
   return text + " (" + name + ")";
 }
 
-GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explanation>& out) {
+GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_explanation>& out) {
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
     explain_group(child, out);
   }
@@ -76,21 +75,21 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   why.name = record.spec.name;
   group_part whole;
   whole.group = group;
-  whole.members = parts_.pending_members(group);
+  whole.members = parts_->pending_members(group);
   const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
   const std::uint64_t wanted = state_->groups.min_count(group);
   if (state_->groups.record[state_->groups.root(group)]->expected) {
     why.summary = "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
   } else if (whole.members.empty()) {
-    why.summary = limits_.explain(group);
+    why.summary = limits_->explain(group);
     if (why.summary.empty()) why.summary = placed == 0 ? "it has no members" : "nobody waits";
-  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); })) {
-    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_.rejects_pod(pod); });
+  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); })) {
+    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
     why.summary = explain(*gated).summary;
   } else {
-    const picker::position first = picker_.where();
+    const picker::position first = picks_->where();
     status said;
-    placement_candidates& candidates = search_.candidates();
+    placement_candidates& candidates = search_->candidates();
     const std::vector<placement> where = candidates.placements(whole, said);
     const candidate_list list = candidates.of(whole, where, nullptr);
     std::string change;
@@ -99,11 +98,11 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
       if (!one.from->all) rows = placement_candidates::rows_of(one, nullptr);
       for (row_t row = 0; one.from->all && row < state_->nodes.rows.count(); ++row) rows.push_back(row);
       transaction trial{*state_};
-      placed_members there = search_.nobody();
+      placed_members there = search_->nobody();
       placement_verdict verdict{std::string{one.name()}, placed, wanted, {}};
       std::string its_change;
       for (const row_t pod : whole.members) {
-        const picked found = picker_.pick(pod, &rows);
+        const picked found = picks_->pick(pod, &rows);
         status hook;
         if (found.node != no_row && there.place(pod, found, hook)) ++verdict.fit;
         else if (verdict.missing.empty()) verdict.missing = shortage(pod, rows, its_change);
@@ -112,7 +111,7 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
       if (nearer) change = its_change;
       why.placements.insert(nearer ? why.placements.begin() : why.placements.end(), std::move(verdict));
     }
-    picker_.go_back(first);
+    picks_->go_back(first);
     std::stable_sort(why.placements.begin(), why.placements.end(),
                      [](const placement_verdict& a, const placement_verdict& b) { return a.fit > b.fit; });
     if (!said.ok() && said.reason != nullptr) why.summary = said.reason;
@@ -129,8 +128,8 @@ GANGSCHED_INLINE void core::explain_group(row_t group, std::vector<group_explana
   out.push_back(std::move(why));
 }
 
-GANGSCHED_INLINE explanation core::explain(row_t pod) {
-  if (!entities_.has_profile(pod)) {
+GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
+  if (!entities_->has_profile(pod)) {
     explanation why;
     why.code = code::unschedulable;
     why.summary = "no profile has the scheduler name \"";
@@ -146,7 +145,7 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
       return why;
     }
   }
-  for (const plugin_entry& plugin : entities_.profile_of(pod).hooks(point::pre_enqueue)) {
+  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::pre_enqueue)) {
     if (state_->pods.state[pod] != pod_state::pending) break;
     static_cast<void>(state_->class_of(pod));
     const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
@@ -157,16 +156,29 @@ GANGSCHED_INLINE explanation core::explain(row_t pod) {
     why.summary = std::string{said.reason != nullptr ? said.reason : "gated"} += state_->names.text(said.detail);
     return why;
   }
-  explanation why = picker_.explain(pod);
+  explanation why = picks_->explain(pod);
   const row_t group = state_->pods.group[pod];
   if (group != no_row) {
     const row_t root = state_->groups.root(group);
-    if (const char* reason = unschedulable_.reason_of({root, state_->groups.rows.generation(root)})) (why.summary += " Its group: ") += reason;
+    if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)})) (why.summary += " Its group: ") += reason;
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;
   }
   return why;
+}
+
+GANGSCHED_INLINE void explainer::note(row_t pod, std::string_view text) {
+  const pod_id id{pod, state_->pods.rows.generation(pod)};
+  if (text.empty()) notes_.erase(id);
+  else notes_[id] = std::string{text};
+}
+
+GANGSCHED_INLINE void explainer::forget_row(row_t pod) {
+  const auto owner = [&](const pod_id& id) { return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod); };
+  for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
+    it = owner(it->first) ? std::next(it) : notes_.erase(it);
+  }
 }
 
 }  // namespace gangsched::engine

@@ -1,0 +1,87 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/engine/cycle_error.hpp"
+#include "gangsched/engine/decision_list.hpp"
+#include "gangsched/engine/reported_reservations.hpp"
+#include "gangsched/engine/reservations.hpp"
+#include "gangsched/engine/scheduling_queue.hpp"
+#include "gangsched/engine/stale_gangs.hpp"
+#include "gangsched/engine/waiting_pods.hpp"
+
+namespace gangsched::engine {
+
+/// What follows on a reservation (kube-framework 1.5): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and how
+/// reservations end otherwise: timed out, rejected, preempted, failed.
+class GANGSCHED_API binding_cycle {
+ public:
+  /// @p now: the scheduler's, read at each call.
+  binding_cycle(cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of, decision_list& decisions,
+                cycle_error& error, const instant& now)
+      : state_(&state), entities_(&entities), reservations_(&reserved), queue_(&of), decisions_(&decisions), error_(&error), now_(&now),
+        waiting_(state), reported_(state), stale_(state, entities) {}
+
+  /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
+  bool begin(row_t pod, std::int64_t score);
+  /// Decides `bind` for those that no hook holds any more.
+  void finish_waiting();
+  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long.
+  void expire_waits();
+  /// A reservation is taken back and the host told; the pod is queued again as after a failure.
+  void send_back(row_t pod, const char* reason, bool error);
+  /// A running victim is the host's to evict, unless it goes already or has been told to in this call; one that is only assumed is taken
+  /// back here and now.
+  void evict(pod_id victim, const char* reason = nullptr);
+  /// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
+  void revoke_strict_gang(row_t group);
+
+  // The host's answers.
+  /// @p plugin: its name, or empty for all. False if it does not hold the pod.
+  bool allow(row_t pod, std::string_view plugin);
+  [[nodiscard]] std::vector<std::string> pending_plugins(row_t pod) const;
+  void reject(row_t pod);
+  void confirm(row_t pod);
+  /// @return what became of it and of those that go with it; valid until the next attempt is popped or cycle begins.
+  std::span<const decision> fail(row_t pod);
+
+  /// What the host did is not known any more. O(reservations + groups).
+  void start_over();
+  /// The earliest time at which `expire_waits` would do something.
+  [[nodiscard]] std::optional<instant> next_deadline() const;
+  // Its parts.
+  [[nodiscard]] waiting_pods& waiting() noexcept { return waiting_; }
+  [[nodiscard]] const waiting_pods& waiting() const noexcept { return waiting_; }
+  [[nodiscard]] reported_reservations& reported() noexcept { return reported_; }
+  [[nodiscard]] stale_gangs& stale() noexcept { return stale_; }
+
+  // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
+  void remember();
+  void recall() noexcept;
+  void end_call() noexcept { waiting_.end_call(); }
+
+ private:
+  [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
+  void ask_permit_again();
+  void bind(row_t pod, std::int64_t score, bool waited);
+  void release(row_t pod);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  reservations* reservations_;
+  scheduling_queue* queue_;
+  decision_list* decisions_;
+  cycle_error* error_;
+  const instant* now_;
+  waiting_pods waiting_;
+  reported_reservations reported_;
+  stale_gangs stale_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/binding_cycle.cpp"
+#endif

@@ -1,0 +1,50 @@
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "gangsched/engine/group_limits.hpp"
+
+namespace gangsched::engine {
+
+/// Groups that wait for others: those that start after others, and those that may not have more members yet by their ratios.
+class GANGSCHED_API dependent_groups {
+ public:
+  dependent_groups(const cluster_state& state, const entity_view& entities, const group_limits& limits) noexcept
+      : state_(&state), entities_(&entities), limits_(&limits) {}
+
+  /// Nobody is kept back; who starts after others is as the cluster says. O(groups).
+  void look_again();
+  /// The group is there, or its spec has changed. O(groups that start after others).
+  void note(row_t group);
+  /// Calls visit(group) for each that starts after others.
+  template <class Visit>
+  void each_starting(Visit&& visit) {
+    std::erase_if(starting_, [&](row_t group) { return !starts_after(group); });
+    for (const row_t group : starting_) visit(group);
+  }
+  /// The tree is being tried: of its groups those with members whom only a ratio keeps back are remembered. O(members).
+  void note_ratios(row_t root);
+  /// Roots of trees with groups whose ratios allow more than when they were tried last; they are forgotten. O(groups kept back).
+  [[nodiscard]] std::vector<row_t> take_released();
+
+ private:
+  struct held_back {
+    group_id group;
+    std::uint64_t limit;  ///< of its members, when it was tried
+  };
+  [[nodiscard]] bool starts_after(row_t group) const noexcept {
+    return state_->groups.alive(group) && !state_->groups.record[group]->spec.start_after.empty();
+  }
+
+  const cluster_state* state_;
+  const entity_view* entities_;
+  const group_limits* limits_;
+  std::vector<row_t> starting_;
+  std::vector<held_back> held_back_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/dependent_groups.cpp"
+#endif

@@ -1,0 +1,67 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/binding_cycle.hpp"
+#include "gangsched/engine/entry_order.hpp"
+#include "gangsched/engine/explainer.hpp"
+#include "gangsched/engine/object_cache.hpp"
+
+namespace gangsched::engine {
+
+/// What happened to the cluster since the last call, told to whoever has to know (kube-scheduler's event handlers): the queue, the pods that
+/// wait for permit, the reservations that were reported. Of its own scheduler's records, by which the queue did its part when they were
+/// written, only whom they help is asked.
+class GANGSCHED_API event_handlers {
+ public:
+  /// @p author: of the scheduler's own records. @p now: the scheduler's.
+  event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, reservations& reserved, entry_order& entered,
+                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint8_t author, const instant& now);
+
+  /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
+  /// O(records · what each changed).
+  void read();
+  /// Everything as the cluster says: who waits, and for nobody knows what. O(pods + groups).
+  void start_over();
+  /// Whether somebody else has written what has not been read yet. O(own records that have not been read).
+  [[nodiscard]] bool has_news() const noexcept;
+
+ private:
+  [[nodiscard]] bool is_own(const change& record) const noexcept { return author_ != 0 && record.author == author_; }
+  void handle(const change& record);
+  void pod_updated(row_t pod);
+  void pod_removed(const change& record);
+  void pod_terminating(row_t pod);
+  void pod_placed(const change& record);
+  void pod_released(row_t pod);
+  void group_added(row_t group);
+  void group_updated(const change& record);
+  void own_record(const change& record);
+  void member_changed(const change& record, row_t group);
+  void judge_waiting(row_t group);
+  void host_released(row_t pod, std::uint32_t generation);
+  void forget_row(row_t pod);
+  void requeue_by(const change& record, std::uint64_t position);
+  void requeue_by_hints(const change& record);
+  void ask_gates(queueing_event& what);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  pre_enqueue_gates* gates_;
+  reservations* reservations_;
+  entry_order* entered_;
+  scheduling_queue* queue_;
+  binding_cycle* binding_;
+  explainer* explainer_;
+  const instant* now_;
+  std::uint8_t author_;
+  log_cursor cursor_;
+  std::optional<object_cache> object_cache_;  ///< under wake_rule::hints
+  std::vector<object_event> happened_;        ///< by the record that is being read
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/event_handlers.cpp"
+#endif

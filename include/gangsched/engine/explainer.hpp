@@ -1,0 +1,49 @@
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/engine/explanation.hpp"
+#include "gangsched/engine/group_search.hpp"
+#include "gangsched/engine/pre_enqueue_gates.hpp"
+#include "gangsched/engine/unschedulable_pods.hpp"
+
+namespace gangsched::engine {
+
+/// Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
+/// find a node, and what the next one lacks. Keeps what the host said of its failures. Asks inside its caller's transaction.
+class GANGSCHED_API explainer {
+ public:
+  explainer(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts,
+            group_search& search, picker& picks, const unschedulable_pods& rejected) noexcept
+      : state_(&state), entities_(&entities), gates_(&gates), limits_(&limits), parts_(&parts), search_(&search), picks_(&picks),
+        rejected_(&rejected) {}
+
+  [[nodiscard]] explanation explain(row_t pod);
+  /// Appends the group, after those below it.
+  void explain_group(row_t group, std::vector<group_explanation>& out);
+  /// What the host said when the pod failed or was rejected last, or nothing.
+  void note(row_t pod, std::string_view text);
+  /// Notes of the row's earlier owners go.
+  void forget_row(row_t pod);
+
+ private:
+  [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  pre_enqueue_gates* gates_;
+  const group_limits* limits_;
+  group_parts* parts_;
+  group_search* search_;
+  picker* picks_;
+  const unschedulable_pods* rejected_;
+  std::map<pod_id, std::string> notes_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/explainer.cpp"
+#endif

@@ -1,0 +1,125 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gangsched/engine/attempt.hpp"
+#include "gangsched/engine/dependent_groups.hpp"
+#include "gangsched/engine/in_flight_pods.hpp"
+#include "gangsched/engine/pre_enqueue_gates.hpp"
+#include "gangsched/engine/queue.hpp"
+#include "gangsched/engine/requeue_judge.hpp"
+#include "gangsched/engine/unschedulable_pods.hpp"
+#include "gangsched/engine/waiting_members.hpp"
+
+namespace gangsched::engine {
+
+/// Who is tried next, and where everybody else waits (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the queue,
+/// are gated, come back after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups (`entity_view`).
+class GANGSCHED_API scheduling_queue {
+ public:
+  /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
+  scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities, pre_enqueue_gates& gates,
+                   const group_limits& limits, picker& picks, const scheduler_options& options, engine_statistics& statistics, const instant& now);
+
+  // What the log says.
+  /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
+  void enqueue(row_t pod, bool fresh);
+  /// A pod stopped being pending, or is no more.
+  void leave(row_t pod);
+  /// What is known of a pod by its row and of no use to the row's next owner.
+  void forget_row(row_t pod);
+  /// An entity takes its new place.
+  void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
+  /// A member waits for a node from here on in the log, whatever became of it later. It is its tree's root that waits.
+  void count_waiting(row_t pod, row_t group);
+  /// It waits no more. A group of which nobody waits leaves the queue, and the member that kept it gated may be gone.
+  void count_out(row_t pod);
+  void gate_or_activate(entity e);
+  /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
+  void ask_gate_again(row_t group);
+  /// Groups that start after others may do so now, or grow with them.
+  void ask_dependents();
+  void ask_ratios();
+  /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
+  /// came later than that is still to be read.)
+  void requeue_members(row_t group);
+  /// A group whose members wait stands in the queue, unless it has as many with a node as it may: whatever can leave it nowhere, or end
+  /// that it is full, ends here. O(members).
+  void requeue_group(row_t group);
+  /// One who counted goes: of those that are too many for an elastic gang, or by a ratio, one may take its place.
+  void requeue_surplus_member(row_t group);
+  /// Nobody waits for anything, nobody depends on anybody; attempts under way are tried again whatever comes of them.
+  void start_over();
+  /// Rows that are new have room, and lines follow their classes.
+  void grow();
+  void prefetch(row_t pod) const noexcept;
+
+  // Who was tried comes back.
+  /// It waits for a change that makes one of @p rejectors, plugins whose filters rejected it, change its mind.
+  void park(row_t pod, std::uint64_t rejectors);
+  /// The same by hints: @p why has all that rejected it.
+  void come_back(row_t pod, const rejection& why, std::uint64_t rejectors);
+  /// Until a change can help one of its members; under Kubernetes' rule, which has no hints for groups, for its backoff.
+  void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
+  /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
+  void retry_group(row_t group, bool error, bool strict, bool for_change = false);
+  /// After an attempt that ended in an error: waits for its time.
+  void retry_pod(row_t pod);
+  /// Back into the queue after a reservation was taken back: waits for its time only.
+  void requeue(row_t pod, bool error);
+  /// The group is being tried, and its ratios are what they are.
+  void note_ratios(row_t root) { dependents_.note_ratios(root); }
+  void note_dependent(row_t group) { dependents_.note(group); }
+
+  // What a host does that has the queue to itself, or by hand (attempt.hpp).
+  std::optional<attempt> pop_attempt();
+  void add_unschedulable(pod_id pod, const rejected_by& why);
+  void add_unschedulable(group_id group, const rejected_by& why);
+  void done(pod_id pod) { give_up(in_flight_.find(pod)); }
+  void done(group_id group) { give_up(in_flight_.find(group)); }
+  void activate(std::span<const pod_id> pods);
+  void flush();
+  void flush_unschedulable();
+  void restore(row_t pod, std::uint32_t failures, instant since);
+  [[nodiscard]] queue_standing standing(row_t pod) const;
+  [[nodiscard]] std::vector<attempt> in_flight_attempts() const;
+
+  [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
+  [[nodiscard]] const waiting_members& counted() const noexcept { return waiting_; }
+  // Its parts.
+  [[nodiscard]] queue& places() noexcept { return queue_; }
+  [[nodiscard]] const queue& places() const noexcept { return queue_; }
+  [[nodiscard]] requeue_judge& judge() noexcept { return judge_; }
+  [[nodiscard]] unschedulable_pods& unschedulable() noexcept { return unschedulable_; }
+  [[nodiscard]] in_flight_pods& in_flight() noexcept { return in_flight_; }
+  [[nodiscard]] const in_flight_pods& in_flight() const noexcept { return in_flight_; }
+
+  // For a call that may be abandoned: after `recall` the orders are to be made anew (`queue::rebuild`), and `start_over` is to follow.
+  void remember();
+  void recall() noexcept;
+
+ private:
+  void give_up(const in_flight_pods::entry* tried);
+  [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
+  void come_back_broken(entity e);
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  pre_enqueue_gates* gates_;
+  const group_limits* limits_;
+  const scheduler_options* options_;
+  const instant* now_;
+  queue queue_;
+  requeue_judge judge_;
+  unschedulable_pods unschedulable_;
+  in_flight_pods in_flight_;
+  waiting_members waiting_;
+  dependent_groups dependents_;
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/scheduling_queue.cpp"
+#endif

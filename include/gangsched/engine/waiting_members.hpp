@@ -1,0 +1,45 @@
+#pragma once
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+
+namespace gangsched::engine {
+
+/// How many members of each tree of groups wait for a node, as far as the log has been read: a tree of which nobody waits leaves the queue.
+/// (The cluster's own counts are further on.)
+class waiting_members {
+ public:
+  /// Nobody waits. Rows beyond @p pods and @p groups are made room for by `grow` and `add`.
+  void clear(std::size_t pods, std::size_t groups) {
+    root_.assign(pods, no_row);
+    count_.assign(groups, 0);
+  }
+  /// After this there is room for the rows of @p pods pods; @p room: as many as their tables have room for.
+  void grow(std::size_t pods, std::size_t room) {
+    if (root_.size() < pods) root_.resize(std::max({pods, room, 2 * root_.size()}), no_row);
+  }
+  /// @p room: as many rows as the tables of groups have room for.
+  void add(row_t pod, row_t root, std::size_t room) {
+    if (count_.size() <= root) count_.resize(std::max(std::size_t{root} + 1, room));
+    ++count_[root];
+    root_[pod] = root;
+  }
+  /// @return the root of the tree for which the pod counted, or no_row.
+  row_t remove(row_t pod) noexcept {
+    const row_t root = std::exchange(root_[pod], no_row);
+    if (root != no_row) --count_[root];
+    return root;
+  }
+  [[nodiscard]] bool counts(row_t pod) const noexcept { return root_[pod] != no_row; }
+  [[nodiscard]] bool any(row_t root) const noexcept { return root < count_.size() && count_[root] != 0; }
+  /// Where what is known of the pod stands; null if there is no room for it yet.
+  [[nodiscard]] const row_t* place_of(row_t pod) const noexcept { return pod < root_.size() ? &root_[pod] : nullptr; }
+
+ private:
+  std::vector<row_t> root_;           ///< by pod row: of the tree in which it waits for a node
+  std::vector<std::uint32_t> count_;  ///< by root
+};
+
+}  // namespace gangsched::engine

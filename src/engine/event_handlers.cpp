@@ -1,0 +1,307 @@
+#include "gangsched/engine/event_handlers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
+                                                reservations& reserved, entry_order& entered, scheduling_queue& of, binding_cycle& binding,
+                                                explainer& explains, std::uint8_t author, const instant& now)
+    : state_(&state),
+      entities_(&entities),
+      gates_(&gates),
+      reservations_(&reserved),
+      entered_(&entered),
+      queue_(&of),
+      binding_(&binding),
+      explainer_(&explains),
+      now_(&now),
+      author_(author) {
+  if (queue_->by_hints()) object_cache_.emplace(state);
+}
+
+GANGSCHED_INLINE void event_handlers::read() {
+  // In the middle of somebody's trial the tables show what may never have been.
+  if (state_->undo.trying()) return;
+  const change_log& log = state_->log;
+  queue_->grow();
+  gates_->forget_open();
+  // (What is known of a pod stands in tables that are far apart.)
+  if (cursor_.position >= log.begin() && cursor_.position < log.committed_end() && log[cursor_.position].about_pod()) {
+    queue_->prefetch(log[cursor_.position].row);
+  }
+  while (cursor_.position < log.committed_end()) {
+    if (log.begin() > cursor_.position) return gates_->forget_open(), start_over();  // also when giving back columns below has moved it on
+    const std::uint64_t position = cursor_.position++;
+    const change record = log[position];
+    const bool own = is_own(record);
+    if (!own) handle(record);
+    requeue_by(record, position);
+    if (own) own_record(record);
+  }
+  gates_->forget_open();
+}
+
+GANGSCHED_INLINE bool event_handlers::has_news() const noexcept {
+  const change_log& log = state_->log;
+  if (log.begin() > cursor_.position) return true;
+  for (std::uint64_t at = cursor_.position; at < log.committed_end(); ++at) {
+    if (!is_own(log[at])) return true;
+  }
+  return false;
+}
+
+/// Groups that depend on the pod's may go on; the queue has heard of the pod itself.
+GANGSCHED_INLINE void event_handlers::own_record(const change& record) {
+  if (record.kind == change_kind::pod_bound) queue_->ask_dependents();
+  if (record.kind == change_kind::pod_assumed) queue_->ask_ratios();
+  if (record.kind == change_kind::pod_released && state_->pods.alive(record.row)) queue_->requeue_group(state_->pods.group[record.row]);
+}
+
+GANGSCHED_INLINE void event_handlers::start_over() {
+  cursor_ = {state_->log.committed_end(), state_->log.truncations()};
+  queue_->start_over();
+  if (object_cache_) object_cache_->start_over();
+  binding_->start_over();
+  reservations_->forget_released();
+  for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
+    bool pending = false;  // and queued as one: it may have been before it was removed and added again
+    if (state_->groups.alive(group) && state_->groups.parent[group] == no_row && entities_->cycles_as_group(group)) {
+      entities_->each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
+    }
+    if (!pending) queue_->places().take_out({group, true});
+  }
+  std::vector<row_t> pending;
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (queue_->places().find({pod, false}) == nullptr) forget_row(pod);
+    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !entities_->has_profile(pod)) {
+      queue_->places().take_out({pod, false});
+      continue;
+    }
+    if (entities_->entity_of(pod).group) queue_->places().take_out({pod, false});
+    pending.push_back(pod);
+    queue_->count_waiting(pod, state_->pods.group[pod]);
+  }
+  std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
+  for (const row_t pod : pending) {
+    queue_->enqueue(pod, queue_->places().item({pod, false}).where == place::none);
+    if (queue_->by_hints()) queue_->places().wake({pod, false}, *now_);  // what happened is not known any more
+  }
+}
+
+GANGSCHED_INLINE void event_handlers::handle(const change& record) {
+  const pod_table& pods = state_->pods;
+  const row_t row = record.row;
+  if (record.kind == change_kind::pod_removed) binding_->stale().group_changed(record.after);
+  else if (record.about_pod() && pods.alive(row)) binding_->stale().group_changed(pods.group[row]);
+  else if (record.kind == change_kind::group_updated) binding_->stale().group_changed(row);
+  switch (record.kind) {
+    case change_kind::pod_added:
+      queue_->places().take_out({row, false});
+      if (!pods.alive(row)) break;
+      if (record.after == no_row && !pods.terminating[row]) queue_->count_waiting(row, pods.group[row]);
+      queue_->enqueue(row, true);
+      break;
+    case change_kind::pod_updated:
+    case change_kind::pod_gated: pod_updated(row); break;
+    case change_kind::pod_removed: pod_removed(record); break;
+    case change_kind::pod_terminating: pod_terminating(row); break;
+    case change_kind::pod_assumed:
+    case change_kind::pod_bound: pod_placed(record); break;
+    case change_kind::pod_released: pod_released(row); break;
+    case change_kind::group_added: group_added(row); break;
+    case change_kind::group_updated: group_updated(record); break;
+    case change_kind::group_removed:
+      queue_->places().take_out({row, true});
+      if (state_->groups.alive(row)) queue_->requeue_members(row);  // expected again
+      queue_->ask_dependents();
+      break;
+    default: break;
+  }
+  if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
+  if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row)) queue_->ask_dependents();
+}
+
+GANGSCHED_INLINE void event_handlers::pod_updated(row_t pod) {
+  const pod_table& pods = state_->pods;
+  if (!pods.alive(pod) || pods.state[pod] != pod_state::pending) return;
+  if (!entities_->has_profile(pod)) queue_->leave(pod);  // it was, perhaps
+  if (!pods.terminating[pod] && entities_->has_profile(pod) != queue_->counted().counts(pod)) queue_->count_waiting(pod, pods.group[pod]);
+  const queue_item* item = queue_->places().find({pod, false});
+  const entity e = entities_->entity_of(pod);
+  if (!e.group && item != nullptr && item->where == place::active) queue_->places().take_out(e);  // its order may have changed
+  queue_->enqueue(pod, false);
+}
+
+GANGSCHED_INLINE void event_handlers::pod_removed(const change& record) {
+  const row_t pod = record.row, group = record.after;
+  queue_->leave(pod);
+  binding_->reported().remove(pod);
+  forget_row(pod);
+  const bool reused = state_->pods.alive(pod);
+  host_released(pod, state_->pods.rows.generation(pod) - (reused ? 1u : 0u));
+  queue_->count_out(pod);
+  if (group != no_row) queue_->ask_dependents();  // a group that was removed before is gone with its last member
+  if (group == no_row || !state_->groups.alive(group)) return;
+  if (record.before != no_row) binding_->waiting().group_changed(group);
+  if (state_->groups.members[group] < state_->groups.min_count(group)) queue_->ask_gate_again(group);
+  queue_->requeue_surplus_member(group);
+}
+
+GANGSCHED_INLINE void event_handlers::pod_terminating(row_t pod) {
+  const pod_table& pods = state_->pods;
+  const bool pending = pods.alive(pod) && pods.state[pod] == pod_state::pending;
+  if (pending) queue_->leave(pod);
+  if (pods.alive(pod) && pods.node[pod] != no_row) binding_->waiting().group_changed(pods.group[pod]);
+  queue_->count_out(pod);
+  if (pending) queue_->requeue_surplus_member(pods.group[pod]);
+}
+
+/// The host found a node for it, or says that it runs.
+GANGSCHED_INLINE void event_handlers::pod_placed(const change& record) {
+  const row_t pod = record.row;
+  if (state_->pods.alive(pod) && state_->pods.state[pod] != pod_state::pending) queue_->leave(pod);
+  if (record.kind == change_kind::pod_bound) {
+    binding_->reported().remove(pod);
+    if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr) queue_->in_flight().end_attempt(*tried);
+  }
+  queue_->count_out(pod);
+}
+
+GANGSCHED_INLINE void event_handlers::pod_released(row_t pod) {
+  const pod_table& pods = state_->pods;
+  binding_->reported().end(pod);
+  if (!pods.alive(pod)) return;
+  host_released(pod, pods.rows.generation(pod));
+  binding_->waiting().group_changed(pods.group[pod]);
+  if (pods.state[pod] != pod_state::pending) return;
+  if (pods.terminating[pod]) return queue_->requeue_surplus_member(pods.group[pod]);
+  queue_->count_waiting(pod, pods.group[pod]);
+  const entity e = entities_->entity_of(pod);
+  const bool parked = e.group && queue_->unschedulable().has_group(e.row);
+  const queue_item& item = queue_->places().item(e);
+  if (!e.group && queue_->in_flight().find(e) != nullptr) {
+    queue_->places().fly(e);  // the host reserved a node for it and gave that back: it is still being tried
+  } else if (parked || item.where == place::none || item.where == place::active) {
+    queue_->enqueue(pod, false);
+  } else if (e.group) {
+    queue_->set_order(e, item.priority, std::min(item.arrival, pods.arrival[pod]));
+  }
+}
+
+GANGSCHED_INLINE void event_handlers::group_added(row_t group) {
+  queue_->places().renew({group, true});
+  if (state_->groups.alive(group)) {
+    queue_->requeue_members(group);
+    queue_->note_dependent(group);
+    judge_waiting(group);
+  }
+  queue_->ask_dependents();
+}
+
+GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
+  const row_t group = record.row;
+  if (!state_->groups.alive(group)) return;
+  if (entities_->cycles_as_group(group)) {
+    const entity e{state_->groups.root(group), true};
+    queue_->set_order(e, entities_->group_priority(e.row), queue_->places().item(e).arrival);
+  }
+  bool first = true;
+  entities_->each_member(group, [&](row_t pod) {
+    const bool as_group = entities_->cycles_as_group(state_->pods.group[pod]);
+    if (!entities_->wants_node(pod) || (!first && as_group)) return;
+    first = false;
+    const queue_item* item = queue_->places().find(entities_->entity_of(pod));
+    const bool gated = item != nullptr && item->where == place::gated;
+    const bool surplus = as_group && (item == nullptr || item->where == place::none);  // of an elastic gang that was full
+    if (gated || surplus || record.more || record.after < record.before) queue_->enqueue(pod, false);
+  });
+  if (record.after > record.before) queue_->ask_gate_again(group);
+  if (record.after != record.before) binding_->waiting().group_changed(group);
+  queue_->note_dependent(group);
+  queue_->ask_dependents();
+}
+
+GANGSCHED_INLINE void event_handlers::host_released(row_t pod, std::uint32_t generation) {
+  binding_->waiting().remove(pod);
+  reservations_->forget(pod, generation);
+}
+
+/// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of
+/// its group one fewer to place, and may be the one that others in the permit room wait for.
+GANGSCHED_INLINE void event_handlers::member_changed(const change& record, row_t group) {
+  const pod_table& pods = state_->pods;
+  const bool came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
+  const bool placed = pods.state[record.row] != pod_state::pending &&
+                      (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);
+  if (placed) binding_->waiting().group_changed(group);
+  if (entities_->cycles_as_group(group)) {
+    const entity e{state_->groups.root(group), true};
+    // (One that waits has just been asked, with its group.)
+    if (came && !entities_->wants_node(record.row) && queue_->places().item(e).where == place::gated) queue_->gate_or_activate(e);
+    else if (placed) queue_->places().wake(e, *now_);
+    return;
+  }
+  if (!came) return;
+  const queue_item* own = queue_->places().find({record.row, false});
+  if (own != nullptr && own->where == place::gated && pods.record[record.row]->gates.empty()) return;
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
+    const queue_item* item = queue_->places().find({pod, false});
+    if (pod != record.row && item != nullptr && item->where == place::gated) queue_->enqueue(pod, false);
+  }
+}
+
+/// The group was added: who waits for permit since one of that name was there before waits on by the rules of this one. One that places its
+/// minimum at once has no such rule for less.
+GANGSCHED_INLINE void event_handlers::judge_waiting(row_t group) {
+  if (entities_->cycles_as_group(group) && entities_->incomplete(group)) {
+    binding_->waiting().each([&](waiting_pods::entry& one) {
+      if (state_->pods.group[one.pod.row] == group) one.rejected = "its group needs more members at once";
+    });
+  }
+  binding_->waiting().group_changed(group);
+}
+
+/// Whom the change can help; an attempt under way is judged by it when it comes back.
+GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint64_t position) {
+  // (Who was placed elsewhere gave up what was kept for it all the same.)
+  if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;
+  if (queue_->by_hints()) return requeue_by_hints(record);
+  const std::optional<change> helpful = queue_->judge().helpful(record);
+  if (!helpful) return;
+  queue_->in_flight().add_event({.record = *helpful});
+  queue_->unschedulable().on_change(*helpful, position);
+}
+
+GANGSCHED_INLINE void event_handlers::requeue_by_hints(const change& record) {
+  happened_.clear();
+  object_cache_->read(record, happened_);
+  if (queue_->unschedulable().no_pods() && queue_->in_flight().empty() && queue_->places().counts().gated == 0) return;
+  for (object_event& one : happened_) {
+    queueing_event what = queue_->judge().queueing_event_of(one);
+    queue_->unschedulable().on_event(one, what);
+    if (one.to != object_event::audience::subject) ask_gates(what);
+    queue_->in_flight().add_event(std::move(one));
+  }
+}
+
+/// Hooks that keep pods out of the queue are asked again when they say that an event may change their mind.
+GANGSCHED_INLINE void event_handlers::ask_gates(queueing_event& what) {
+  what.what.own = false;
+  if (!queue_->judge().concerns_gates(what)) return;
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    const queue_item* item = queue_->places().find({pod, false});
+    if (item == nullptr || item->where != place::gated || !state_->pods.alive(pod)) continue;
+    if (queue_->judge().may_open_gate(pod, what)) queue_->gate_or_activate({pod, false});
+  }
+}
+
+/// What is known of a pod by its row and of no use to the row's next owner.
+GANGSCHED_INLINE void event_handlers::forget_row(row_t pod) {
+  entered_->forget(pod);
+  queue_->forget_row(pod);
+  explainer_->forget_row(pod);
+}
+
+}  // namespace gangsched::engine

@@ -1,0 +1,429 @@
+#include "gangsched/engine/scheduling_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gangsched::engine {
+
+GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities,
+                                                    pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
+                                                    const scheduler_options& options, engine_statistics& statistics, const instant& now)
+    : state_(&state),
+      entities_(&entities),
+      gates_(&gates),
+      limits_(&limits),
+      options_(&options),
+      now_(&now),
+      queue_(state, profiles.front().hooks(point::queue_sort)[0], options),
+      judge_(state, profiles, entities, picks),
+      unschedulable_(state, entities, judge_, queue_, options, statistics, now),
+      in_flight_(state),
+      dependents_(state, entities, limits) {}
+
+GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
+  queue_item& item = queue_.item(e);
+  if (item.priority == priority && item.arrival == arrival) return;
+  item.priority = priority;
+  item.arrival = arrival;
+  queue_.reorder(e);
+}
+
+GANGSCHED_INLINE void scheduling_queue::gate_or_activate(entity e) {
+  if (gates_->rejects(e)) queue_.gate(e);
+  else if (queue_.item(e).where == place::gated) queue_.ungate(e, *now_);
+  else queue_.activate(e);
+}
+
+GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
+  if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
+  const entity e = entities_->entity_of(pod);
+  queue_item& item = queue_.item(e);
+  if (!e.group && fresh) {
+    queue_.renew(e);
+    unschedulable_.clear_rejection(pod);
+  }
+  if (!entities_->has_profile(pod)) return;
+  const bool enters = item.where == place::none;
+  if (enters && (fresh || e.group)) item.since = *now_;
+  if (enters) item.ready = no_backoff;
+  // A group came with the first of its members that wait.
+  std::uint64_t arrival = state_->pods.arrival[pod];
+  if (e.group && !enters) arrival = std::min(arrival, item.arrival);
+  const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
+  // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
+  if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival && own <= item.priority) {
+    unschedulable_.pass_on_if_changed(pod);  // as below
+    return;
+  }
+  if (!e.group) set_order(e, own, arrival);
+  else if (enters || !fresh) set_order(e, entities_->group_priority(e.row), arrival);
+  else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
+  const auto rejected = [&] {
+    if (e.group && gates_->is_known_open(e.row)) return false;
+    return e.group && entities_->members_enter_singly() ? gates_->rejects_all_members(e.row) : gates_->rejects_pod(pod);
+  };
+  switch (item.where) {
+    case place::none:
+    case place::gated: gate_or_activate(e); break;
+    case place::active:
+      if (rejected()) queue_.gate(e);
+      break;
+    case place::backoff:
+    case place::timed:
+    case place::unschedulable:
+      if (rejected()) queue_.gate(e);
+      else if (!by_hints() || e.group) queue_.wake(e, *now_);  // else the plugins are asked about the change (requeue_by_hints)
+      break;
+    case place::in_flight:
+      // Under hints the plugins are asked about the change when it comes back.
+      if (in_flight_pods::entry* const tried = in_flight_.find(e); tried != nullptr) {
+        tried->requeue = tried->requeue || !by_hints();
+        tried->joined = tried->joined || (e.group && fresh);
+      }
+      break;
+  }
+  // Woken on behalf of a class that it has left, or cannot stand for.
+  if (e.group) unschedulable_.pass_on_group(e.row);
+  if (item.where == place::gated) unschedulable_.pass_on(pod);
+  else unschedulable_.pass_on_if_changed(pod);
+}
+
+GANGSCHED_INLINE void scheduling_queue::leave(row_t pod) {
+  queue_.take_out({pod, false});
+  unschedulable_.pass_on(pod);
+}
+
+GANGSCHED_INLINE void scheduling_queue::ask_gate_again(row_t group) {
+  if (!state_->groups.alive(group)) return;
+  const auto ask = [&](entity e) {
+    const queue_item* item = queue_.find(e);
+    // (Who is being tried is asked when it comes back.)
+    if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight) return;
+    if (!gates_->rejects(e)) return;
+    queue_.gate(e);
+    if (!e.group) unschedulable_.pass_on(e.row);
+  };
+  if (entities_->cycles_as_group(group)) return ask({state_->groups.root(group), true});
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) ask({pod, false});
+}
+
+GANGSCHED_INLINE void scheduling_queue::count_waiting(row_t pod, row_t group) {
+  count_out(pod);
+  if (group != no_row && entities_->has_profile(pod)) waiting_.add(pod, state_->groups.root(group), state_->groups.rows.room());
+}
+
+GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
+  const row_t root = waiting_.remove(pod);
+  if (root == no_row) return;
+  const entity e{root, true};
+  if (!waiting_.any(root)) {
+    queue_.take_out(e);
+    unschedulable_.pass_on_group(root);
+  } else if (state_->groups.alive(root) && queue_.item(e).where == place::gated) {
+    gate_or_activate(e);
+  }
+}
+
+GANGSCHED_INLINE void scheduling_queue::requeue_members(row_t group) {
+  std::vector<row_t> members;
+  entities_->each_member(group, [&](row_t pod) {
+    if (entities_->wants_node(pod) && waiting_.counts(pod)) members.push_back(pod);
+  });
+  for (const row_t pod : members) {
+    queue_.take_out({pod, false});
+    count_waiting(pod, state_->pods.group[pod]);
+  }
+  for (const row_t pod : members) enqueue(pod, true);
+}
+
+GANGSCHED_INLINE void scheduling_queue::requeue_group(row_t group) {
+  if (!entities_->cycles_as_group(group)) return;
+  const row_t root = state_->groups.root(group);
+  if (!waiting_.any(root)) return;
+  const entity e{root, true};
+  queue_item& item = queue_.item(e);
+  if (item.where != place::none) return;
+  constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  std::uint64_t arrival = nobody;
+  state_->groups.each_below(root, [&](row_t below) {
+    if (limits_->reached(below)) return true;
+    for (row_t pod = state_->groups.first[below]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+      if (entities_->wants_node(pod)) arrival = std::min(arrival, state_->pods.arrival[pod]);
+    }
+    return true;
+  });
+  if (arrival == nobody) return;
+  item.since = *now_, item.ready = no_backoff;
+  set_order(e, entities_->group_priority(root), arrival);
+  gate_or_activate(e);
+}
+
+GANGSCHED_INLINE void scheduling_queue::requeue_surplus_member(row_t group) {
+  if (group == no_row || !state_->groups.alive(group)) return;
+  const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
+  if ((policy == nullptr || !policy->max_count) && state_->groups.record[group]->spec.ratios.empty()) return;
+  row_t pod = state_->groups.first[group];
+  while (pod != no_row && !entities_->wants_node(pod)) pod = state_->pods.next_in_group[pod];
+  if (pod != no_row) enqueue(pod, false);
+}
+
+GANGSCHED_INLINE void scheduling_queue::park(row_t pod, std::uint64_t rejectors) {
+  come_back(pod, by_hints() ? judge_.rejection_of(pod, rejectors) : rejection{}, rejectors);
+}
+
+GANGSCHED_INLINE void scheduling_queue::requeue(row_t pod, bool error) {
+  if (const auto* tried = in_flight_.find(entity{pod, false}); tried != nullptr) in_flight_.end_attempt(*tried);
+  if (state_->pods.terminating[pod] || !entities_->has_profile(pod)) return;
+  unschedulable_.clear_rejection(pod);
+  const entity e = entities_->entity_of(pod);
+  if (e.group) {
+    retry_group(e.row, error, true);
+  } else {
+    queue_item& item = queue_.item(e);
+    item.priority = state_->classes[state_->class_of(pod)].priority;  // may have changed while it had a node
+    // It had one already when the scheduler was made, and what is written down is of nobody, or of another pod that had the row.
+    if (item.arrival != state_->pods.arrival[pod]) item.failures = item.errors = item.attempts = 0;
+    item.arrival = state_->pods.arrival[pod];
+    queue_.retry_later(e, *now_, 1, error, true);
+  }
+  if (gates_->rejects(e)) queue_.gate(e);  // so may what its gate looks at
+}
+
+GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, bool strict, bool for_change) {
+  const entity e{group, true};
+  unschedulable_.remove_group(group);  // its own release is no news to it
+  queue_item& item = queue_.item(e);
+  std::size_t pending = 0;
+  entities_->each_member(group, [&](row_t pod) {
+    if (!entities_->wants_node(pod)) return;
+    ++pending;
+    item.arrival = std::min(item.arrival, state_->pods.arrival[pod]);
+  });
+  if (pending == 0) return queue_.take_out(e);
+  item.priority = entities_->group_priority(group);
+  // Members that fail together are one failure.
+  const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == *now_;
+  if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
+  if (for_change) queue_.park(e, *now_, pending);
+  else queue_.retry_later(e, *now_, pending, error, strict);
+}
+
+GANGSCHED_INLINE void scheduling_queue::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
+  retry_group(group, false, false, !by_hints());
+  unschedulable_.add_group(group, rejectors, reason);
+}
+
+/// A rejected pod, to where an event can find it; one that happened while it was being tried finds it at once.
+GANGSCHED_INLINE void scheduling_queue::come_back(row_t pod, const rejection& why, std::uint64_t rejectors) {
+  if (by_hints() && why.empty()) return come_back_broken({pod, false});
+  const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
+  unschedulable_.add(pod, why, rejectors, in_flight_, tried);
+  if (tried != nullptr && gates_->rejects_pod(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
+}
+
+GANGSCHED_INLINE void scheduling_queue::come_back_broken(entity e) {
+  if (e.group) return retry_group(e.row, true, true);
+  unschedulable_.clear_rejection(e.row);
+  retry_pod(e.row);
+}
+
+GANGSCHED_INLINE void scheduling_queue::retry_pod(row_t pod) { queue_.retry_later({pod, false}, *now_, 1, true, true); }
+
+GANGSCHED_INLINE void scheduling_queue::flush() {
+  if (options_->timers == timer_rule::by_host) return;
+  queue_.flush_backoff(*now_);
+  queue_.flush_unschedulable(*now_);
+}
+
+GANGSCHED_INLINE void scheduling_queue::flush_unschedulable() {
+  // Upstream's timer lets go of everybody when there is anybody to let go, a gated pod even: those in flight do not wait either.
+  if (by_hints() && !in_flight_.empty() && queue_.overdue(*now_)) in_flight_.requeue_all();
+  queue_.flush_unschedulable(*now_);
+}
+
+GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
+  flush();
+  const std::optional<queue::popped> next = queue_.pop(*now_);
+  if (!next) return std::nullopt;
+  const queue_item& item = queue_.item(next->who);
+  queued seen = queue_.describe(next->who, item);
+  if (next->who.group) {  // its first member that is tried: others may be another scheduler's, or may not enter
+    state_->groups.each_below(next->who.row, [&](row_t group) {
+      row_t member = state_->groups.first[group];
+      const auto tried = [&] { return entities_->wants_node(member) && !(entities_->members_enter_singly() && gates_->rejects_pod(member)); };
+      while (member != no_row && !tried()) member = state_->pods.next_in_group[member];
+      if (member != no_row) seen.pod = {member, state_->pods.rows.generation(member)};
+      return member == no_row;
+    });
+  }
+  const in_flight_pods::entry& made =
+      in_flight_.begin_attempt({.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});
+  return attempt{made.pod, made.group, made.number, made.early};
+}
+
+/// Whether who is tried can come back: it may be gone, and its row another's; or it may be placed, or on its way out.
+GANGSCHED_INLINE bool scheduling_queue::can_come_back(const in_flight_pods::entry& tried) {
+  return in_flight_.find(tried.who) == &tried && queue_.item(tried.who).where == place::in_flight;
+}
+
+GANGSCHED_INLINE void scheduling_queue::add_unschedulable(pod_id pod, const rejected_by& why) {
+  const in_flight_pods::entry* const tried = in_flight_.find(pod);
+  if (tried == nullptr) return;  // it runs, as the cluster says by now
+  if (can_come_back(*tried)) {
+    std::uint64_t rejectors = 0;
+    const rejection by = judge_.named(pod.row, why, rejectors);
+    if (by.empty())
+      come_back_broken(tried->who);
+    else
+      come_back(pod.row, by, rejectors);
+  }
+  in_flight_.end_attempt(*tried);
+}
+
+GANGSCHED_INLINE void scheduling_queue::add_unschedulable(group_id group, const rejected_by& why) {
+  const in_flight_pods::entry* const tried = in_flight_.find(group);
+  if (tried == nullptr) return;
+  const bool error = why.unschedulable_plugins.empty() && why.pending_plugins.empty();
+  if (can_come_back(*tried) && error)
+    come_back_broken(tried->who);
+  else if (can_come_back(*tried)) {
+    const bool changed = tried->requeue || tried->joined;
+    park_group(group.row, ~std::uint64_t{0});
+    if (!by_hints() && (changed || unschedulable_.last_group_helped(in_flight_, *tried))) {
+      unschedulable_.remove_group(group.row);
+      queue_.wake({group.row, true}, *now_);
+    }
+  }
+  in_flight_.end_attempt(*tried);
+}
+
+GANGSCHED_INLINE void scheduling_queue::give_up(const in_flight_pods::entry* tried) {
+  if (tried == nullptr) return;
+  const in_flight_pods::entry over = *tried;
+  const bool could = can_come_back(*tried);
+  if (could) queue_.take_out(over.who);
+  in_flight_.end_attempt(*tried);
+  if (!could || !over.joined) return;
+  // Members that came meanwhile were not in the attempt (kube-workloads, behaviours 20 and 21).
+  std::vector<row_t> members;
+  entities_->each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
+  for (const row_t pod : members) {
+    if (entities_->wants_node(pod)) enqueue(pod, true);
+  }
+}
+
+GANGSCHED_INLINE void scheduling_queue::activate(std::span<const pod_id> pods) {
+  for (const pod_id pod : pods) {
+    const entity e = entities_->entity_of(pod.row);
+    switch (queue_.item(e).where) {
+      case place::gated:
+        if (gates_->rejects(e)) break;
+        [[fallthrough]];
+      case place::backoff:
+      case place::timed:
+      case place::unschedulable: queue_.activate(e); break;
+      case place::in_flight:
+        if (in_flight_pods::entry* const tried = in_flight_.find(e); tried != nullptr) tried->requeue = true;
+        break;
+      case place::none:
+      case place::active: break;
+    }
+  }
+}
+
+GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, std::uint32_t failures, instant since) {
+  const entity e = entities_->entity_of(pod);
+  queue_item& item = queue_.item(e);
+  item.failures = failures;
+  item.since = since;
+  if (item.where == place::gated || item.where == place::none || item.where == place::in_flight) return;
+  queue_.take_out(e);
+  queue_.begin_round();
+  if (failures == 0 || options_->max_backoff <= instant{0}) {
+    queue_.activate(e);
+    return;
+  }
+  --item.failures;  // retry_later counts this one
+  queue_.retry_later(e, since, 1, false, false);
+}
+
+GANGSCHED_INLINE void scheduling_queue::ask_dependents() {
+  ask_ratios();
+  dependents_.each_starting([&](row_t group) {
+    entities_->each_member(group, [&](row_t pod) {
+      const queue_item* item = queue_.find(entities_->entity_of(pod));
+      if (entities_->wants_node(pod) && item != nullptr && item->where == place::gated) gate_or_activate(entities_->entity_of(pod));
+    });
+  });
+}
+
+GANGSCHED_INLINE void scheduling_queue::ask_ratios() {
+  for (const row_t root : dependents_.take_released()) {
+    queue_.wake({root, true}, *now_);
+    requeue_group(root);
+  }
+}
+
+GANGSCHED_INLINE queue_standing scheduling_queue::standing(row_t pod) const {
+  const entity e = entities_->entity_of(pod);
+  const queue_item* found = queue_.find(e);
+  if (found == nullptr) return {};  // given up, or not heard of yet
+  const queue_item& item = *found;
+  queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
+  switch (item.where) {
+    case place::none:
+      if (entities_->wants_node(pod) && e.group && limits_->reached(state_->pods.group[pod])) made.place = queue_place::kept_back;
+      break;
+    case place::active: made.place = queue_place::active; break;
+    case place::backoff: made.place = queue_place::backoff; break;
+    case place::timed: made.place = queue_place::error_backoff; break;
+    case place::unschedulable: made.place = queue_place::unschedulable; break;
+    case place::gated: made.place = queue_place::gated; break;
+    case place::in_flight: made.place = queue_place::in_flight; break;
+  }
+  if (item.ready != no_backoff) made.backoff_until = item.ready;
+  if (!by_hints() || e.group) return made;
+  made.rejected = judge_.names_of(pod, unschedulable_.rejection_of(pod));
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<attempt> scheduling_queue::in_flight_attempts() const {
+  std::vector<attempt> all;
+  for (const in_flight_pods::entry& one : in_flight_.all()) all.push_back({one.pod, one.group, one.number, one.early});
+  return all;
+}
+
+GANGSCHED_INLINE void scheduling_queue::forget_row(row_t pod) { unschedulable_.clear_rejection(pod); }
+
+GANGSCHED_INLINE void scheduling_queue::start_over() {
+  unschedulable_.clear();
+  in_flight_.requeue_all();
+  waiting_.clear(state_->pods.rows.count(), state_->groups.rows.count());
+  dependents_.look_again();  // whoever waits is queued again
+}
+
+GANGSCHED_INLINE void scheduling_queue::grow() {
+  unschedulable_.grow();
+  waiting_.grow(state_->pods.rows.count(), state_->pods.rows.room());
+  unschedulable_.follow_classes();
+}
+
+GANGSCHED_INLINE void scheduling_queue::prefetch(row_t pod) const noexcept {
+  const row_t* const known = waiting_.place_of(pod);
+  if (known == nullptr) return;
+  queue_.prefetch(pod);
+  gangsched::detail::prefetch(known);
+  unschedulable_.prefetch(pod);
+}
+
+GANGSCHED_INLINE void scheduling_queue::remember() {
+  in_flight_.remember();
+  queue_.remember();
+}
+
+GANGSCHED_INLINE void scheduling_queue::recall() noexcept {
+  queue_.recall();
+  in_flight_.recall();
+}
+
+}  // namespace gangsched::engine
