@@ -57,24 +57,30 @@ GANGSCHED_INLINE bool gang_holdings::take_back(row_t own, entity e) {
 GANGSCHED_INLINE void gang_holdings::call_older(row_t own) {
   if (options_->holds == hold_rule::timers_only || !entities_->incomplete(own)) return;
   const rank mine = rank_of(own);
-  struct candidate_holder {
+  struct candidate {
     std::uint64_t kind;  ///< of those alike; 0: like no other
-    gang_holdings::rank age;
+    rank age;
+    std::uint64_t arrival;
+    row_t group;
     entity who;
   };
-  std::vector<candidate_holder> all;
-  std::vector<row_t> called;
-  row_t asked = no_row;
+  std::vector<candidate> all;
+  row_t asked = no_row;  // members of a group mostly failed one after another
+  bool older = false;
+  rank its;
   queue_->unschedulable().each([&](entity e, row_t group, std::uint64_t kind) {
-    if (group == std::exchange(asked, group) || group == own || !entities_->incomplete(group)) return;
-    const rank its = rank_of(group);
-    if (!(its < mine) || std::find(called.begin(), called.end(), group) != called.end()) return;
-    called.push_back(group);
-    all.push_back({kind, its, e});
+    if (group == own || group == no_row) return;
+    if (group != std::exchange(asked, group)) {
+      older = entities_->incomplete(group);
+      if (older) its = rank_of(group), older = its < mine;
+    }
+    if (older) all.push_back({kind, its, e.group ? 0 : state_->pods.arrival[e.row], group, e});
   });
-  std::stable_sort(all.begin(), all.end(), [](const candidate_holder& a, const candidate_holder& b) { return a.age < b.age; });
+  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return std::tie(a.age, a.arrival) < std::tie(b.age, b.arrival); });
+  row_t called = no_row;  // of each group its oldest
   std::vector<std::uint64_t> tried;  // kinds
-  for (const candidate_holder& one : all) {
+  for (const candidate& one : all) {
+    if (one.group == std::exchange(called, one.group)) continue;
     if (one.kind != 0 && std::find(tried.begin(), tried.end(), one.kind) != tried.end()) {
       queue_->unschedulable().fail_again(one.who);
       continue;

@@ -437,4 +437,25 @@ TEST_CASE("an older incomplete gang takes back what a younger one holds, unless 
   }
 }
 
+TEST_CASE("of an older gang whose members found no room the oldest is tried when a younger one takes some", "[engine][permit]") {
+  const bool asked = GENERATE(false, true);
+  world w{profiles::kube_default(), world::lowest_first()};
+  w.add(a_node{"n"}.cpu(5));
+  const group_id older = w.add(a_gang{"older", 4}.permit()), younger = w.add(a_gang{"younger", 2}.permit());
+  w.add(a_pod{"o1"}.cpu(2).in(older));
+  w.add(a_pod{"o2"}.cpu(4).in(older));
+  const pod_id last = w.add(a_pod{"o3"}.cpu(4).label("own", "class").in(older));
+  w.add(a_pod{"o4"}.cpu(4).in(older));
+  w.add(a_pod{"y1"}.cpu(2).in(younger));
+  w.add(a_pod{"y2"}.cpu(4).in(younger));
+  pod_spec choosy = a_pod{"choosy"}.cpu(9);  // counts pods by labels from here on: classes get new numbers as they are met
+  choosy.affinity_to_pods.preferred = {{5, {"kubernetes.io/hostname", label_selector{.match_labels = {{"own", "class"}}}}}};
+  w.add(choosy);
+  if (asked) w.must(w.scheduler.explain(last));
+  const words said = w.run();
+  REQUIRE(!said.empty());
+  CHECK(std::count(said.begin(), said.end(), "reject o2") == 2);
+  CHECK(std::count(said.begin(), said.end(), "reject o3") == 1);
+}
+
 }  // namespace gangsched::testing::permit_test
