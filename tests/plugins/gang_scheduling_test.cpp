@@ -19,7 +19,7 @@ class room final : public permit_room {
   void allow(pod_id pod) override {
     if (std::find(inside.begin(), inside.end(), pod) != inside.end()) allowed.push_back(pod);
   }
-  [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{inside(*on_), pod.row}; }
+  [[nodiscard]] pod_info info(pod_id pod) const override { return pod_info{gangsched::inside(*on_), pod.row}; }
 
  private:
   const cluster* on_;
