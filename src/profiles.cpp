@@ -6,13 +6,6 @@ namespace gangsched {
 
 namespace detail {
 
-template <class... Plugins>
-plugin_registry registry_of() {
-  plugin_registry all;
-  (static_cast<void>(all.add<Plugins>()), ...);  // no two have one name
-  return all;
-}
-
 GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
   return profile{scheduling_gates{},
                  priority_sort{},
@@ -43,14 +36,11 @@ GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
 }  // namespace detail
 
 GANGSCHED_INLINE plugin_registry builtin_plugins() {
-  return detail::registry_of<
-      scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
-      node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,
-      pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption, node_resources_balanced_allocation,
-      image_locality, node_resources_fit_plus, scarce_resource_avoidance, topology_placement, pod_group_pods_count,
-      group_preemption, network_cost, device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit,
-      gpu_type_value, node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-      gpu_random>();
+  plugin_registry all;
+  every_plugin::each([&]<class P>() {
+    if constexpr (configurable<P>) static_cast<void>(all.add<P>());  // no two have one name
+  });
+  return all;
 }
 
 GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }

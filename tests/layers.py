@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads the sources and fails on an include that the layers do not allow, and on a few words that have no place in a library.
+"""Reads the sources and fails on an include that the layers do not allow, on a few words that have no place in a library, and on what every
+file of a kind has: a plugin's header ends by asserting what it is, a concept of the framework is tested on who satisfies it and who does not.
 
 usage: layers.py ROOT | layers.py --self-test
 
@@ -94,6 +95,33 @@ def check_include(own, target, exists):
     return None
 
 
+def check_plugin(text):
+    """What is wrong with the code @p text of a plugin's header: it ends with static_asserts that the plugin is what it says it is."""
+    points = re.search(r"using\s+points\s*=\s*implements<([^>]*)>", text)
+    if not points:
+        return "no plugin: `using points = implements<...>`"
+    tail = re.search(r"((?:static_assert\([^;]*\);\s*)*)\}\s*(?:#[^\n]*\s*)*$", text)
+    asserted = set(re.findall(r"(\w+)_plugin<\w+>", tail[1])) if tail else set()
+    listed = set(re.findall(r"point::(\w+)", points[1]))
+    if asserted != listed:
+        return f"ends with static_asserts of {sorted(asserted)}, but lists {sorted(listed)}"
+    return None
+
+
+def untested_concepts(files):
+    """Concepts of the framework that tests/framework does not ask about both somebody who satisfies them and somebody who does not."""
+    tests = "".join(text for path, text in files.items() if path.startswith("tests/framework/"))
+    for path, text in sorted(files.items()):
+        if not path.startswith("include/gangsched/framework/"):
+            continue
+        # Those for plugins' authors: at the left margin of the header, and not in detail.
+        public = re.sub(r"\nnamespace (?:gangsched::)?detail \{.*?\n\}  // namespace (?:gangsched::)?detail", "", text, flags=re.DOTALL)
+        for concept in re.findall(r"^concept (\w+)", strip(public), re.MULTILINE):
+            asked = [re.search(rf"\b{macro}\({concept}<", tests) for macro in ("STATIC_REQUIRE", "STATIC_REQUIRE_FALSE")]
+            if not all(asked):
+                yield f"{path}: tests/framework asks nobody who {'satisfies' if not asked[0] else 'does not satisfy'} the concept {concept}"
+
+
 def check(files):
     """All that is wrong with @p files, a mapping from path (include/..., src/..., tests/...) to text."""
     problems = []
@@ -106,8 +134,12 @@ def check(files):
         lines = text.count("\n")
         if lines > MAX_LINES:
             problems.append(f"{path}: {lines} lines, more than {MAX_LINES}")
-        if path.startswith("include/gangsched/plugins/") and lines > MAX_PLUGIN_LINES:
-            problems.append(f"{path}: {lines} lines, more than {MAX_PLUGIN_LINES} for a plugin")
+        if path.startswith("include/gangsched/plugins/"):
+            if lines > MAX_PLUGIN_LINES:
+                problems.append(f"{path}: {lines} lines, more than {MAX_PLUGIN_LINES} for a plugin")
+            why = check_plugin(strip(text))
+            if why:
+                problems.append(f"{path}: {why}")
         if not path.startswith(("include/", "src/")):
             continue
 
@@ -137,8 +169,15 @@ def check(files):
         in_component = path.startswith("src/") and layer(path.removeprefix("src/")) in COMPONENTS
         if path.startswith("src/") and path.endswith(".cpp") and not in_component and f"gangsched/{path}" not in included:
             problems.append(f"{path}: no header includes it, so it is missing from header-only builds")
-    return problems
+    return problems + list(untested_concepts(files))
 
+
+A_PLUGIN = """namespace gangsched {
+struct p { using points = implements<point::filter, point::score>; };
+static_assert(filter_plugin<p> && score_plugin<p>);
+}  // namespace gangsched
+"""
+A_CONCEPT = "template <class P>\nconcept fits = true;\n"
 
 SELF_TEST = [  # files, and a part of the one problem they have (None: they are fine)
     ({"include/gangsched/model/b.hpp": '#include "gangsched/core/a.hpp"\n'}, None),
@@ -148,12 +187,12 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"src/model/b.cpp": '#include "gangsched/framework/f.hpp"\n',
       "include/gangsched/model/b.hpp": '#include "gangsched/src/model/b.cpp"\n'}, "model may not include framework"),
     ({"include/gangsched/framework/f.hpp": '#include "gangsched/engine/e.hpp"\n'}, "framework may not include engine"),
-    ({"include/gangsched/plugins/p.hpp": '#include "gangsched/engine/e.hpp"\n'}, "plugins may not include engine"),
+    ({"include/gangsched/plugins/p.hpp": '#include "gangsched/engine/e.hpp"\n' + A_PLUGIN}, "plugins may not include engine"),
     ({"include/gangsched/engine/e.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "engine may not include a plugin"),
-    ({"include/gangsched/plugins/q.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "may not include another plugin"),
-    ({"include/gangsched/plugins/pq.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "may not include another plugin"),
+    ({"include/gangsched/plugins/q.hpp": '#include "gangsched/plugins/p.hpp"\n' + A_PLUGIN}, "may not include another plugin"),
+    ({"include/gangsched/plugins/pq.hpp": '#include "gangsched/plugins/p.hpp"\n' + A_PLUGIN}, "may not include another plugin"),
     ({"src/plugins/p.cpp": '#include "gangsched/plugins/p.hpp"\n',
-      "include/gangsched/plugins/p.hpp": '#include "gangsched/src/plugins/p.cpp"\n'}, None),
+      "include/gangsched/plugins/p.hpp": A_PLUGIN + '#include "gangsched/src/plugins/p.cpp"\n'}, None),
     ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduler.hpp"\n'}, "engine may not include facade"),
     ({"include/gangsched/profiles.hpp": '#include "gangsched/plugins/p.hpp"\n#include "gangsched/engine/e.hpp"\n'}, None),
     ({"include/gangsched/scheduler.hpp": '#include "gangsched/kube/k.hpp"\n'}, "nothing includes the component kube"),
@@ -180,7 +219,17 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/core/a.hpp": "std::thread t;\n"}, "threads"),
     ({"include/gangsched/core/a.hpp": "void f() { std::abort(); }\n"}, "ending the process"),
     ({"include/gangsched/core/a.hpp": "void f() { log.abort(); }\n"}, None),
-    ({"include/gangsched/plugins/p.hpp": "\n" * 201}, "more than 200 for a plugin"),
+    ({"include/gangsched/plugins/p.hpp": "\n" * 201 + A_PLUGIN}, "more than 200 for a plugin"),
+    ({"include/gangsched/plugins/p.hpp": A_PLUGIN}, None),
+    ({"include/gangsched/plugins/p.hpp": A_PLUGIN + '#if GANGSCHED_HEADER_ONLY\n#include "gangsched/core/a.hpp"\n#endif\n'}, None),
+    ({"include/gangsched/plugins/p.hpp": ""}, "no plugin"),
+    ({"include/gangsched/plugins/p.hpp": A_PLUGIN.replace(" && score_plugin<p>", "")}, "but lists ['filter', 'score']"),
+    ({"include/gangsched/plugins/p.hpp": A_PLUGIN.replace("}  //", "struct more {};\n}  //")}, "ends with static_asserts of []"),
+    ({"include/gangsched/framework/f.hpp": A_CONCEPT}, "who satisfies the concept fits"),
+    ({"include/gangsched/framework/f.hpp": A_CONCEPT, "tests/framework/t.cpp": "STATIC_REQUIRE(fits<p>);"}, "who does not satisfy the concept fits"),
+    ({"include/gangsched/framework/f.hpp": A_CONCEPT,
+      "tests/framework/t.cpp": "STATIC_REQUIRE(fits<p>);\nSTATIC_REQUIRE_FALSE(fits<q>);"}, None),
+    ({"include/gangsched/framework/f.hpp": f"\nnamespace detail {{\n{A_CONCEPT}}}  // namespace detail\n"}, None),
     ({"include/gangsched/core/a.hpp": "\n" * 601}, "more than 600"),
     ({"tests/core/t.cpp": "\n" * 601}, "more than 600"),
     ({"src/kube/k.cpp": '#include "gangsched/scheduler.hpp"\n'}, None),
@@ -189,7 +238,7 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
 
 
 def self_test():
-    empty = {f"include/gangsched/{name}": "" for name in (
+    empty = {f"include/gangsched/{name}": A_PLUGIN if name.startswith("plugins/") else "" for name in (
         "core/a.hpp", "devices/d.hpp", "model/b.hpp", "framework/f.hpp", "plugins/p.hpp", "engine/e.hpp", "scheduler.hpp", "kube/k.hpp")}
     body = {"src/core/a.cpp": "", "include/gangsched/core/uses_a.hpp": '#include "gangsched/src/core/a.cpp"\n'}
     failures = 0

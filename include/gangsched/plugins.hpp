@@ -1,6 +1,6 @@
 #pragma once
 /// All plugins of the library, for profiles that are written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A header
-/// each is cheaper where few are wanted.
+/// each is cheaper where few are wanted. A plugin is added by its header and by its two lines here: the registry and the tests go by this list.
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
 #include "gangsched/plugins/extender.hpp"
@@ -38,3 +38,26 @@
 #include "gangsched/plugins/volume_binding.hpp"
 #include "gangsched/plugins/volume_restrictions.hpp"
 #include "gangsched/plugins/volume_zone.hpp"
+
+namespace gangsched {
+
+template <class... Plugins>
+struct plugin_list {
+  /// Calls visit.template operator()<P>() for each.
+  template <class Visit>
+  static constexpr void each(Visit&& visit) {
+    (visit.template operator()<Plugins>(), ...);
+  }
+};
+
+/// All of them, in the order of the registry. Those that are neither default-made nor made from arguments are the host's to register.
+using every_plugin = plugin_list<
+    scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
+    node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,
+    pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption, node_resources_balanced_allocation,
+    image_locality, node_resources_fit_plus, scarce_resource_avoidance, topology_placement, pod_group_pods_count,
+    group_preemption, network_cost, device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit,
+    gpu_type_value, node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
+    gpu_random, extender>;
+
+}  // namespace gangsched

@@ -272,9 +272,15 @@ TEST_CASE("pre_score and score") {
   STATIC_REQUIRE_FALSE(score_plugin<only_normalize>);
 }
 
-// --- from reserve to post-bind
+// --- from choose_devices to post-bind
 
 namespace {
+struct chooses_devices : of<point::choose_devices> {
+  device_rules choose_devices(const pod_view&, room) const { return {}; }
+};
+struct chooses_a_device : of<point::choose_devices> {
+  int choose_devices(const pod_view&, room) const { return 0; }
+};
 struct reserves : of<point::reserve> {
   status reserve(const new_reservation&) { return {}; }
   void unreserve(const reservation&) noexcept {}
@@ -315,7 +321,9 @@ template <class Reservation>
 concept adds = requires(const Reservation& r, node_column column) { r.add(column, 1); };
 }  // namespace
 
-TEST_CASE("reserve, permit and bind") {
+TEST_CASE("choose_devices, reserve, permit and bind") {
+  STATIC_REQUIRE(choose_devices_plugin<chooses_devices>);
+  STATIC_REQUIRE_FALSE(choose_devices_plugin<chooses_a_device>);
   STATIC_REQUIRE(adds<new_reservation>);
   STATIC_REQUIRE_FALSE(adds<reservation>);
   STATIC_REQUIRE_FALSE(reserve_plugin<notes_late>);

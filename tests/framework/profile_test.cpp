@@ -17,6 +17,15 @@ struct loves_everybody {
   std::int64_t score(const pod_view&, node_view<reads::name>) const { return 100; }
 };
 
+/// Made by a host alone.
+struct needs_something : loves_everybody {
+  explicit needs_something(int) {}
+};
+struct takes_arguments : needs_something {
+  using needs_something::needs_something;
+  static result<takes_arguments> from(const argument&) { return takes_arguments{1}; }
+};
+
 names order_at(const kernel_table& table, point at) {
   names all;
   for (const std::uint16_t index : table.at(at)) all.push_back(table.plugins[index].name);
@@ -37,6 +46,12 @@ std::string refusal(const runtime_profile& profile) {
 }
 
 }  // namespace
+
+TEST_CASE("a plugin can be configured if it is made from arguments or from nothing") {
+  STATIC_REQUIRE(configurable<loves_everybody>);
+  STATIC_REQUIRE(configurable<takes_arguments>);
+  STATIC_REQUIRE_FALSE(configurable<needs_something>);
+}
 
 TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and a choice for MIG") {
   const kernel_table table = profiles::kube_default();

@@ -49,14 +49,27 @@ std::string refused(std::string_view name, const argument& args) {
 
 }  // namespace
 
-TEST_CASE("the plugin of every header is in the registry, or only a host can make it", "[plugins][registry]") {
+TEST_CASE("the list of plugins has the plugin of every header, once", "[plugins][registry]") {
+  std::vector<std::string> listed;
+  every_plugin::each([&]<class P>() {
+    STATIC_REQUIRE(detail::keeps_contract<P>());
+    STATIC_REQUIRE(detail::well_formed<P>);
+    listed.emplace_back(std::string_view{P::name});
+  });
+  std::sort(listed.begin(), listed.end());
+  CHECK(listed == plugins_in_headers());
+  CHECK(std::adjacent_find(listed.begin(), listed.end()) == listed.end());
+}
+
+TEST_CASE("every plugin of the list is in the registry, or only a host can make it", "[plugins][registry]") {
   const std::vector<std::string> names = builtin_plugins().names();
-  const std::vector<std::string> all = plugins_in_headers();
-  CHECK(all.size() == names.size() + made_by_hosts.size());
-  for (const std::string& one : all) {
-    INFO(one);
-    CHECK((std::find(names.begin(), names.end(), one) != names.end()) != made_by_hosts.contains(one));
-  }
+  CHECK(plugins_in_headers().size() == names.size() + made_by_hosts.size());
+  every_plugin::each([&]<class P>() {
+    const std::string name{std::string_view{P::name}};
+    INFO(name);
+    CHECK((std::find(names.begin(), names.end(), name) != names.end()) != made_by_hosts.contains(name));
+    CHECK(configurable<P> != made_by_hosts.contains(name));
+  });
 }
 
 TEST_CASE("the plugins for GPUs take their arguments by name", "[plugins][registry]") {

@@ -20,6 +20,10 @@ concept takes_argument = requires(const argument& args) {
 
 }  // namespace detail
 
+/// A configuration can make it: from its arguments, or from nothing.
+template <class P>
+concept configurable = detail::takes_argument<P> || std::default_initializable<P>;
+
 /// Plugins by name, for profiles that are put together at run time. The host adds its own beside the library's.
 class GANGSCHED_API plugin_registry {
  public:
@@ -30,7 +34,7 @@ class GANGSCHED_API plugin_registry {
   /// Error: duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
-  template <class P>
+  template <configurable P>
   result<void> add() {
     return add(std::string{std::string_view{P::name}}, [](const argument& args) -> result<plugin_entry> {
       if constexpr (detail::takes_argument<P>) {
