@@ -135,9 +135,10 @@ TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
   spec.ns = "team";
   const pod_id pod = *c.add_pod(spec);
   world.settle();
-  const std::uint64_t digest = c.digest(), collections = inside(c).collections;
+  const std::uint64_t digest = c.digest();
   {
     transaction trial{c};
+    const std::uint64_t collections = inside(c).collections;
     REQUIRE(c.remove_pod(pod).has_value());
     for (int i = 0; i < 3; ++i) REQUIRE(c.add_group({.name = "g" + std::to_string(i), .ns = "batch"}).has_value());
     CHECK(world.knows("team"));
@@ -215,6 +216,23 @@ TEST_CASE("a pod is asked only by the selectors that name one of its labels", "[
   CHECK(matched({{"a", "1"}, {"b", "2"}, {"c", ""}}) == 4);
   CHECK(matched({{"a", "3"}, {"c", ""}}) == 3);
   CHECK(matched({{"a", "9"}}) == 1);
+}
+
+TEST_CASE("names that only trials made go when the next trials begin", "[model][collection]") {
+  collecting world;
+  for (int i = 0; i < 3; ++i) {
+    transaction trial{world.c};
+    pod_spec spec = a_pod{"p"}.spec;
+    spec.ns = "team-" + std::to_string(i);
+    REQUIRE(world.c.add_pod(spec).has_value());
+    CHECK(world.knows("team-" + std::to_string(i)));
+  }
+  {
+    const transaction trial{world.c};
+    const transaction inner{world.c};
+  }
+  CHECK_FALSE(world.knows("team-0"));
+  CHECK_FALSE(world.knows("team-1"));
 }
 
 }  // namespace gangsched::testing::collection_test

@@ -12,7 +12,7 @@ namespace gangsched {
 /// @endcode
 class transaction {
  public:
-  explicit transaction(cluster& on) : transaction(detail::inside(on)) {}
+  explicit transaction(cluster& on) : transaction(collected(detail::inside(on))) {}
   explicit transaction(cluster_state& state)
       : state_(&state), outermost_(!state.log.in_transaction()), log_end_(state.log.end()) {
     state.log.hold();
@@ -38,6 +38,11 @@ class transaction {
   }
 
  private:
+  /// Names made in trials that were undone go here too, for a host that does nothing but try.
+  static cluster_state& collected(cluster_state& state) {
+    state.collect_if_due();
+    return state;
+  }
   void end() noexcept {
     if (outermost_) state_->log.end_transaction();
     state_->log.let_go();
