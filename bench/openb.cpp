@@ -9,8 +9,8 @@
 // The pods of a real GPU cluster, one after another, through the public API: a record, a decision, a confirmation each.
 namespace {
 
-/// FGD on the nodes with GPUs and the default list of cluster-trace-gpu-v2023: pods for 130 % of the GPUs, as in examples/openb. Outside of the
-/// clock are the nodes, and the measure of fragmentation after each pod.
+/// FGD on the nodes with GPUs and the default list of cluster-trace-gpu-v2023: pods for 130 % of the GPUs, as in examples/openb. Outside of
+/// the clock are the nodes, and the measure of fragmentation after each pod.
 void OpenbReplay(benchmark::State& state) {
   const char* const folder = std::getenv("GANGSCHED_OPENB_DIR");
   if (folder == nullptr)

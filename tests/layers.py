@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads the sources and fails on an include that the layers do not allow, on a few words that have no place in a library, and on what every
-file of a kind has: a plugin's header ends by asserting what it is, a concept of the framework is tested on who satisfies it and who does not.
+file of a kind has: a plugin's header ends by asserting what it is, a concept of the framework is tested on who satisfies it and who does not,
+no line has more than 140 columns.
 
 usage: layers.py ROOT | layers.py --self-test
 
@@ -24,6 +25,7 @@ FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "de
             "configuration": ["documents"], "": ["documents", "devices", "core", "groups"]}
 MAX_LINES = 600
 MAX_PLUGIN_LINES = 200
+MAX_COLUMNS = 140
 
 # What the library never does: I/O, time, threads, ending the process, hidden randomness.
 FORBIDDEN = [
@@ -134,6 +136,9 @@ def check(files):
         lines = text.count("\n")
         if lines > MAX_LINES:
             problems.append(f"{path}: {lines} lines, more than {MAX_LINES}")
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > MAX_COLUMNS:
+                problems.append(f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
         if path.startswith("include/gangsched/plugins/"):
             if lines > MAX_PLUGIN_LINES:
                 problems.append(f"{path}: {lines} lines, more than {MAX_PLUGIN_LINES} for a plugin")
@@ -225,6 +230,8 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/plugins/p.hpp": ""}, "no plugin"),
     ({"include/gangsched/plugins/p.hpp": A_PLUGIN.replace(" && score_plugin<p>", "")}, "but lists ['filter', 'score']"),
     ({"include/gangsched/plugins/p.hpp": A_PLUGIN.replace("}  //", "struct more {};\n}  //")}, "ends with static_asserts of []"),
+    ({"tests/core/t.cpp": "// " + "ö" * 137 + "\n"}, None),
+    ({"tests/core/t.cpp": "// " + "o" * 138 + "\n"}, "141 columns"),
     ({"include/gangsched/framework/f.hpp": A_CONCEPT}, "who satisfies the concept fits"),
     ({"include/gangsched/framework/f.hpp": A_CONCEPT, "tests/framework/t.cpp": "STATIC_REQUIRE(fits<p>);"}, "who does not satisfy the concept fits"),
     ({"include/gangsched/framework/f.hpp": A_CONCEPT,

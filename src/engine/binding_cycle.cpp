@@ -10,7 +10,8 @@ namespace detail {
 /// The waiting pods as one plugin sees them.
 class waiting_for_plugin final : public permit_room {
  public:
-  waiting_for_plugin(const cluster_state& state, waiting_pods& waiting, const entity_view& entities, const kernel_table& of, std::size_t index)
+  waiting_for_plugin(const cluster_state& state, waiting_pods& waiting, const entity_view& entities,
+                     const kernel_table& of, std::size_t index)
       : state_(&state), waiting_(&waiting), entities_(&entities), of_(&of), bit_(std::uint64_t{1} << index) {}
 
   [[nodiscard]] std::span<const pod_id> waiting() const override {

@@ -72,7 +72,9 @@ GANGSCHED_INLINE planned plan_hook(const plugin_entry& plugin, void* data, std::
 }
 
 /// A local hook that cannot be kept is opaque; a keyed one is keyed all the same.
-GANGSCHED_INLINE shape shape_of(const planned& hook, shape wished) { return hook.opaque && wished == shape::local ? shape::opaque : wished; }
+GANGSCHED_INLINE shape shape_of(const planned& hook, shape wished) {
+  return hook.opaque && wished == shape::local ? shape::opaque : wished;
+}
 
 GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, void* data, reads elsewhere) {
   const filter_kernel& kernel = plugin.filter;

@@ -109,8 +109,8 @@ GANGSCHED_INLINE bool complete_search::fill_slices(const group_part& what, std::
   return fill_slices(what, next, count(progress, at, next, false), within, rest);
 }
 
-GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within,
-                                                  const continuation& rest) {
+GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::size_t at, group_progress groups,
+                                                  const std::vector<row_t>* within, const continuation& rest) {
   const status said = feasible(what.group, groups);
   if (said.ok()) return rest();
   if (said.code != code::wait || at == what.parts.size()) return false;

@@ -75,7 +75,8 @@ GANGSCHED_INLINE void event_handlers::start_over() {
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (queue_->places().find({pod, false}) == nullptr) forget_row(pod);
-    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] || !entities_->has_profile(pod)) {
+    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] ||
+        !entities_->has_profile(pod)) {
       queue_->places().take_out({pod, false});
       continue;
     }

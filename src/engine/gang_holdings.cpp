@@ -49,7 +49,8 @@ GANGSCHED_INLINE bool gang_holdings::take_back(row_t own, entity e) {
   }
   picks_->go_back({statistics_->decisions, start});
   for (const row_t group : giving) {
-    for (const row_t held : binding_->waiting().members_of(group)) binding_->send_back(held, "its node was taken back for an older gang", false);
+    for (const row_t held : binding_->waiting().members_of(group))
+      binding_->send_back(held, "its node was taken back for an older gang", false);
   }
   return !giving.empty();
 }
@@ -76,7 +77,9 @@ GANGSCHED_INLINE void gang_holdings::call_older(row_t own) {
     }
     if (older) all.push_back({kind, its, e.group ? 0 : state_->pods.arrival[e.row], group, e});
   });
-  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return std::tie(a.age, a.arrival) < std::tie(b.age, b.arrival); });
+  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) {
+    return std::tie(a.age, a.arrival) < std::tie(b.age, b.arrival);
+  });
   row_t called = no_row;  // of each group its oldest
   std::vector<std::uint64_t> tried;  // kinds
   for (const candidate& one : all) {

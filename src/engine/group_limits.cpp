@@ -38,7 +38,8 @@ GANGSCHED_INLINE bool group_limits::reached(row_t group) const {
 
 GANGSCHED_INLINE std::string group_limits::explain(row_t group) const {
   bool some_wait = false;
-  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) some_wait = some_wait || entities_->wants_node(pod);
+  for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod])
+    some_wait = some_wait || entities_->wants_node(pod);
   for (const group_ratio& one : state_->groups.record[group]->spec.ratios) {
     if (!gangsched::detail::names_group(*state_, one.to)) continue;
     const std::uint64_t mine = with_node(group), theirs = with_node(one.to.row);

@@ -45,7 +45,8 @@ GANGSCHED_INLINE group_placement group_search::place_members(const group_part& w
 }
 
 /// In the best placement of the lowest tier that has a feasible one. `placed_` grows by the members placed.
-GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed, std::uint64_t* budget) {
+GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, const std::vector<row_t>* within,
+                                                    placed_members& placed, std::uint64_t* budget) {
   group_outcome outcome;
   if (!what.is_slice()) outcome.verdict = ask_pre_filters(what.group);
   if (!outcome.verdict.ok()) return outcome;
@@ -209,7 +210,8 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
   member_progress progress{*state_, what.group, what.members};
   const group_spec& spec = state_->groups.record[what.group]->spec;
   std::optional<spread_limit> limit;
-  if (!spec.topology.spread_key.empty()) limit.emplace(*state_, candidates_.domains().of(spec.topology.spread_key), what.group, spec.topology.spread_most);
+  if (!spec.topology.spread_key.empty())
+    limit.emplace(*state_, candidates_.domains().of(spec.topology.spread_key), what.group, spec.topology.spread_most);
   const kernel_table& profile = entities_->profile_of_group(what.group);
   const auto verdict = [&] {
     if (!what.is_slice()) return engine::feasible(*state_, profile, what.group, progress.now());

@@ -54,7 +54,8 @@ struct planned_forest {
 
 }  // namespace detail
 
-GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& what, const std::vector<row_t>* within, placed_members& placed) {
+GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& what, const std::vector<row_t>* within,
+                                                           placed_members& placed) {
   const group_topology& topology = state_->groups.record[what.group]->spec.topology;
   group_outcome out;
   member_progress progress{*state_, what.group, what.members};
@@ -68,7 +69,8 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
   wanted.choice = topology.choice;
   const auto set_levels = [&](bool within_too) {
     levels.clear(), wanted.slices.clear();
-    for (auto key = topology.within.rbegin(); within_too && key != topology.within.rend(); ++key) levels.push_back(&candidates_.domains().of(*key));
+    for (auto key = topology.within.rbegin(); within_too && key != topology.within.rend(); ++key)
+      levels.push_back(&candidates_.domains().of(*key));
     for (const topology_slice& one : topology.slices) {
       const domain_index& domains = candidates_.domains().of(one.key);
       auto found = std::find(levels.begin(), levels.end(), &domains);

@@ -20,7 +20,8 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
   std::vector<const domain_index*> levels;
   for (row_t up = what.group; up != no_row; up = state_->groups.parent[up]) {
     const group_topology& topology = state_->groups.record[up]->spec.topology;
-    for (auto slice = topology.slices.rbegin(); slice != topology.slices.rend(); ++slice) levels.push_back(&candidates_.domains().of(slice->key));
+    for (auto slice = topology.slices.rbegin(); slice != topology.slices.rend(); ++slice)
+      levels.push_back(&candidates_.domains().of(slice->key));
     for (const std::string& key : topology.within) levels.push_back(&candidates_.domains().of(key));
   }
   std::reverse(levels.begin(), levels.end());
@@ -33,12 +34,13 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
   // Those of shorter slices, which are the last ones, swap among themselves.
   const bool sliced = !what.parts.empty();
   std::map<row_t, std::vector<std::size_t>> slices;
-  const std::function<void(const group_part&, std::vector<std::size_t>)> note_slices = [&](const group_part& of, std::vector<std::size_t> sizes) {
-    std::vector<row_t> members;
-    if (of.is_slice()) of.collect(members), sizes.push_back(members.size());
-    for (const row_t pod : members) slices[pod] = sizes;
-    for (const group_part& one : of.parts) note_slices(one, sizes);
-  };
+  const std::function<void(const group_part&, std::vector<std::size_t>)> note_slices =
+      [&](const group_part& of, std::vector<std::size_t> sizes) {
+        std::vector<row_t> members;
+        if (of.is_slice()) of.collect(members), sizes.push_back(members.size());
+        for (const row_t pod : members) slices[pod] = sizes;
+        for (const group_part& one : of.parts) note_slices(one, sizes);
+      };
   note_slices(what, {});
   const auto alike = [&](std::size_t i) {
     return std::pair{state_->pods.cls[placed[i].pod], sliced ? slices[placed[i].pod] : std::vector<std::size_t>{}};

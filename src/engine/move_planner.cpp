@@ -39,7 +39,10 @@ GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
   const row_t node = state_->pods.node[pod];
   state_->take_off_node(pod);
   reserved_->count_uses(pod, -1);
-  state_->changed({.kind = change_kind::pod_removed, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .before = node});
+  state_->changed({.kind = change_kind::pod_removed,
+                   .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]),
+                   .row = pod,
+                   .before = node});
 }
 
 /// Back where it was, with the devices that it had, if that is still possible.
@@ -51,7 +54,10 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   if (!picks_->filter(pod, home).ok()) return false;
   state_->put_on_node(pod, home);
   reserved_->count_uses(pod, +1);
-  state_->changed({.kind = change_kind::pod_added, .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]), .row = pod, .after = home});
+  state_->changed({.kind = change_kind::pod_added,
+                   .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]),
+                   .row = pod,
+                   .after = home});
   return true;
 }
 

@@ -102,7 +102,8 @@ GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<objec
     case change_kind::pod_nominated: {
       // To others it is as if the pod had left that node; but not when it goes on to run somewhere.
       const std::shared_ptr<const past_pod>& pod = pods_[record.row];
-      const bool there = pod != nullptr && state_->pods.alive(record.row) && pod->id().generation == state_->pods.rows.generation(record.row);
+      const bool there = pod != nullptr && state_->pods.alive(record.row) &&
+                         pod->id().generation == state_->pods.rows.generation(record.row);
       const pod_state now = there ? state_->pods.state[record.row] : pod_state::none;
       if (pod == nullptr || record.before == no_row || now == pod_state::assumed || now == pod_state::bound) return;
       change left = record;

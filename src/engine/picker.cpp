@@ -363,7 +363,8 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
 }
 
 /// The same where there is nobody to compare with.
-GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod, std::uint32_t group, picked& result) {
+GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
+                                                       std::uint32_t group, picked& result) {
   std::int64_t sum = 0;
   std::size_t which = plan.cached_filter_keys.size();
   for (const planned& hook : plan.cached_score_keys) {

@@ -218,8 +218,9 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
   }
 }
 
-GANGSCHED_INLINE void placement_candidates::score(const group_part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows,
-                                                  const placed_members& placed, std::size_t from) {
+GANGSCHED_INLINE void placement_candidates::score(const group_part& what, candidate_list& list, std::size_t which,
+                                                  const std::vector<row_t>* rows, const placed_members& placed,
+                                                  std::size_t from) {
   placement_candidate& one = list.all[which];
   const std::vector<assignment> assigned = placed.assignments(from);
   if (one.domains != nullptr) one.domains->sync();

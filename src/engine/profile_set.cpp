@@ -15,9 +15,11 @@ GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const ke
     const hook_range sort = tables[i].hooks(point::queue_sort);
     if (sort.size() != 1) return error{errc::malformed, object, "queue_sort", "a profile has exactly one"};
     const std::string& first = tables.front().hooks(point::queue_sort)[0].name;
-    if (sort[0].name != first) return error{errc::malformed, object, "queue_sort", "all profiles have one queue: it is " + first + " elsewhere"};
+    if (sort[0].name != first)
+      return error{errc::malformed, object, "queue_sort", "all profiles have one queue: it is " + first + " elsewhere"};
     for (std::size_t j = 0; j < i; ++j) {
-      if (tables[j].scheduler_name == tables[i].scheduler_name) return error{errc::duplicate, object, "scheduler_name", "two profiles have it"};
+      if (tables[j].scheduler_name == tables[i].scheduler_name)
+        return error{errc::duplicate, object, "scheduler_name", "two profiles have it"};
     }
   }
   return std::nullopt;

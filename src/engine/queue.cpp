@@ -160,7 +160,8 @@ GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, 
   if (count == 0 || options_.max_backoff.count() == 0) return no_backoff;
   double most = static_cast<double>(options_.max_backoff.count());
   if (members > 1) most *= std::sqrt(static_cast<double>(members));
-  const double doubled = static_cast<double>(options_.initial_backoff.count()) * std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
+  const double doubled = static_cast<double>(options_.initial_backoff.count()) *
+                         std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
   constexpr double longest = 9.0e18;  // what an instant holds
   return window_of(later_by(since, instant{static_cast<std::int64_t>(std::min({doubled, most, longest}))}));
 }

@@ -17,7 +17,8 @@ GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read
     case change_kind::group_updated:
     case change_kind::group_removed: return std::nullopt;
     case change_kind::pod_nominated:
-      if (record.before == no_row || (state_->pods.alive(record.row) && state_->pods.node[record.row] == record.before)) return std::nullopt;
+      if (record.before == no_row || (state_->pods.alive(record.row) && state_->pods.node[record.row] == record.before))
+        return std::nullopt;
       record.kind = change_kind::pod_released;
       break;
     default: break;
@@ -109,7 +110,8 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   // No filter of a member reads the labels that its group's domains are made of.
   if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
   std::uint64_t gone = one.rejectors;
-  for (const auto& [cls, generation] : one.classes) gone &= generation == state_->classes.generation(cls) ? outdated(cls, one.rejectors) : 0;
+  for (const auto& [cls, generation] : one.classes)
+    gone &= generation == state_->classes.generation(cls) ? outdated(cls, one.rejectors) : 0;
   if (gone != 0 && !one.classes.empty()) return true;
   return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
     return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);

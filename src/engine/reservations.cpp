@@ -18,8 +18,8 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
   return nullptr;
 }
 
-/// The model's own choice of devices is for profiles without a word on it. The first plugin decides whose rules lead to devices. That of the
-/// filter is among them: it promised that its own do. It is an error too if nobody's rules lead to anything.
+/// The model's own choice of devices is for profiles without a word on it. The first plugin decides whose rules lead to devices. That of
+/// the filter is among them: it promised that its own do. It is an error too if nobody's rules lead to anything.
 GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
   const bool asks = any(cluster_state::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
   if (asks && state_->nodes.inventory[node] != nullptr) {

@@ -59,7 +59,8 @@ GANGSCHED_INLINE void row_scores::judge(const cluster_state& state, const class_
       verdict[row] = hook.mark;
       return;
     }
-    const bool fine = hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1}, verdict.data(), hook.mark);
+    const bool fine = hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1},
+                                               verdict.data(), hook.mark);
     if (!fine) {
       broken = "a filter failed with an error";
       broken_by = hook.plugin;

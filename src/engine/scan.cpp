@@ -226,7 +226,9 @@ GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* withi
   if (scanned_.candidates == 0 || within == nullptr || options_.check_hooks || only_filter_) return false;
   const class_plan& plan = index->plan();
   // (Nobody is nominated anywhere, so that this pod is not either.)
-  if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() || state_->nodes.first_wanted[0] != no_row) return false;
+  if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() ||
+      state_->nodes.first_wanted[0] != no_row)
+    return false;
   withheld_.clear();
   skipped_.clear();
   rejected_by_ = nullptr;

@@ -250,7 +250,9 @@ GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
   if (next->who.group) {  // its first member that is tried: others may be another scheduler's, or may not enter
     state_->groups.each_below(next->who.row, [&](row_t group) {
       row_t member = state_->groups.first[group];
-      const auto tried = [&] { return entities_->wants_node(member) && !(entities_->members_enter_singly() && gates_->rejects_pod(member)); };
+      const auto tried = [&] {
+        return entities_->wants_node(member) && !(entities_->members_enter_singly() && gates_->rejects_pod(member));
+      };
       while (member != no_row && !tried()) member = state_->pods.next_in_group[member];
       if (member != no_row) seen.pod = {member, state_->pods.rows.generation(member)};
       return member == no_row;

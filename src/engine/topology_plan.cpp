@@ -64,7 +64,8 @@ class topology_planner {
     return found;
   }
   [[nodiscard]] std::int64_t room_of(const indices& all) const {
-    return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [&](std::int64_t sum, std::size_t one) { return sum + domains_[one].room; });
+    return std::accumulate(all.begin(), all.end(), std::int64_t{0},
+                           [&](std::int64_t sum, std::size_t one) { return sum + domains_[one].room; });
   }
 
   std::optional<shares> choose() {

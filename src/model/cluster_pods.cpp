@@ -87,7 +87,8 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
     return error{errc::malformed, object, "group", "is a group of groups"};
   }
-  if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  if (!state.can_ask(spec.devices))
+    return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
   std::size_t requests = spec.devices.size();
   for (std::size_t i = 0; i < spec.resource_claims.size(); ++i) {
     const resource_claim_id claim = spec.resource_claims[i];
@@ -161,9 +162,9 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
   const auto counted = [](const pod_class& cls) {
     return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });
   };
-  return canonical::bytes(a.devices) == canonical::bytes(b.devices) && canonical::bytes(a.device_matches) == canonical::bytes(b.device_matches) &&
-         (!aligned || same_containers(a, b)) &&
-         std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
+  return canonical::bytes(a.devices) == canonical::bytes(b.devices) &&
+         canonical::bytes(a.device_matches) == canonical::bytes(b.device_matches) &&
+         (!aligned || same_containers(a, b)) && std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
@@ -179,7 +180,8 @@ GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexc
 }
 
 /// @p epoch: of the class table when the class was made.
-GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls, std::uint32_t epoch) {
+GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls,
+                                  std::uint32_t epoch) {
   pod_table& pods = state.pods;
   // What takes memory comes first: of most pods nothing after this does.
   const row_t row = pods.rows.make_room();
@@ -387,7 +389,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
 GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs) {
   cluster_state& state = *state_;
   if (pods.size() != specs.size()) return error{errc::malformed, "pod", "specs", "are not as many as the pods"};
-  const auto free = [&](row_t node, resource_kind kind) { return state.nodes.allocatable.at(node, kind) - state.nodes.used.at(node, kind); };
+  const auto free = [&](row_t node, resource_kind kind) {
+    return state.nodes.allocatable.at(node, kind) - state.nodes.used.at(node, kind);
+  };
   std::vector<std::int64_t> before;  // what is free of what each asks for, on its node
   transaction whole{state};
   for (std::size_t i = 0; i < pods.size(); ++i) {

@@ -14,7 +14,8 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (spec.node && !contains(spec.node)) return error{errc::unknown, object, "node", "no such node"};
-  if (!state.can_ask(spec.devices)) return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  if (!state.can_ask(spec.devices))
+    return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
   const std::optional<symbol> known = state.names.find(spec.ns);
   if (known && claims.by_name.find(*known, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   const symbol ns = state.names.intern(spec.ns);

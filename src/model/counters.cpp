@@ -106,7 +106,8 @@ GANGSCHED_INLINE scope_id counter_table::scope_number(pod_scope&& scope) {
   if (const auto known = all.scope_by_key.find(key); known != all.scope_by_key.end()) return known->second;
   bool nobody = false;
   const std::vector<std::string> labels = detail::scope_labels(scope, nobody);
-  const scope_id id = detail::put_in_free_place(all.scopes, all.free, std::make_unique<index::entry>(index::entry{key, std::move(scope), {}}));
+  const scope_id id = detail::put_in_free_place(
+      all.scopes, all.free, std::make_unique<index::entry>(index::entry{key, std::move(scope), {}}));
   if (!nobody) {
     for (const std::string& label : labels) all.by_label[label].push_back(id);
     if (labels.empty()) all.anywhere.push_back(id);
@@ -265,7 +266,8 @@ GANGSCHED_INLINE void counter_table::add_node(counter_id id, domain_id domain, b
     raise(one);
 }
 
-GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_table& topologies, const std::vector<std::uint64_t>& of) const {
+GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_table& topologies,
+                                                 const std::vector<std::uint64_t>& of) const {
   std::uint64_t sum_of_all = 0;
   for (counter_id id = 0; id < size(); ++id) {
     if (!lives(id)) continue;

@@ -35,7 +35,8 @@ GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, ro
   return false;
 }
 
-GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec, const std::string& object) {
+GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
+                                                   const std::string& object) {
   if (spec.ratios.empty()) return std::nullopt;
   const auto wrong = [&](errc code, const std::string& field, const char* why) { return error{code, object, field, why}; };
   if (spec.composite) return wrong(errc::malformed, "ratios", "a group of groups has none");

@@ -24,7 +24,8 @@ GANGSCHED_INLINE other_device told_device(const interner& names, const device_in
     made.attributes.erase(capacity_attribute(name));
     made.capacities.emplace(name, one.has);
   }
-  for (const auto& [counter, amount] : from.consumes) made.consumes.push_back({std::string{names.text(inventory.counters[counter].name)}, amount});
+  for (const auto& [counter, amount] : from.consumes)
+    made.consumes.push_back({std::string{names.text(inventory.counters[counter].name)}, amount});
   return made;
 }
 

@@ -42,9 +42,9 @@ GANGSCHED_INLINE bool alike(const container& a, const container& b) noexcept {
 }
 
 GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) noexcept {
-  const auto& [name, device_class, count, milli, memory_mib, memory_percent, mig_profile, models, least_memory_mib, least_compute_capability,
-               within, within_preferred, units, all, admin, selectors, expressions, capacities, beside_gpus, beside_preferred, first_of,
-               container] = a;
+  const auto& [name, device_class, count, milli, memory_mib, memory_percent, mig_profile, models, least_memory_mib,
+               least_compute_capability, within, within_preferred, units, all, admin, selectors, expressions,
+               capacities, beside_gpus, beside_preferred, first_of, container] = a;
   return device_class == b.device_class && count == b.count && milli == b.milli && memory_mib == b.memory_mib &&
          memory_percent == b.memory_percent && mig_profile == b.mig_profile && models == b.models &&
          least_memory_mib == b.least_memory_mib && least_compute_capability == b.least_compute_capability && within == b.within &&

@@ -110,8 +110,8 @@ GANGSCHED_INLINE std::int64_t whole_gpus(const device_request& one) noexcept {
   return whole ? one.count : 0;
 }
 
-/// Where containers request whole GPUs by number, and the pod says beside that which ones, both say the same number: it would be granted one
-/// and counted with the other.
+/// Where containers request whole GPUs by number, and the pod says beside that which ones, both say the same number: it would be granted
+/// one and counted with the other.
 GANGSCHED_INLINE std::optional<error> miscounted_gpus(const pod_spec& spec, const integer_resources& requests) {
   std::int64_t counted = 0, granted = 0;
   for (const auto& [name, amount] : requests) counted += name == "nvidia.com/gpu" || name == "amd.com/gpu" ? amount : 0;
@@ -129,8 +129,10 @@ GANGSCHED_INLINE std::optional<error> miscounted_gpus(const pod_spec& spec, cons
   if (granted == 0 && !other) return std::nullopt;
   if (granted == counted && !other) return std::nullopt;
   const bool list = !spec.devices[last].first_of.empty();
-  return error{errc::malformed, fmt::format("pod {}/{}", spec.ns, spec.name), fmt::format("devices[{}].{}", last, list ? "first_of" : "count"),
-               fmt::format("the containers request {} GPUs by number, the devices are {}{}", counted, other ? "not always " : "", other ? counted : granted)};
+  return error{errc::malformed, fmt::format("pod {}/{}", spec.ns, spec.name),
+               fmt::format("devices[{}].{}", last, list ? "first_of" : "count"),
+               fmt::format("the containers request {} GPUs by number, the devices are {}{}", counted,
+                           other ? "not always " : "", other ? counted : granted)};
 }
 
 // 0 if there is none of it.

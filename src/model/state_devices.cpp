@@ -77,8 +77,10 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
 }
 
 /// What is used of the capacities of a shared device: as the host says it, else as the request does.
-GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const cluster_state& state, const device_inventory& inventory,
-                                                                                 const device_demand& demand, const device_grant& of,
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const cluster_state& state,
+                                                                                 const device_inventory& inventory,
+                                                                                 const device_demand& demand,
+                                                                                 const device_grant& of,
                                                                                  const held_device& held) {
   auto made = capacity_grants(inventory, demand, of);
   if (held.capacities.empty()) return made;
@@ -129,7 +131,8 @@ GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, 
   }
   wants.matches = cls.device_matches;
   const device_inventory* const inventory = nodes.inventory[node];
-  const bool counts = inventory != nullptr && !gpus && !inventory->gpus.empty();  // requests for GPUs say how the counted ones are to be chosen
+  // requests for GPUs say how the counted ones are to be chosen
+  const bool counts = inventory != nullptr && !gpus && !inventory->gpus.empty();
   const bool aligns = inventory != nullptr && inventory->numa && !cls.containers.empty();
   if (!counts && !aligns) return wants;
   const device_record& devices = *nodes.record[node]->devices;
@@ -203,8 +206,8 @@ GANGSCHED_INLINE void cluster_state::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that the
-/// pod runs there, and nobody else may lose what he has.
+/// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that
+/// the pod runs there, and nobody else may lose what he has.
 GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, device_wants wants, std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {
   const device_record& devices = *nodes.record[node]->devices;

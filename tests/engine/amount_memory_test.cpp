@@ -18,7 +18,9 @@ struct by_amounts {
     ++*filtered;
     return odd_too || node.used(kinds::pods) % 2 == 0 ? status::success() : status::unschedulable("odd");
   }
-  [[nodiscard]] std::int64_t capacity(const pod_view&, node_view<reads::allocatable | reads::usage> node) const { return node.free(kinds::pods); }
+  [[nodiscard]] std::int64_t capacity(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
+    return node.free(kinds::pods);
+  }
   [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage> node) const {
     ++*scored;
     return std::max<std::int64_t>(0, 100 - node.used(kinds::pods));

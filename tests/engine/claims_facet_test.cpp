@@ -38,13 +38,14 @@ struct counts_by_claims {
   }
 };
 
-/// A claim is on n, where it keeps its pod, and is given back: nothing happens on m, which will do from then on. (Something happens on k, which
-/// is as good, but comes later.)
+/// A claim is on n, where it keeps its pod, and is given back: nothing happens on m, which will do from then on. (Something happens on k,
+/// which is as good, but comes later.)
 template <class Plugin>
 words after_the_claim_is_given_back(Plugin plugin) {
   world w{profile{scheduling_gates{}, priority_sort{}, node_resources_fit{}, std::move(plugin)}.table(), {.ties = tie_rule::lowest_row}};
   for (const char* name : {"n", "m", "k"}) w.add(a_node{name}.cpu(8).cards(2));
-  for (int i = 0; i < 60; ++i) w.add(a_node{"other" + std::to_string(i)}.cpu(1));  // few changes among many nodes are followed, not read anew
+  // few changes among many nodes are followed, not read anew
+  for (int i = 0; i < 60; ++i) w.add(a_node{"other" + std::to_string(i)}.cpu(1));
   const auto claim = w.must(w.cluster.add_resource_claim({.name = "c", .devices = {{.count = 1}}}));
   const auto sharing = [&](const std::string& name) {
     a_pod made{name};

@@ -172,7 +172,9 @@ TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names 
   const group_id gang = w.add(a_gang{"gang", 2});
   w.add(a_pod{"m0"}.milli(300).in(gang));
   w.add(a_pod{"m1"}.milli(300).in(gang));
-  CHECK(broken(w) == "group default/gang: plugin SecondGpu, node n: pod default/m1: choose_devices chose a GPU that has no room for the pod");
+  CHECK(broken(w) ==
+        "group default/gang: plugin SecondGpu, node n: pod default/m1: choose_devices chose a GPU that has no room for "
+        "the pod");
   CHECK(w.cluster.devices_of(n).gpu(1).milli() == 600);
 
   world none{profile{priority_sort{}, second_gpu{.gpu = 5}, node_resources_fit{}, device_fit{}}};

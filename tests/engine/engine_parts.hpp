@@ -5,7 +5,8 @@
 
 namespace gangsched::testing {
 
-/// A cluster and the parts of the engine below its coordinator, for tests of one part. Nobody schedules: what a test asks is all that happens.
+/// A cluster and the parts of the engine below its coordinator, for tests of one part. Nobody schedules: what a test asks is all that
+/// happens.
 struct engine_parts {
   gangsched::cluster cluster;
   cluster_state& state;

@@ -65,7 +65,8 @@ class everything {
     std::vector<std::string> levels = gang.within;
     if (levels.empty() || gang.or_anywhere) levels.emplace_back();
     for (std::size_t tier = 0; tier < levels.size(); ++tier) {
-      if (in_a_domain(levels[tier], all(), [&](const auto& nodes) { return fits(gang, nodes, [] { return true; }); })) return static_cast<int>(tier);
+      if (in_a_domain(levels[tier], all(), [&](const auto& nodes) { return fits(gang, nodes, [] { return true; }); }))
+        return static_cast<int>(tier);
     }
     return -1;
   }
@@ -334,7 +335,8 @@ TEST_CASE("a small gang is placed if and only if there is a place", "[engine][gr
     // Another order of the nodes changes who goes where, not whether (I9).
     CHECK(with_order(shuffled(machines.size(), roll)).first.placed == made.placed);
   }
-  INFO("mixed " << mixed << ", refused " << refused << ", missed " << missed << ", found by search " << searched << ", in a later tier than need be " << too_far);
+  INFO("mixed " << mixed << ", refused " << refused << ", missed " << missed << ", found by search " << searched
+                << ", in a later tier than need be " << too_far);
   CHECK(alike >= 3000);
   CHECK(mixed >= 3000);
   CHECK(refused >= 1000);
@@ -389,7 +391,8 @@ TEST_CASE("a small tree is placed if and only if there is a place", "[engine][gr
     }
 
     everything all{machines};
-    const std::function<bool(std::size_t, int, const std::vector<int>&)> fits = [&](std::size_t at, int standing, const std::vector<int>& nodes) {
+    const std::function<bool(std::size_t, int, const std::vector<int>&)> fits = [&](std::size_t at, int standing,
+                                                                                    const std::vector<int>& nodes) {
       if (standing == least) return true;
       if (at == children.size()) return false;
       std::vector<std::string> levels = children[at].within;
@@ -421,7 +424,8 @@ TEST_CASE("a small tree is placed if and only if there is a place", "[engine][gr
   CHECK(missed * 1000 < trees);
 }
 
-TEST_CASE("slices are placed whole, each in a domain of its own level, if and only if there is a place", "[engine][group][search][property]") {
+TEST_CASE("slices are placed whole, each in a domain of its own level, if and only if there is a place",
+          "[engine][group][search][property]") {
   int placed = 0, refused = 0, missed = 0, planned = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     dice roll{seed};
@@ -434,9 +438,11 @@ TEST_CASE("slices are placed whole, each in a domain of its own level, if and on
     const bool plan = one_class && roll.percent(50);
     const int unit = outer != 0 ? outer : inner;
     gang.least = static_cast<int>(roll.between((size + 1) / 2, size));
-    if (plan) gang.members.resize(static_cast<std::size_t>(size / unit * unit)), gang.least = (gang.least + unit - 1) / unit * unit;  // whole runs only
+    // whole runs only
+    if (plan) gang.members.resize(static_cast<std::size_t>(size / unit * unit)), gang.least = (gang.least + unit - 1) / unit * unit;
     if (gang.members.empty() || gang.least > static_cast<int>(gang.members.size())) continue;
-    INFO("seed " << seed << ", members " << gang.members.size() << ", least " << gang.least << ", slices of " << outer << " and " << inner << (plan ? ", planned" : ""));
+    INFO("seed " << seed << ", members " << gang.members.size() << ", least " << gang.least << ", slices of " << outer
+                 << " and " << inner << (plan ? ", planned" : ""));
 
     instance w{machines, shuffled(machines.size(), roll), roll_options(roll)};
     group_spec spec = instance::spec_of("gang", gang);

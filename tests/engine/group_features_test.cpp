@@ -32,7 +32,9 @@ words nodes_of(const world& w, const std::string& name, int count) {
   }
   return all;
 }
-int placed(const words& nodes) { return static_cast<int>(nodes.size() - static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), "-"))); }
+int placed(const words& nodes) {
+  return static_cast<int>(nodes.size() - static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), "-")));
+}
 a_node in_rack(const std::string& name, std::int64_t cores) { return a_node{name}.cpu(cores).label("rack", name.substr(0, 1)); }
 
 }  // namespace
@@ -189,7 +191,9 @@ TEST_CASE("what the search finds is in order of rank, too", "[engine][group][ran
   for (const char* name : {"b1", "a1", "b2", "a2"}) w.add(in_rack(name, 4).label("zone", "z"));
   const bool tree = GENERATE(false, true);
   group_id parent{};
-  if (tree) parent = w.add(group_spec{.name = "tree", .policy = gang{.min_count = 1}, .composite = true, .topology = {.within = {"rack", "zone"}}});
+  if (tree)
+    parent = w.add(group_spec{
+        .name = "tree", .policy = gang{.min_count = 1}, .composite = true, .topology = {.within = {"rack", "zone"}}});
   group_spec spec = a_group("g", 8);
   if (!tree) spec.topology.within = {"rack", "zone"};
   spec.parent = parent;

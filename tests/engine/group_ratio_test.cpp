@@ -173,7 +173,8 @@ TEST_CASE("ratios of many groups to each other are told in one search", "[engine
   CHECK(said.error().field == "ratios");
   // A long way is no deep one, and its ends may be far apart.
   std::vector<group_id> chain{w.add(graph::spec("c0", 1, {}, {}))};
-  for (int i = 1; i < 3000; ++i) chain.push_back(w.add(graph::spec(("c" + std::to_string(i)).c_str(), 1, {}, {{chain.back(), 1'000'000, 1}})));
+  for (int i = 1; i < 3000; ++i)
+    chain.push_back(w.add(graph::spec(("c" + std::to_string(i)).c_str(), 1, {}, {{chain.back(), 1'000'000, 1}})));
   w.must(w.cluster.update_group(chain[0], graph::spec("c0", 1, {}, {{chain.back(), 1, 1'000'000}})));
 }
 

@@ -1,4 +1,5 @@
-// The search for a group's places, asked by itself: what it answers, that it answers by value, and that nothing is left of what nobody takes.
+// The search for a group's places, asked by itself: what it answers, that it answers by value, and that nothing is left of what nobody
+// takes.
 #include "gangsched/engine/group_search.hpp"
 
 #include <stdexcept>

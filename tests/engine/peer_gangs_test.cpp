@@ -224,7 +224,10 @@ TEST_CASE("KAI 19: a preferred rack that has no room does not keep the job from 
 TEST_CASE("KAI 19: the preferred rack is taken when it has room", "[peers][topology]") {
   world w;
   for (const char* name : {"a-r1", "a-r2", "b-r3"}) {
-    w.add(a_node{name}.cpu(*(name + 3) == '3' ? 4 : 2).label("rack", std::string{name}.substr(2)).label("zone", std::string{name}.substr(0, 1)));
+    w.add(a_node{name}
+              .cpu(*(name + 3) == '3' ? 4 : 2)
+              .label("rack", std::string{name}.substr(2))
+              .label("zone", std::string{name}.substr(0, 1)));
   }
   add_members(w, w.add(a_group("job", 4, {"rack", "zone"})), "p", 4);
   w.run();

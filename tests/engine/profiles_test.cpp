@@ -11,7 +11,9 @@ kernel_table named(std::string name, kernel_table table) {
 }
 kernel_table spreader() { return profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}; }
 kernel_table packer() {
-  return named("packer", profile{priority_sort{}, node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated}}, gang_scheduling{}});
+  return named("packer",
+               profile{priority_sort{}, node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated}},
+                       gang_scheduling{}});
 }
 a_pod of(const std::string& name, std::string scheduler) {
   a_pod pod = a_pod{name}.cpu(1);

@@ -8,7 +8,9 @@ namespace gangsched::testing::resource_claims_test {
 
 namespace {
 
-scheduler_options checked(wake_rule wake = wake_rule::one_per_class) { return {.ties = tie_rule::lowest_row, .wake = wake, .check_hooks = true}; }
+scheduler_options checked(wake_rule wake = wake_rule::one_per_class) {
+  return {.ties = tie_rule::lowest_row, .wake = wake, .check_hooks = true};
+}
 
 struct sharing_world : world {
   explicit sharing_world(const scheduler_options& options = checked()) : world(profiles::kube_default(), options) {}
@@ -77,7 +79,8 @@ TEST_CASE("a pod is woken for the other nodes too when its claim is given back",
   CHECK(w.run_at(1min) == words{"bind waits m"});
 }
 
-TEST_CASE("pods go where their claim is allocated already, and wait until it is deallocated if there is no room", "[engine][resource_claims]") {
+TEST_CASE("pods go where their claim is allocated already, and wait until it is deallocated if there is no room",
+          "[engine][resource_claims]") {
   sharing_world w;
   w.add(a_node{"n"}.cpu(1).cards(2));
   w.add(a_node{"m"}.cpu(4).cards(2));

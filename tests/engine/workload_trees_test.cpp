@@ -71,7 +71,8 @@ TEST_CASE("B38: the fullest rack that fits is taken, and a gang is never split",
   CHECK(placed(w, members("i", 3)).empty());  // 2 + 2 are left, in two racks
 }
 
-TEST_CASE("B39: members that run decide the rack; those on two racks are an error of the group, until they share one", "[workloads][topology]") {
+TEST_CASE("B39: members that run decide the rack; those on two racks are an error of the group, until they share one",
+          "[workloads][topology]") {
   world w;
   const node_id a = w.add(in_rack("a1", 2)), b = w.add(in_rack("b1", 9));
   const group_id gang = w.add(a_gang{"g", 3}.topology("rack"));
@@ -255,7 +256,11 @@ TEST_CASE("B50: gangs are placed alike with the classes' indexes at work and wit
     options.ties = tie_rule::lowest_row;
     world w{profiles::kube_default(), options};
     for (int i = 0; i < 30; ++i) {
-      w.add(a_node{"n" + std::to_string(i)}.cpu(4 + i % 3).memory("16Gi").label("rack", "r" + std::to_string(i % 5)).label("disk", i % 2 ? "ssd" : "hdd"));
+      w.add(a_node{"n" + std::to_string(i)}
+                .cpu(4 + i % 3)
+                .memory("16Gi")
+                .label("rack", "r" + std::to_string(i % 5))
+                .label("disk", i % 2 ? "ssd" : "hdd"));
     }
     for (int g = 0; g < 12; ++g) {
       a_gang gang{"g" + std::to_string(g), 3};

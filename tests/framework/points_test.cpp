@@ -389,10 +389,11 @@ template <point At>
 struct only_lists : of<At> {};
 
 /// Right for every point at once but for one queue sort and one of everything.
-struct all_points : of<point::queue_sort, point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
-                       point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind, point::post_bind, point::post_filter,
-                       point::group_pre_filter, point::generate_placements, point::placement_feasible, point::score_placement,
-                       point::group_preempt> {
+struct all_points
+    : of<point::queue_sort, point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::pre_score,
+         point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
+         point::post_bind, point::post_filter, point::group_pre_filter, point::generate_placements,
+         point::placement_feasible, point::score_placement, point::group_preempt> {
   sort_key key(const queued&) const noexcept { return {}; }
   status pre_enqueue(const pod_info&) const { return {}; }
   hint requeue(const event&, const pod_view&) const { return hint::skip; }

@@ -125,7 +125,8 @@ profiles:
     filter: {enabled: [{name: NodeResourcesFit}]}
   pluginConfig:
   - name: NodeResourcesFit
-    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeResourcesFitArgs, scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeResourcesFitArgs,
+     scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
 - schedulerName: default-scheduler
 )");
   REQUIRE(made.profiles.size() == 2);

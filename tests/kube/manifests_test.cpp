@@ -438,7 +438,8 @@ TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]")
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}}
 ---
-{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 1}}, priorityClassName: high}}
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g},
+ spec: {schedulingPolicy: {gang: {minCount: 1}}, priorityClassName: high}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}
 ---
@@ -455,7 +456,7 @@ TEST_CASE("manifests are applied as a whole or not at all", "[kube][manifests]")
   const auto refused =
       apply(other, fine(good + "---\n{apiVersion: v1, kind: Pod, metadata: {name: lost},\n spec: {nodeName: n9}}\n"));
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message() == "a.yaml:11: Pod default/lost: spec.nodeName: no node \"n9\"");
+  CHECK(refused.error().message() == "a.yaml:12: Pod default/lost: spec.nodeName: no node \"n9\"");
   CHECK(other.digest() == before);
   CHECK(other.nodes().empty());
   const auto twice = apply(on, fine(good));

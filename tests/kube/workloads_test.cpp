@@ -228,15 +228,21 @@ TEST_CASE("pod groups of scheduler-plugins are read", "[kube][workloads]") {
 
 TEST_CASE("pod groups of Volcano count tasks, and tiers of HyperNodes are labels of nodes", "[kube][workloads]") {
   std::string text = R"(
-{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: hard}, spec: {minMember: 4, minTaskMember: {worker: 3, master: 1}, queue: q, networkTopology: {mode: hard, highestTierAllowed: 1}}}
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: hard},
+ spec: {minMember: 4, minTaskMember: {worker: 3, master: 1}, queue: q, networkTopology: {mode: hard, highestTierAllowed: 1}}}
 ---
-{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: soft}, spec: {minMember: 2, minTaskMember: {worker: 3}, networkTopology: {mode: soft}}}
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: soft},
+ spec: {minMember: 2, minTaskMember: {worker: 3}, networkTopology: {mode: soft}}}
 ---
-{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: named}, spec: {minMember: 2, networkTopology: {highestTierName: spine}}}
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: named},
+ spec: {minMember: 2, networkTopology: {highestTierName: spine}}}
 ---
-{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: s0}, spec: {tier: 2, tierName: spine, members: [{type: HyperNode, selector: {exactMatch: {name: r0}}}, {type: Node, selector: {labelMatch: {matchLabels: {rack: r1}}}}]}}
+{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: s0},
+ spec: {tier: 2, tierName: spine,
+ members: [{type: HyperNode, selector: {exactMatch: {name: r0}}}, {type: Node, selector: {labelMatch: {matchLabels: {rack: r1}}}}]}}
 ---
-{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r0}, spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: n0}}}]}}
+{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: r0},
+ spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: n0}}}]}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n0}}
 ---

@@ -44,8 +44,8 @@ std::size_t placed(full_house& house) {
   return count;
 }
 
-/// Whether the call comes to its end although the n-th allocation fails. If not, the cluster is as it was, everybody is accounted for, and what
-/// waits finds its place as it would have.
+/// Whether the call comes to its end although the n-th allocation fails. If not, the cluster is as it was, everybody is accounted for, and
+/// what waits finds its place as it would have.
 bool succeeds(const call& of, const scheduler_options& options, const profile_maker& profile, long nth,
               failing_allocation::how how, std::size_t expected) {
   full_house house{options, profile()};

@@ -24,7 +24,10 @@ struct kept {
     for (std::size_t i = 0; i < 4; ++i) spec.spec.devices.gpus[i].id = "GPU-" + std::to_string(i);
     n = c.add_node(spec).value();
     m = c.add_node(a_node("m").cards(4)).value();
-    claim = c.add_resource_claim({.name = "c", .devices = {{.count = 2}}, .held_devices = {{.id = "GPU-1"}, {.id = "GPU-3"}}, .node = n}).value();
+    claim =
+        c.add_resource_claim(
+             {.name = "c", .devices = {{.count = 2}}, .held_devices = {{.id = "GPU-1"}, {.id = "GPU-3"}}, .node = n})
+            .value();
   }
   bool has(std::size_t gpu) { return !c.devices_of(n).gpu(gpu).idle(); }
 };

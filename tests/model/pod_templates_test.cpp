@@ -28,7 +28,9 @@ pod_spec any_pod(dice& random, int number) {
   if (random.percent(10)) made.spec.node_selector["zone"] = "z" + std::to_string(random.below(2));
   if (random.percent(10)) made.spec.guaranteed = true;
   if (random.percent(20)) made.spec.priority_class = random.percent(50) ? "high" : "low";
-  if (random.percent(15)) made.spec.affinity_to_pods.required.push_back({.topology_key = "host", .selector = label_selector{{{"app", "a"}}, {}}});
+  if (random.percent(15))
+    made.spec.affinity_to_pods.required.push_back(
+        {.topology_key = "host", .selector = label_selector{{{"app", "a"}}, {}}});
   if (random.percent(10)) made.spec.controller = {controller_kind::replica_set, "set"};
   if (random.percent(5)) made.gate("wait/here");
   return made;
@@ -46,7 +48,8 @@ TEST_CASE("a pod of a crowd is of the class that it would be of by itself", "[mo
     dice random{seed};
     cluster c;
     cluster_state& state = inside(c);
-    for (const char* name : {"high", "low"}) REQUIRE(c.set_priority_class({.name = name, .value = name == std::string_view{"high"} ? 10 : 1}));
+    for (const char* name : {"high", "low"})
+      REQUIRE(c.set_priority_class({.name = name, .value = name == std::string_view{"high"} ? 10 : 1}));
     std::vector<std::pair<pod_id, pod_spec>> live;
     std::size_t known = 0;
     for (int step = 0; step < 600; ++step) {
@@ -86,7 +89,8 @@ TEST_CASE("what is wrong with one pod of a crowd is said in the same words", "[m
   const node_id node = c.add_node(a_node("n").cpu(64)).value();
   for (int i = 0; i < 3; ++i) REQUIRE(c.add_pod(a_pod("p" + std::to_string(i)).cpu(1)));
   REQUIRE(inside(c).templates.find(a_pod("q").cpu(1)) != nullptr);
-  a_pod held = a_pod("held").cpu(1), gated = a_pod("gated").cpu(1).gate("wait/here").on(node), twice = a_pod("twice").cpu(1).gate("a/b").gate("a/b");
+  a_pod held = a_pod("held").cpu(1), gated = a_pod("gated").cpu(1).gate("wait/here").on(node),
+        twice = a_pod("twice").cpu(1).gate("a/b").gate("a/b");
   held.spec.held_devices.push_back({.id = "GPU-0"});
   for (const a_pod& bad : {a_pod("Not a name").cpu(1), held, gated, twice}) {
     const result<pod_id> made = c.add_pod(bad);

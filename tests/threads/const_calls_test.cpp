@@ -20,7 +20,8 @@ T must(result<T> made) {
   return *std::move(made);
 }
 
-/// A cluster with some of everything: pods that run, are assumed, wait in the permit room, wait for room, are gated; gangs, devices, claims.
+/// A cluster with some of everything: pods that run, are assumed, wait in the permit room, wait for room, are gated; gangs, devices,
+/// claims.
 struct busy_cluster {
   gangsched::cluster cluster;
   std::vector<resource_claim_id> claims;

@@ -49,8 +49,9 @@ struct exclusive_cpus {
   cpu_set others = {};
 };
 
-/// The @p wanted CPUs out of @p available: in one cell if one has enough, else in one socket, else from wherever most are free together; each
-/// time first apart from @p apart. koord-scheduler's takeCPUs (cpu_accumulator.go) without its sharing of CPUs; a core goes by its lowest CPU.
+/// The @p wanted CPUs out of @p available: in one cell if one has enough, else in one socket, else from wherever most are free together;
+/// each time first apart from @p apart. koord-scheduler's takeCPUs (cpu_accumulator.go) without its sharing of CPUs; a core goes by its
+/// lowest CPU.
 /// @return nothing when @p available has fewer. O(CPUs · log CPUs)
 [[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus(const numa_topology& topology, const cpu_set& available,
                                                              unsigned wanted, cpu_bind_policy policy,

@@ -92,8 +92,8 @@ struct device_match {
 inline constexpr std::string_view mig_resource_prefix = "nvidia.com/mig-";
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 
-/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of its
-/// capacities.
+/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of
+/// its capacities.
 struct device_grant {
   enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };
 

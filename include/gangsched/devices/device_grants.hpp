@@ -10,7 +10,8 @@ namespace gangsched {
 
 /// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
-/// Whether device @p device of the others is what @p demand asks for, and can be had as things stand, with what is to be had of its capacities.
+/// Whether device @p device of the others is what @p demand asks for, and can be had as things stand, with what is to be had of its
+/// capacities.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_demand& demand, std::size_t device);
 /// Adds @p grant to @p claim, with what it means for the node's words.
 GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
@@ -19,8 +20,8 @@ GANGSCHED_API void add_grant(const device_inventory& inventory, const device_gra
 /// amount that there is does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
 [[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of,
                                                                        std::optional<std::int64_t> asked) noexcept;
-/// What @p demand takes of the capacities of a shared device that is granted to it by @p of. Of another device, and of one that is only looked
-/// at, nothing. O(capacities).
+/// What @p demand takes of the capacities of a shared device that is granted to it by @p of. Of another device, and of one that is only
+/// looked at, nothing. O(capacities).
 [[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(
     const device_inventory& inventory, const device_demand& demand, const device_grant& of);
 

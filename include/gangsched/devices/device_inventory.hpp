@@ -150,13 +150,13 @@ struct device_state {
 /// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.
 GANGSCHED_API void complete_inventory(device_inventory& inventory);
 
-/// Checks one capacity; the error's field is one of `capacity_spec`, and names no object: a range without a least amount, values that are not
-/// ascending, amounts below zero or above all there is, … O(values).
+/// Checks one capacity; the error's field is one of `capacity_spec`, and names no object: a range without a least amount, values that are
+/// not ascending, amounts below zero or above all there is, … O(values).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const capacity_spec& capacity);
 
 /// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named
-/// twice, more than 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node lacks, amounts
-/// below zero, … O(size · log size).
+/// twice, more than 16 GPUs or 1,024 others, a link or partition of a GPU that is not there, a counter that devices name and the node
+/// lacks, amounts below zero, … O(size · log size).
 [[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names,
                                                                     const std::string& object);
 

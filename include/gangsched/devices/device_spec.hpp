@@ -101,9 +101,9 @@ struct device_verdict {
   bool matches = false;
   std::string error = {};  ///< not empty: it cannot be evaluated; a request that comes upon the device is unschedulable for that reason
 };
-/// Evaluates `device_request::expressions`, whatever language they are in. A pure function that has to ask nothing of the cluster. Exceptions
-/// other than `std::bad_alloc`, which passes through the call, are errors. It is asked once for each expression and kind of device: id and
-/// health of the device, which are a node's own, are not told.
+/// Evaluates `device_request::expressions`, whatever language they are in. A pure function that has to ask nothing of the cluster.
+/// Exceptions other than `std::bad_alloc`, which passes through the call, are errors. It is asked once for each expression and kind of
+/// device: id and health of the device, which are a node's own, are not told.
 struct device_matcher {
   device_verdict (*ask)(void* context, std::string_view expression, const other_device& device) = nullptr;  ///< null: there is none
   void* context = nullptr;  ///< the host's own; lives as long as the cluster

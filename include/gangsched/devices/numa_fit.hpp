@@ -10,16 +10,16 @@ namespace gangsched {
 /// as many devices as it has room for; and other devices, each as one. Not so what DRA alone can say (`first_of`, `all`, `admin`):
 /// there the kubelet gives no hints either.
 ///
-/// Where CPUs are bound (`device_wants::binding`) the pod as a whole gets them, and memory, from the scheduler: hints are merged as a kubelet with
-/// the node's policy does it for whole pods, and `bind_cpus_in` chooses inside them.
+/// Where CPUs are bound (`device_wants::binding`) the pod as a whole gets them, and memory, from the scheduler: hints are merged as a
+/// kubelet with the node's policy does it for whole pods, and `bind_cpus_in` chooses inside them.
 /// @param narrowed @p wants, with the devices that are left for each
 /// @param own the grants of CPUs and memory
 [[nodiscard]] GANGSCHED_API status fit_cells(const device_state& state, const device_wants& wants,
                                              device_wants& narrowed,
                                              boost::container::small_vector<device_grant, 8>& own);
 
-/// How CPUs of a pod are bound on a node: as the node says, of pods that are Guaranteed or bind CPUs anyway, else as the pod says. Nothing if
-/// the pod requires something else than the node.
+/// How CPUs of a pod are bound on a node: as the node says, of pods that are Guaranteed or bind CPUs anyway, else as the pod says. Nothing
+/// if the pod requires something else than the node.
 [[nodiscard]] GANGSCHED_API std::optional<cpu_binding> binding_on(const node_numa& node, const cpu_binding& of_pod,
                                                                   bool guaranteed) noexcept;
 

@@ -48,7 +48,8 @@ class GANGSCHED_API complete_search {
   bool fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
   bool fill_slices(const group_part& what, std::size_t at, const member_progress& progress, const std::vector<row_t>* within,
                    const continuation& rest);
-  bool fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within, const continuation& rest);
+  bool fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within,
+                  const continuation& rest);
   bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest, const std::vector<row_t>* within,
              const continuation& rest);
 

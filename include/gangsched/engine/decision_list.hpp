@@ -7,8 +7,8 @@
 
 namespace gangsched::engine {
 
-/// What calls of the scheduler have decided, and what decisions point at. The decisions of a cycle, or of a permit, are there until the next
-/// one begins; so is each answer to a failure, which is a list of its own.
+/// What calls of the scheduler have decided, and what decisions point at. The decisions of a cycle, or of a permit, are there until the
+/// next one begins; so is each answer to a failure, which is a list of its own.
 class GANGSCHED_API decision_list {
  public:
   explicit decision_list(const cluster_state& state) : state_(&state) {}
@@ -42,7 +42,8 @@ class GANGSCHED_API decision_list {
   std::deque<std::vector<decision>> answers_;
   std::vector<decision>* current_ = &cycle_;
   std::size_t answers_before_ = 0;
-  std::vector<std::vector<device_grant>> grants_;  ///< what decisions point at: the first `grants_used_`; the others are kept for their memory
+  /// what decisions point at: the first `grants_used_`; the others are kept for their memory
+  std::vector<std::vector<device_grant>> grants_;
   std::size_t grants_used_ = 0;
 };
 

@@ -12,8 +12,8 @@ class GANGSCHED_API domain_cache {
  public:
   explicit domain_cache(const cluster_state& state) noexcept : state_(&state) {}
 
-  /// The label's domains as they are now; valid until the next `drop_unused` or `clear`. O(nodes · log domains) the first time, else O(nodes
-  /// changed since).
+  /// The label's domains as they are now; valid until the next `drop_unused` or `clear`. O(nodes · log domains) the first time, else
+  /// O(nodes changed since).
   [[nodiscard]] domain_index& of(std::string_view key);
   /// Between attempts: only the labels used last stay, and none whose names may have been collected since. Whether any went.
   bool drop_unused() noexcept;

@@ -4,8 +4,8 @@
 
 namespace gangsched::engine {
 
-/// What the cluster says of pods and groups as entities of the queue: whose profile they go by, whether a pod stands there by itself or with
-/// its group, how important a group is. Has no state of its own.
+/// What the cluster says of pods and groups as entities of the queue: whose profile they go by, whether a pod stands there by itself or
+/// with its group, how important a group is. Has no state of its own.
 class GANGSCHED_API entity_view {
  public:
   entity_view(const cluster_state& state, const profile_set& profiles) noexcept : state_(&state), profiles_(&profiles) {}

@@ -5,8 +5,8 @@
 
 namespace gangsched::engine {
 
-/// Under kube_release::v1_36, where pods are queued one by one and a group is what is pending of them when one is popped: in which order its
-/// members came into the queue.
+/// Under kube_release::v1_36, where pods are queued one by one and a group is what is pending of them when one is popped: in which order
+/// its members came into the queue.
 class GANGSCHED_API entry_order {
  public:
   entry_order(const cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}

@@ -9,9 +9,9 @@
 
 namespace gangsched::engine {
 
-/// What happened to the cluster since the last call, told to whoever has to know (kube-scheduler's event handlers): the queue, the pods that
-/// wait for permit, the reservations that were reported. Of its own scheduler's records, by which the queue did its part when they were
-/// written, only whom they help is asked.
+/// What happened to the cluster since the last call, told to whoever has to know (kube-scheduler's event handlers): the queue, the pods
+/// that wait for permit, the reservations that were reported. Of its own scheduler's records, by which the queue did its part when they
+/// were written, only whom they help is asked.
 class GANGSCHED_API event_handlers {
  public:
   /// @p author: of the scheduler's own records. @p now: the scheduler's.

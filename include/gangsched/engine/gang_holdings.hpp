@@ -20,8 +20,8 @@ class GANGSCHED_API gang_holdings {
   /// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
   bool take_back(row_t own, entity e);
   /// An incomplete gang has taken room: rejected members of incomplete ones before it may take it back (they would not hear of the room
-  /// otherwise, because reservations wake nobody). Of those alike only the first is tried, and those before it whose backoff is not over: whom
-  /// it may take room from, those after it may not all.
+  /// otherwise, because reservations wake nobody). Of those alike only the first is tried, and those before it whose backoff is not over:
+  /// whom it may take room from, those after it may not all.
   void call_older(row_t own);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace gangsched::engine {
 
-/// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Has no state
-/// of its own.
+/// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Has no
+/// state of its own.
 class GANGSCHED_API group_limits {
  public:
   group_limits(const cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}

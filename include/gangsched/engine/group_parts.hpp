@@ -28,7 +28,8 @@ struct group_part {
 /// How many members are of each class.
 using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
 
-/// What a group's attempt consists of (kube-workloads 4): who of its members is tried, in which order, and in which runs that share a domain.
+/// What a group's attempt consists of (kube-workloads 4): who of its members is tried, in which order, and in which runs that share a
+/// domain.
 class GANGSCHED_API group_parts {
  public:
   group_parts(cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks, entry_order& entered) noexcept

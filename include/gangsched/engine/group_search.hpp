@@ -38,8 +38,8 @@ struct group_placement : group_outcome {
   placed_members members;
 };
 
-/// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members one
-/// after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
+/// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members
+/// one after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
 class GANGSCHED_API group_search {
  public:
   group_search(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks, reservations& reserved,

@@ -8,8 +8,8 @@
 
 namespace gangsched::engine {
 
-/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6): an attempt is judged when it
-/// comes back, since only then it is known who rejected it.
+/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6): an attempt is judged when
+/// it comes back, since only then it is known who rejected it.
 class GANGSCHED_API in_flight_pods {
  public:
   struct entry {

@@ -110,7 +110,8 @@ class GANGSCHED_API picker {
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
-  [[nodiscard]] std::int64_t score_only_group(const class_plan& plan, const row_scores& rows, row_t pod, std::uint32_t group, picked& result);
+  [[nodiscard]] std::int64_t score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
+                                              std::uint32_t group, picked& result);
   void number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among);
   template <class Visit>
   void each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit);

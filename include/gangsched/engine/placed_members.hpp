@@ -14,8 +14,8 @@ struct member_place {
   reservations::uses uses;
 };
 
-/// Members of a group that have a node inside the caller's transaction, in the order in which they got it: assumed, with devices, and told to
-/// reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of them is the
+/// Members of a group that have a node inside the caller's transaction, in the order in which they got it: assumed, with devices, and told
+/// to reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of them is the
 /// transaction's to undo.
 class GANGSCHED_API placed_members {
  public:

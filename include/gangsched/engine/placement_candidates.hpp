@@ -86,8 +86,8 @@ class GANGSCHED_API placement_candidates {
 
   [[nodiscard]] domain_cache& domains() noexcept { return domains_; }
 
-  /// The generators' placements, intersected pairwise; of a slice the domains that it may share. A generator's word in @p said, if it is not
-  /// success.
+  /// The generators' placements, intersected pairwise; of a slice the domains that it may share. A generator's word in @p said, if it is
+  /// not success.
   [[nodiscard]] std::vector<placement> placements(const group_part& what, status& said);
   /// Appends the placement, or one for each domain of the label that it stands for.
   void expand(const placement& one, std::vector<placement>& out);

@@ -5,8 +5,8 @@
 
 namespace gangsched::engine {
 
-/// Whom pre_enqueue hooks keep out of the queue (kube-framework 1.1): a pod by its own hooks, and while its group is expected; a group while
-/// any member is kept out, or, as in Kubernetes 1.36, every one.
+/// Whom pre_enqueue hooks keep out of the queue (kube-framework 1.1): a pod by its own hooks, and while its group is expected; a group
+/// while any member is kept out, or, as in Kubernetes 1.36, every one.
 class GANGSCHED_API pre_enqueue_gates {
  public:
   pre_enqueue_gates(cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}

@@ -40,7 +40,8 @@ class GANGSCHED_API preemption final : public member_preemption {
       : state_(&state), entities_(&entities), gates_(&gates), parts_(&parts), picks_(&picks), search_(&search),
         trials_(state, entities, parts, picks, reserved, search) {}
 
-  /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or none.
+  /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
+  /// none.
   [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors);
   /// For a group whose attempt failed a moment ago.
   [[nodiscard]] preemption_result for_group(row_t group);

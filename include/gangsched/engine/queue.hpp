@@ -110,8 +110,8 @@ class GANGSCHED_API queue {
   void tidy();
   [[nodiscard]] queue_counts counts() const noexcept;
 
-  /// From here on everybody's standing is kept before it is touched, until the next call of this. `recall` puts all of that back, and leaves
-  /// the orders to `rebuild`. O(1); O(touched since); O(entities log entities).
+  /// From here on everybody's standing is kept before it is touched, until the next call of this. `recall` puts all of that back, and
+  /// leaves the orders to `rebuild`. O(1); O(touched since); O(entities log entities).
   void remember() noexcept {
     before_.clear();
     ++call_;

@@ -37,8 +37,8 @@ struct rejected_group {
 };
 
 /// Judges whether an event can help who was rejected. There are two rules. Exact: local filters are asked again on the one node that
-/// changed, so that nobody is woken in vain by a change elsewhere; of keyed and opaque ones, which look at more than one node, any change of
-/// what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the plugins that rejected the
+/// changed, so that nobody is woken in vain by a change elsewhere; of keyed and opaque ones, which look at more than one node, any change
+/// of what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the plugins that rejected the
 /// pod are asked by their `requeue` hooks for pods; nobody looks whether the pod fits. Has no state of its own.
 class GANGSCHED_API requeue_judge {
  public:

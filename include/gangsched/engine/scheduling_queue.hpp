@@ -14,13 +14,15 @@
 
 namespace gangsched::engine {
 
-/// Who is tried next, and where everybody else waits (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the queue,
-/// are gated, come back after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups (`entity_view`).
+/// Who is tried next, and where everybody else waits (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the
+/// queue, are gated, come back after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups
+/// (`entity_view`).
 class GANGSCHED_API scheduling_queue {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
-  scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities, pre_enqueue_gates& gates,
-                   const group_limits& limits, picker& picks, const scheduler_options& options, engine_statistics& statistics, const instant& now);
+  scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities,
+                   pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
+                   const scheduler_options& options, engine_statistics& statistics, const instant& now);
 
   // What the log says.
   /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.

@@ -9,9 +9,9 @@ namespace gangsched::engine {
 
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
-/// By the exact rule, pods of one class wait in one line, in order of failure, and an event is judged once for each line: the first is woken;
-/// when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups that are
-/// alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
+/// By the exact rule, pods of one class wait in one line, in order of failure, and an event is judged once for each line: the first is
+/// woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups
+/// that are alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.

@@ -9,8 +9,8 @@
 
 namespace gangsched {
 
-/// Reads the pods that are expected, as plugins' arguments have them: [{cpuMilli, gpus, milli, models, count}]. Absent: 0 CPU, 1 GPU, all of
-/// it, every model, one pod. As `argument_reader`'s calls: false, and the reader knows why. O(lines).
+/// Reads the pods that are expected, as plugins' arguments have them: [{cpuMilli, gpus, milli, models, count}]. Absent: 0 CPU, 1 GPU, all
+/// of it, every model, one pod. As `argument_reader`'s calls: false, and the reader knows why. O(lines).
 [[nodiscard]] inline bool read_expected_pods(argument_reader& read, const argument& value, const std::string& path,
                                              std::vector<expected_pods>& out) {
   constexpr std::int64_t most = std::int64_t{1} << 40;

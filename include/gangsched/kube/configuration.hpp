@@ -57,8 +57,8 @@ struct configuration_options {
 };
 
 /// Reads a configuration; an empty file is the default one. Plugins that neither Kubernetes nor @p registry has are
-/// errors that name profile and plugin; in-tree plugins that @p registry lacks are warnings. More than 1,000 profiles, or plugins in one list,
-/// are the error out_of_range. O(length).
+/// errors that name profile and plugin; in-tree plugins that @p registry lacks are warnings. More than 1,000 profiles, or plugins in one
+/// list, are the error out_of_range. O(length).
 [[nodiscard]] GANGSCHED_API result<scheduler_configuration> read_configuration(const source& from,
                                                                                const plugin_registry& registry,
                                                                                const configuration_options& how = {});

@@ -144,7 +144,8 @@ struct manifests {
 /// pods of @p all (those on a node and not terminating are healthy, all of them are expected). O(pods).
 [[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all,
                                                              const disruption_budget_manifest& budget);
-/// The same of each of its budgets. O(labels of pods · log budgets + pods that a budget looks at: those with the first label that it names).
+/// The same of each of its budgets. O(labels of pods · log budgets + pods that a budget looks at: those with the first label that it
+/// names).
 [[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all);
 
 struct read_options {
@@ -170,8 +171,9 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), services, selectors of controllers,
-/// nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error; namespaces, priority classes,
-/// services and selectors are replaced. Groups that pods or groups name and that are not there are expected: who is in them waits. O(size).
+/// nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error; namespaces, priority
+/// classes, services and selectors are replaced. Groups that pods or groups name and that are not there are expected: who is in them waits.
+/// O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,

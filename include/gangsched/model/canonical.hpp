@@ -213,7 +213,8 @@ void put(Out& out, const device_demand& v) {
   put(out, v.kind), put(out, v.device_class), put(out, v.count), put(out, v.milli), put(out, v.memory_percent);
   put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
   put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
-  put(out, v.selectors), put(out, v.expressions), put(out, v.capacities), put(out, v.beside_gpus), put(out, v.beside_preferred), put(out, v.first_of);
+  put(out, v.selectors), put(out, v.expressions), put(out, v.capacities), put(out, v.beside_gpus),
+      put(out, v.beside_preferred), put(out, v.first_of);
   put(out, v.container);
 }
 template <class Out>

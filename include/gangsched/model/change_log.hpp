@@ -97,8 +97,8 @@ struct log_cursor {
   std::uint64_t truncations = 0;
 };
 
-/// The number by which a scheduler of the cluster knows its own records: 1 to 63, each one scheduler's at a time, the lowest that is free. 0 if
-/// there is none: such a scheduler takes its own records for the host's, which costs time and nothing else.
+/// The number by which a scheduler of the cluster knows its own records: 1 to 63, each one scheduler's at a time, the lowest that is free.
+/// 0 if there is none: such a scheduler takes its own records for the host's, which costs time and nothing else.
 class log_author {
  public:
   /// Whose numbers are taken, of one cluster, which may go before its schedulers do.

@@ -121,7 +121,8 @@ class GANGSCHED_API cluster {
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);
-  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it. O(devices).
+  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+  /// O(devices).
   result<void> deallocate(resource_claim_id claim);
 
   // --- disruption budgets (what preemption would rather not break)

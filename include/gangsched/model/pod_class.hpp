@@ -102,7 +102,8 @@ struct volume_needs {
 /// What one container asks for, as far as a kubelet aligns it: of a pod that is Guaranteed, binds CPUs or wants devices.
 struct container_needs {
   container_kind kind = container_kind::app;
-  std::vector<amount> requests;  ///< by kind: cpu and memory only where the pod is Guaranteed or binds CPUs, and what is beyond the first kinds
+  /// by kind: cpu and memory only where the pod is Guaranteed or binds CPUs, and what is beyond the first kinds
+  std::vector<amount> requests;
 };
 
 using counter_id = std::uint32_t;

@@ -20,7 +20,8 @@ struct resource_claim_record {
 };
 
 /// Claims of devices that pods share, and what they have. One is allocated while it has a node and users. What it had stays with it while a
-/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it. One that is kept has its node without users.
+/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it. One that is kept has its node without
+/// users.
 struct resource_claim_table {
   explicit resource_claim_table(undo_log& undo)
       : rows(undo), record(undo), classes(undo), users(undo), node(undo, no_row), kept(undo), held(undo), by_name(undo) {}

@@ -157,7 +157,8 @@ struct resource_claim_spec {
   std::vector<device_constraint> constraints = {};
   std::int32_t most_pods = 256;  ///< on nodes at once, as Kubernetes has it; 0: any number (a pod group reserves it, KEP-5729)
   std::vector<held_device> held_devices = {};  ///< what it has where the pods that others bound run; empty: the library's guess
-  node_id node = {};  ///< where it is allocated though nobody uses it yet: it keeps that until a pod that uses it runs, or it is deallocated
+  /// where it is allocated though nobody uses it yet: it keeps that until a pod that uses it runs, or it is deallocated
+  node_id node = {};
 };
 
 /// All of a pod that a scheduler reads.

@@ -360,9 +360,9 @@ struct GANGSCHED_API cluster_state {
   static constexpr symbol no_kind{0xffffffffu};
 
   /// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a
-  /// collection, which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what
-  /// is used, so that whatever hangs on a node, pod, class or group is right as it was; who has more than that (plans, indexes) makes it
-  /// anew when `plan_epoch` or `collections` moves. Called where a change begins. O(1), or O(state) amortised over what was made.
+  /// collection, which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of
+  /// what is used, so that whatever hangs on a node, pod, class or group is right as it was; who has more than that (plans, indexes) makes
+  /// it anew when `plan_epoch` or `collections` moves. Called where a change begins. O(1), or O(state) amortised over what was made.
   void collect_if_due() {
     if (collection_due() && !undo.recording()) collect();
   }

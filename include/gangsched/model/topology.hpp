@@ -35,7 +35,8 @@ class GANGSCHED_API topology_table {
   /// How many have a number; and how many got one since the last sweep.
   [[nodiscard]] std::size_t known() const noexcept { return all_.size() - 1 - free_.size(); }
   [[nodiscard]] std::size_t made() const noexcept { return made_; }
-  /// Forgets those that @p used, by number, does not name, and marks the keys of the others. Returns whether any went. No transaction is open.
+  /// Forgets those that @p used, by number, does not name, and marks the keys of the others. Returns whether any went. No transaction is
+  /// open.
   bool sweep(const std::vector<bool>& used, interner& names);
   /// Starts following @p id if nobody does: O(nodes) once.
   void follow(topology_id id, const node_table& nodes);
@@ -89,7 +90,9 @@ class GANGSCHED_API topology_table {
     column<std::uint32_t> facts;
   };
   [[nodiscard]] static std::optional<symbol> value_of(const topology& one, const node_record& record);
-  [[nodiscard]] static bool follows(const std::unique_ptr<topology>& one) noexcept { return one != nullptr && one->facts[is_followed] != 0; }
+  [[nodiscard]] static bool follows(const std::unique_ptr<topology>& one) noexcept {
+    return one != nullptr && one->facts[is_followed] != 0;
+  }
   void enter(topology& one, row_t node, const node_record& record);
 
   undo_log* undo_;

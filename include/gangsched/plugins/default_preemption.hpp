@@ -23,8 +23,8 @@ namespace gangsched {
 /// whose disruption is `all` the whole group goes, on whatever nodes, and counts when nodes are compared.
 ///
 /// Every node is looked at, as Kubernetes would with minCandidateNodesPercentage 100. What came out for a node is remembered for the
-/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node, and per node with a
-/// member of a group that goes as a whole.
+/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node, and per node with
+/// a member of a group that goes as a whole.
 class default_preemption {
  public:
   static constexpr std::string_view name = "DefaultPreemption";

@@ -11,8 +11,8 @@ namespace gangsched {
 /// Kubernetes' plugin of that name knows claims of devices; this one all that the model knows of them (docs/devices.md).
 /// Filter: `choose_devices` of devices/device_fit.hpp finds something for all requests at once. A pod that only requests resources by
 /// number ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not tell of; one with requests for devices does not.
-/// A claim that pods share is looked for where no one has allocated it yet; from then on its node is the only one that will do, and until it
-/// has as many pods as it may (Kubernetes: 256).
+/// A claim that pods share is looked for where no one has allocated it yet; from then on its node is the only one that will do, and until
+/// it has as many pods as it may (Kubernetes: 256).
 /// Where the host told of a node's NUMA cells the kubelet is asked, too: `numa_admit` of devices/numa_admit.hpp, with the CPUs, memory and
 /// devices that the pods there have. It says no in the kubelet's words.
 /// Choice: the closest GPUs for several, and a share goes where the least is left (or the most, or to the first with room).

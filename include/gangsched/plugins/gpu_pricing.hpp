@@ -33,8 +33,8 @@ class gpu_pricing {
   static constexpr std::int32_t stranding = 77;  ///< in 256ths
 
   explicit gpu_pricing(std::shared_ptr<const gpu_price_book> book) : book_(std::move(book)) {}
-  /// Arguments, which must be there: "expected", the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; "supply", how
-  /// many GPUs there are of each model, [{model, gpus}]. A book that learns is the host's: it makes the plugin itself.
+  /// Arguments, which must be there: "expected", the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; "supply",
+  /// how many GPUs there are of each model, [{model, gpus}]. A book that learns is the host's: it makes the plugin itself.
   [[nodiscard]] static result<gpu_pricing> from(const argument& args) {
     std::vector<expected_pods> all;
     std::vector<gpu_supply> supply;

@@ -15,8 +15,8 @@ namespace gangsched {
 /// scheduler-plugins' NodeResourceTopologyMatch (kueue-koordinator-hived 3.3), on the NUMA cells that the host told of; each is a zone
 /// with what is left of it: CPUs that nobody has to himself, memory, huge pages, and devices.
 ///
-/// Filter: on nodes with the policy single-numa-node, each container, or under the scope pod the pod, fits into one zone. DynamicResources asks the
-/// kubelet's own algorithm; this is what a scheduler can say that leaves the choice to the kubelet.
+/// Filter: on nodes with the policy single-numa-node, each container, or under the scope pod the pod, fits into one zone. DynamicResources
+/// asks the kubelet's own algorithm; this is what a scheduler can say that leaves the choice to the kubelet.
 /// Score: a pod that is not Guaranteed has 100. LeastNUMANodes goes by how many zones are needed, whatever the policy. The others rate the
 /// zones, under single-numa-node only, by least, most or balanced allocation. A node without cells has 0.
 /// Not as upstream: overhead, which the kubelet does not align, does not count.

@@ -6,7 +6,8 @@
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
-// NodeResourceTopology (topology.node.k8s.io v1alpha1, v1alpha2): what an agent on the node was told by its kubelet, NUMA cell by NUMA cell.
+// NodeResourceTopology (topology.node.k8s.io v1alpha1, v1alpha2): what an agent on the node was told by its kubelet, NUMA cell by NUMA
+// cell.
 namespace gangsched::kube::detail {
 namespace {
 
@@ -230,8 +231,8 @@ class topology_reader {
     });
   }
 
-  /// Nobody says which CPUs a zone has: they are numbered through, each a core of its own and each cell a socket, of which the system has the
-  /// first.
+  /// Nobody says which CPUs a zone has: they are numbered through, each a core of its own and each cell a socket, of which the system has
+  /// the first.
   void make_cpus() {
     std::uint32_t next = 0;
     for (auto& [id, one] : zones_) {
