@@ -12,13 +12,16 @@ namespace gangsched::engine {
 /// What is written while it lives is the scheduler's own: the queue does its part when it is written, not when the log is read.
 class core::own_records {
  public:
-  explicit own_records(const core& of) noexcept : log_(&of.state_->log), before_(log_->write_as(of.author_.number())) {}
+  explicit own_records(core& of) noexcept : of_(&of), before_(of.state_->log.write_as(of.author_.number())) {}
   own_records(const own_records&) = delete;
   own_records& operator=(const own_records&) = delete;
-  ~own_records() { log_->write_as(before_); }
+  ~own_records() {
+    of_->state_->log.write_as(before_);
+    of_->events_.end_own_records();
+  }
 
  private:
-  change_log* log_;
+  core* of_;
   std::uint8_t before_;
 };
 

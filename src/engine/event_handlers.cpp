@@ -41,15 +41,7 @@ GANGSCHED_INLINE void event_handlers::read() {
     if (own) own_record(record);
   }
   gates_->forget_open();
-}
-
-GANGSCHED_INLINE bool event_handlers::has_news() const noexcept {
-  const change_log& log = state_->log;
-  if (log.begin() > cursor_.position) return true;
-  for (std::uint64_t at = cursor_.position; at < log.committed_end(); ++at) {
-    if (!is_own(log[at])) return true;
-  }
-  return false;
+  known_end_ = cursor_.position;
 }
 
 /// Groups that depend on the pod's may go on; the queue has heard of the pod itself.
@@ -61,6 +53,7 @@ GANGSCHED_INLINE void event_handlers::own_record(const change& record) {
 
 GANGSCHED_INLINE void event_handlers::start_over() {
   cursor_ = {state_->log.committed_end(), state_->log.truncations()};
+  known_end_ = cursor_.position;
   queue_->start_over();
   if (object_cache_) object_cache_->start_over();
   binding_->start_over();

@@ -343,4 +343,19 @@ TEST_CASE("times below nothing count as nothing", "[engine][liveness]") {
   }
 }
 
+TEST_CASE("what a cycle writes is no news to the next, though it be more than the log keeps", "[engine][loop]") {
+  world w{profiles::kube_default(), world::lowest_first(), {.log_bound = 1}};
+  w.add(a_node{"large"}.cpu(15).pods(3));
+  const node_id small = w.add(a_node{"small"}.cpu(2));
+  w.add(a_pod{"victim"}.cpu(4).on(small));
+  const group_id gang = w.add(a_gang{"g", 4});
+  const auto member = [&](const char* name, std::int64_t milli, std::int32_t priority) {
+    w.add(a_pod{name}.cpu_milli(milli).priority(priority).in(gang));
+  };
+  member("a", 3000, 40), member("b", 250, 1), member("c", 2500, 1), member("d", 2000, 1), member("e", 1000, 10);
+  int cycles = 0;
+  while (cycles < 300 && w.scheduler.schedule_cycle(w.now)) ++cycles;
+  CHECK(cycles < 100);
+}
+
 }  // namespace gangsched::testing::liveness_test

@@ -23,8 +23,10 @@ class GANGSCHED_API event_handlers {
   void read();
   /// Everything as the cluster says: who waits, and for nobody knows what. O(pods + groups).
   void start_over();
-  /// Whether somebody else has written what has not been read yet. O(own records that have not been read).
-  [[nodiscard]] bool has_news() const noexcept;
+  /// Whether somebody else has written what has not been read yet. O(1).
+  [[nodiscard]] bool has_news() const noexcept { return state_->log.committed_end() != known_end_; }
+  /// What has been written up to here is no news, though it has not been read; it may be more than the log keeps.
+  void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
  private:
   [[nodiscard]] bool is_own(const change& record) const noexcept { return author_ != 0 && record.author == author_; }
@@ -56,6 +58,7 @@ class GANGSCHED_API event_handlers {
   const instant* now_;
   std::uint8_t author_;
   log_cursor cursor_;
+  std::uint64_t known_end_ = 0;  ///< of the log: all before it was read, or is the scheduler's own
   std::optional<object_cache> object_cache_;  ///< under wake_rule::hints
   std::vector<object_event> happened_;        ///< by the record that is being read
 };
