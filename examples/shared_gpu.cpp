@@ -1,4 +1,5 @@
 // Parts of GPUs by thousandths, by memory and by percent, and what of each GPU is left.
+#include <gangsched/devices/device_inventory.hpp>
 #include <gangsched/gangsched.hpp>
 
 #include <iostream>

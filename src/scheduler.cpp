@@ -4,6 +4,7 @@
 
 #include "gangsched/engine/core.hpp"
 #include "gangsched/framework/hook_error.hpp"
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 

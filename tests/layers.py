@@ -5,9 +5,11 @@ no line has more than 140 columns.
 
 usage: layers.py ROOT | layers.py --self-test
 
-core <- devices <- model <- framework <- plugins <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
-engine knows no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
-folders there. The component kube/ stands on what a host includes (HOST), and nothing else includes it; its bodies are always compiled.
+core <- devices <- model <- framework <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
+engine and scheduling know no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
+folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
+hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
+and nothing else includes it; its bodies are always compiled.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there, and configuration, which stands
 on documents.
 """
@@ -15,11 +17,19 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["core", "devices", "model", "framework", "plugins", "engine", "facade"]
+LAYERS = ["core", "devices", "model", "framework", "plugins", "scheduling", "engine", "facade"]
 COMPONENTS = ["kube"]
-# The headers of the library that a component may include, beside the facade and core/.
-HOST = {"model/cluster.hpp", "model/label_selector.hpp", "model/requests.hpp", "model/spec.hpp", "model/transaction.hpp", "model/validate.hpp",
-        "devices/numa_layout.hpp", "engine/options.hpp", "framework/points.hpp", "framework/registry.hpp"}
+# What a host includes, beside core/ and the facade but for plugins.hpp.
+HOST = {"devices/" + name + ".hpp" for name in (
+            "cpu_assignment", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
+            "numa_hints", "numa_topology")} | {
+        "model/" + name + ".hpp" for name in (
+            "cluster", "fwd", "group_spec", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
+        "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
+        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "move_plan", "options")}
+# A component may include these as well.
+COMPONENT_ALSO = {"devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
+                  "framework/plugin_entry.hpp", "framework/points.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"],
             "configuration": ["documents"], "": ["documents", "devices", "core", "groups"]}
@@ -56,6 +66,11 @@ def layer(path):
     return top if top in LAYERS + COMPONENTS else "facade"
 
 
+def for_hosts(path):
+    """Whether a host includes the header @p path (below include/gangsched/)."""
+    return path in HOST or layer(path) == "core" or layer(path) == "facade" and path != "plugins.hpp"
+
+
 def family(path):
     """Of a path below src/."""
     return path.split("/")[1] if path.count("/") > 1 else ""
@@ -71,8 +86,8 @@ def unknown_folder(path):
     return None if len(folders) == 1 or folders[1:] == [family(path)] and family(path) in FAMILIES else "/".join(folders)
 
 
-def check_include(own, target, exists):
-    """Why the file @p own (below include/gangsched/ or src/) may not include @p target ("gangsched/..."), or None."""
+def check_include(own, target, exists, is_header):
+    """Why the file @p own (below include/gangsched/, if it is a header of the library, or src/) may not include @p target ("gangsched/..."), or None."""
     below = target.removeprefix("gangsched/")
     is_body = below.startswith("src/")
     below = below.removeprefix("src/")
@@ -81,7 +96,7 @@ def check_include(own, target, exists):
     from_layer, to_layer = layer(own), layer(below)
     if from_layer in COMPONENTS:
         if to_layer != from_layer:
-            fine = not is_body and (to_layer in ("core", "facade") or below in HOST)
+            fine = not is_body and (for_hosts(below) or below in COMPONENT_ALSO)
             return None if fine else f"{from_layer} may only include what a host does (HOST)"
         if is_body and family(below) not in [family(own), *FAMILIES[family(own)]]:
             return f"kube/{family(own)} may not include kube/{family(below)}"
@@ -90,8 +105,10 @@ def check_include(own, target, exists):
         return f"nothing includes the component {to_layer}"
     if LAYERS.index(to_layer) > LAYERS.index(from_layer):
         return f"{from_layer} may not include {to_layer}: arrows point to earlier layers only"
-    if from_layer == "engine" and to_layer == "plugins":
-        return "engine may not include a plugin"
+    if from_layer in ("engine", "scheduling") and to_layer == "plugins":
+        return f"{from_layer} may not include a plugin"
+    if is_header and for_hosts(own) and not is_body and not for_hosts(below):
+        return "a header that hosts include may not include an internal one (HOST)"
     if from_layer == to_layer == "plugins" and pathlib.PurePath(own).stem != pathlib.PurePath(below).stem:
         return "a plugin may not include another plugin"
     return None
@@ -160,7 +177,7 @@ def check(files):
                 quote, target = include.groups()
                 if target.startswith("gangsched/"):
                     included.add(target)
-                    why = check_include(own, target, exists)
+                    why = check_include(own, target, exists, path.startswith("include/"))
                     if why:
                         problems.append(f"{where}: {target}: {why}")
                 elif quote == '"':
@@ -199,7 +216,7 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"src/plugins/p.cpp": '#include "gangsched/plugins/p.hpp"\n',
       "include/gangsched/plugins/p.hpp": A_PLUGIN + '#include "gangsched/src/plugins/p.cpp"\n'}, None),
     ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduler.hpp"\n'}, "engine may not include facade"),
-    ({"include/gangsched/profiles.hpp": '#include "gangsched/plugins/p.hpp"\n#include "gangsched/engine/e.hpp"\n'}, None),
+    ({"include/gangsched/plugins.hpp": '#include "gangsched/plugins/p.hpp"\n#include "gangsched/engine/e.hpp"\n'}, None),
     ({"include/gangsched/scheduler.hpp": '#include "gangsched/kube/k.hpp"\n'}, "nothing includes the component kube"),
     ({"include/gangsched/kube/k.hpp": '#include "gangsched/scheduler.hpp"\n'}, None),
     ({"include/gangsched/kube/k.hpp": '#include "gangsched/core/a.hpp"\n'}, None),
@@ -240,6 +257,15 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/core/a.hpp": "\n" * 601}, "more than 600"),
     ({"tests/core/t.cpp": "\n" * 601}, "more than 600"),
     ({"src/kube/k.cpp": '#include "gangsched/scheduler.hpp"\n'}, None),
+    ({"src/kube/k.cpp": '#include "gangsched/plugins.hpp"\n', "include/gangsched/plugins.hpp": ""}, "only include what a host does"),
+    ({"include/gangsched/scheduler.hpp": '#include "gangsched/engine/e.hpp"\n'}, "hosts include may not include an internal one"),
+    ({"include/gangsched/scheduling/attempt.hpp": '#include "gangsched/framework/f.hpp"\n'}, "hosts include may not include an internal one"),
+    ({"include/gangsched/model/cluster.hpp": '#include "gangsched/model/b.hpp"\n'}, "hosts include may not include an internal one"),
+    ({"include/gangsched/model/cluster.hpp": '#include "gangsched/model/spec.hpp"\n', "include/gangsched/model/spec.hpp": ""}, None),
+    ({"include/gangsched/model/cluster.hpp": '#include "gangsched/src/model/c.cpp"\n', "src/model/c.cpp": '#include "gangsched/model/b.hpp"\n'}, None),
+    ({"include/gangsched/plugins.hpp": '#include "gangsched/plugins/p.hpp"\n'}, None),
+    ({"include/gangsched/scheduling/attempt.hpp": '#include "gangsched/engine/e.hpp"\n'}, "scheduling may not include engine"),
+    ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduling/attempt.hpp"\n', "include/gangsched/scheduling/attempt.hpp": ""}, None),
     ({"src/core/lost.cpp": "\n"}, "missing from header-only builds"),
 ]
 

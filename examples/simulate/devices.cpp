@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "simulate/table.hpp"
 

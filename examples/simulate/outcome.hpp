@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <gangsched/engine/explanation.hpp>
+#include <gangsched/scheduling/explanation.hpp>
 #include <gangsched/model/spec.hpp>
 #include <optional>
 #include <string>

@@ -2,6 +2,7 @@
 /// All plugins of the library, for profiles that are written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A header
 /// each is cheaper where few are wanted. A plugin is added by its header and by its two lines here: the registry and the tests go by this
 /// list.
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
 #include "gangsched/plugins/extender.hpp"

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "gangsched/core/result.hpp"
-#include "gangsched/core/tie_break.hpp"
-#include "gangsched/engine/attempt.hpp"
-#include "gangsched/engine/explanation.hpp"
-#include "gangsched/engine/move_plan.hpp"
-#include "gangsched/engine/options.hpp"
+#include "gangsched/framework/decision.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/scheduling/attempt.hpp"
+#include "gangsched/scheduling/explanation.hpp"
+#include "gangsched/scheduling/move_plan.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 namespace gangsched {
 

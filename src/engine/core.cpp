@@ -5,6 +5,7 @@
 
 #include "gangsched/engine/attachments.hpp"
 #include "gangsched/framework/hook_error.hpp"
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::engine {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "gangsched/core/tie_break.hpp"
+
 namespace gangsched::engine {
 
 GANGSCHED_INLINE picker::picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "gangsched/core/tie_break.hpp"
 #include "gangsched/engine/picker.hpp"
 
 // The pick that looks at every candidate.

@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "gangsched/framework/plugin_entry.hpp"
+
 namespace gangsched {
+
+GANGSCHED_INLINE plugin_registry::plugin_registry() = default;
+GANGSCHED_INLINE plugin_registry::plugin_registry(const plugin_registry& other) = default;
+GANGSCHED_INLINE plugin_registry::plugin_registry(plugin_registry&& other) noexcept = default;
+GANGSCHED_INLINE plugin_registry& plugin_registry::operator=(const plugin_registry& other) = default;
+GANGSCHED_INLINE plugin_registry& plugin_registry::operator=(plugin_registry&& other) noexcept = default;
+GANGSCHED_INLINE plugin_registry::~plugin_registry() = default;
 
 GANGSCHED_INLINE result<void> plugin_registry::add(std::string name, factory how) {
   for (const auto& [known, unused] : factories_) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/requests.hpp"
-#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {

@@ -1,6 +1,6 @@
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
-#include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched {

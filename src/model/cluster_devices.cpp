@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
-#include "gangsched/model/transaction.hpp"
 
 namespace gangsched {
 

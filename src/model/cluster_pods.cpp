@@ -3,6 +3,7 @@
 #include <limits>
 #include <tuple>
 
+#include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
-#include "gangsched/engine/options.hpp"
 #include "gangsched/model/spec.hpp"
+#include "gangsched/scheduling/options.hpp"
 #include "support/dice.hpp"
 
 /// What happens in a differential test, by names: a step whose object is not there (any more) is passed over, so that steps can be

@@ -2,6 +2,7 @@
 #include <new>
 #include <utility>
 
+#include "gangsched/framework/profile.hpp"
 #include "memory/full_house.hpp"
 #include "support/catch.hpp"
 

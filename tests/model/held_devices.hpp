@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "support/builders.hpp"
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/profiles.hpp"
 #include "support/dice.hpp"
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/gangsched.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"

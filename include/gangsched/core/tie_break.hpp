@@ -4,15 +4,9 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/id.hpp"
+#include "gangsched/core/tie_rule.hpp"
 
 namespace gangsched {
-
-/// How one of several best nodes is chosen.
-enum class tie_rule : std::uint8_t {
-  uniform,     ///< uniformly by seed (default)
-  lowest_row,  ///< the node added first among the tied (by row)
-  kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
-};
 
 /// What a row brings to its hash: whoever breaks many ties may keep it.
 struct row_mixer {

@@ -10,6 +10,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/interner.hpp"
 #include "gangsched/core/result.hpp"
+#include "gangsched/devices/device_grant.hpp"
 #include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/devices/fixed_set.hpp"
 
@@ -91,37 +92,6 @@ struct device_match {
 /// What the names of resources begin with that count MIG instances.
 inline constexpr std::string_view mig_resource_prefix = "nvidia.com/mig-";
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
-
-/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of
-/// its capacities.
-struct device_grant {
-  enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };
-
-  form kind = form::gpu;
-  std::uint8_t request =
-      0;  ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
-          ///< memory: the number of the container, init containers first
-  std::uint16_t device =
-      0;  ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
-          ///< bit for each cell that it is in
-  std::int32_t milli =
-      0;  ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
-          ///< capacity: which of the device's, by name
-  std::int32_t mig_start =
-      -1;  ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
-  symbol mig_profile = {};  ///< and its profile
-  std::int64_t amount =
-      0;  ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of
-          ///< memory: bytes
-
-  [[nodiscard]] constexpr bool is_gpu() const noexcept { return kind < form::other; }
-  /// CPUs or memory of a container, not a device.
-  [[nodiscard]] constexpr bool of_container() const noexcept { return kind == form::cpus || kind == form::memory; }
-  /// CPUs: one grant is about 64 numbers in one cell.
-  [[nodiscard]] constexpr std::uint64_t cpu_mask() const noexcept { return static_cast<std::uint64_t>(amount); }
-  friend bool operator==(const device_grant&, const device_grant&) = default;
-};
-inline constexpr std::uint8_t counted_request = 255;
 
 /// What a pod holds of its node's devices, and what that adds to the node's words.
 struct device_claim {

@@ -4,8 +4,8 @@
 
 #include "gangsched/engine/buckets.hpp"
 #include "gangsched/engine/domain_index.hpp"
-#include "gangsched/engine/options.hpp"
 #include "gangsched/engine/row_scores.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::engine {
 

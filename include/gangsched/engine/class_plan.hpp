@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gangsched/engine/amount_memory.hpp"
-#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched::engine {
 

@@ -9,6 +9,7 @@
 #include "gangsched/engine/move_planner.hpp"
 #include "gangsched/engine/pod_cycle.hpp"
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/model/inside.hpp"
 
 namespace gangsched::engine {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gangsched/engine/explanation.hpp"
+#include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "gangsched/engine/options.hpp"
 #include "gangsched/engine/placement_candidates.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::engine {
 

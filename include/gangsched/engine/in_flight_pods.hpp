@@ -2,9 +2,9 @@
 #include <deque>
 #include <vector>
 
-#include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/queue.hpp"
+#include "gangsched/scheduling/attempt.hpp"
 
 namespace gangsched::engine {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gangsched/engine/domain_index.hpp"
-#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched::engine {
 

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "gangsched/engine/group_search.hpp"
-#include "gangsched/engine/move_plan.hpp"
+#include "gangsched/scheduling/move_plan.hpp"
 
 namespace gangsched::engine {
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gangsched/core/status.hpp"
+#include "gangsched/model/state.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::engine {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "gangsched/engine/class_index.hpp"
-#include "gangsched/engine/explanation.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
-#include "gangsched/engine/options.hpp"
 #include "gangsched/engine/profile_set.hpp"
+#include "gangsched/scheduling/explanation.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::engine {
 

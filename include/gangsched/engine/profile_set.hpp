@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "gangsched/core/result.hpp"
-#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/model/state.hpp"
 
 namespace gangsched::engine {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "gangsched/engine/options.hpp"
-#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::engine {
 

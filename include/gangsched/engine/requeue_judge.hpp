@@ -2,10 +2,10 @@
 #include <optional>
 #include <vector>
 
-#include "gangsched/engine/attempt.hpp"
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/picker.hpp"
+#include "gangsched/scheduling/attempt.hpp"
 
 namespace gangsched::engine {
 

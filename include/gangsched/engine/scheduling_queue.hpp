@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "gangsched/engine/attempt.hpp"
+#include "gangsched/scheduling/attempt.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "gangsched/framework/decision.hpp"
 #include "gangsched/framework/events.hpp"
 #include "gangsched/framework/views.hpp"
 
@@ -81,47 +82,6 @@ class node_names {
  private:
   bool narrowed_ = false;
   std::vector<symbol> names_;
-};
-
-// --- decisions
-
-enum class decision_kind : std::uint8_t {
-  bind,      ///< run the pod on the node, then confirm or fail
-  wait,      ///< the node is reserved; the pod waits in the permit room
-  nominate,  ///< the node is the pod's once its victims are gone
-  evict,     ///< delete this (running) pod, then remove it from the cluster
-  reject,    ///< no node; why: scheduler::explain
-  revoke,    ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
-};
-[[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
-  switch (kind) {
-    case decision_kind::bind: return "bind";
-    case decision_kind::wait: return "wait";
-    case decision_kind::nominate: return "nominate";
-    case decision_kind::evict: return "evict";
-    case decision_kind::reject: return "reject";
-    case decision_kind::revoke: return "revoke";
-  }
-  return "";
-}
-
-/// What the host is to do. Ids, and the host's own words on them.
-struct decision {
-  decision_kind kind;
-  gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason = nullptr;                     ///< of a reject, revoke or evict, if one text says it; static storage
-  pod_id pod;
-  node_id node;
-  group_id group;
-  std::uint64_t pod_cookie = 0;
-  std::uint64_t node_cookie = 0;
-  std::int32_t rank = -1;        ///< of the pod in its group, if it has one
-  std::int64_t score = 0;        ///< of the chosen node: the weighted sum
-  std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
-  bind_attempt attempt = bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
-  /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
-  /// `cluster::name_of` says what they are called.
-  std::span<const device_grant> devices = {};
 };
 
 // --- reserve, permit, bind
@@ -205,12 +165,6 @@ class column_maker {
 // --- post-filter: making room
 
 struct placement;
-
-/// A member and where it would go.
-struct assignment {
-  pod_id pod;
-  node_id node;
-};
 
 /// What a post_filter or group_preempt hook may try. Everything happens in a transaction that is discarded when the hook returns.
 class trial {

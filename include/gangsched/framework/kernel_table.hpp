@@ -1,50 +1,30 @@
 #pragma once
 #include <array>
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "gangsched/framework/points.hpp"
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/point.hpp"
 
 /// What a profile is lowered to: per plugin a row of function pointers. One engine runs any table, so a profile put together at
 /// compile time and one put together at run time cannot differ.
 namespace gangsched {
 
-/// One plugin of a profile: the plugin as a whole, and what each of its points has for it (points/).
-struct plugin_entry : detail::whole_plugin::kernels, detail::every_point::kernels {};
-
-/// The plugins that take part in an extension point, in order.
-class hook_range {
- public:
-  class iterator {
-   public:
-    iterator(const plugin_entry* plugins, const std::uint16_t* at) noexcept : plugins_(plugins), at_(at) {}
-    [[nodiscard]] const plugin_entry& operator*() const noexcept { return plugins_[*at_]; }
-    iterator& operator++() noexcept { return ++at_, *this; }
-    friend bool operator==(const iterator& a, const iterator& b) noexcept { return a.at_ == b.at_; }
-
-   private:
-    const plugin_entry* plugins_;
-    const std::uint16_t* at_;
-  };
-  hook_range(const plugin_entry* plugins, std::span<const std::uint16_t> order) noexcept
-      : plugins_(plugins), order_(order) {}
-
-  [[nodiscard]] iterator begin() const noexcept { return {plugins_, order_.data()}; }
-  [[nodiscard]] iterator end() const noexcept { return {plugins_, order_.data() + order_.size()}; }
-  [[nodiscard]] bool empty() const noexcept { return order_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
-  [[nodiscard]] const plugin_entry& operator[](std::size_t i) const noexcept { return plugins_[order_[i]]; }
-
- private:
-  const plugin_entry* plugins_;
-  std::span<const std::uint16_t> order_;
-};
+struct plugin_entry;  // plugin_entry.hpp
+class hook_range;
 
 /// A profile ready to run: its plugins, and per extension point their order (indices into `plugins`).
-struct kernel_table {
+struct GANGSCHED_API kernel_table {
+  kernel_table();
+  kernel_table(const kernel_table& other);
+  kernel_table(kernel_table&& other) noexcept;
+  kernel_table& operator=(const kernel_table& other);
+  kernel_table& operator=(kernel_table&& other) noexcept;
+  ~kernel_table();
+
   std::string scheduler_name = "default-scheduler";  ///< of the pods that it is for
   std::vector<plugin_entry> plugins;
   std::array<std::vector<std::uint16_t>, point_count> order;
@@ -52,7 +32,14 @@ struct kernel_table {
   std::optional<std::int32_t> percentage_of_nodes_to_score = {};
 
   [[nodiscard]] std::span<const std::uint16_t> at(point p) const noexcept { return order[static_cast<std::size_t>(p)]; }
-  [[nodiscard]] hook_range hooks(point p) const noexcept { return {plugins.data(), at(p)}; }
+  [[nodiscard]] hook_range hooks(point p) const noexcept;  // plugin_entry.hpp
 };
 
+/// Appends @p entry to a table: it takes part in its points after the plugins that are there already. Weight 0 becomes 1, as in kube.
+GANGSCHED_API void add_plugin(kernel_table& table, plugin_entry entry);
+
 }  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/kernel_table.cpp"
+#endif

@@ -1,6 +1,6 @@
 #pragma once
 #include "gangsched/framework/contract.hpp"
-#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched {
 

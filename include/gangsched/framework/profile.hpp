@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "gangsched/framework/lower.hpp"
+#include "gangsched/framework/registry.hpp"
 
 namespace gangsched {
 
@@ -44,16 +45,6 @@ inline constexpr std::int64_t default_weight<P> = P::default_weight;
 
 }  // namespace detail
 
-/// Appends @p entry to a table: it takes part in its points after the plugins that are there already. Weight 0 becomes 1, as in kube.
-inline void add_plugin(kernel_table& table, plugin_entry entry) {
-  const auto index = static_cast<std::uint16_t>(table.plugins.size());
-  if (entry.weight == 0) entry.weight = 1;
-  for (std::size_t p = 0; p < point_count; ++p) {
-    if (entry.points.has(static_cast<point>(p))) table.order[p].push_back(index);
-  }
-  table.plugins.push_back(std::move(entry));
-}
-
 /// A profile put together at compile time: plugins in running order, each plain or `weighted`.
 /// @code
 /// gangsched::profile mine{gangsched::priority_sort{}, gangsched::node_resources_fit{}, gangsched::weighted{free_gpus{}, 5}};
@@ -88,5 +79,21 @@ class profile {
   }
   std::tuple<Plugins...> plugins_;
 };
+
+template <configurable P>
+result<void> plugin_registry::add() {
+  return add(std::string{std::string_view{P::name}}, [](const argument& args) -> result<plugin_entry> {
+    if constexpr (detail::takes_argument<P>) {
+      result<P> made = P::from(args);
+      if (!made) return std::move(made).error();
+      return lower(std::move(*made), detail::default_weight<P>);
+    } else {
+      if (!args.empty()) {
+        return error{errc::malformed, "plugin " + std::string{std::string_view{P::name}}, "args", "takes no arguments"};
+      }
+      return lower(P{}, detail::default_weight<P>);
+    }
+  });
+}
 
 }  // namespace gangsched

@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/profile.hpp"
+#include "gangsched/framework/kernel_table.hpp"
 
 namespace gangsched {
 namespace detail {
@@ -30,25 +31,20 @@ class GANGSCHED_API plugin_registry {
   /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. What it captures is shared by all that it makes.
   using factory = std::function<result<plugin_entry>(const argument&)>;
 
+  plugin_registry();
+  plugin_registry(const plugin_registry& other);
+  plugin_registry(plugin_registry&& other) noexcept;
+  plugin_registry& operator=(const plugin_registry& other);
+  plugin_registry& operator=(plugin_registry&& other) noexcept;
+  ~plugin_registry();
+
   /// The plugin is called @p name in profiles, whatever its type is called: a host registers an `extender` with each of its callbacks.
   /// Error: duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
+  /// The body is in profile.hpp, which whoever has plugins of his own includes.
   template <configurable P>
-  result<void> add() {
-    return add(std::string{std::string_view{P::name}}, [](const argument& args) -> result<plugin_entry> {
-      if constexpr (detail::takes_argument<P>) {
-        result<P> made = P::from(args);
-        if (!made) return std::move(made).error();
-        return lower(std::move(*made), detail::default_weight<P>);
-      } else {
-        if (!args.empty()) {
-          return error{errc::malformed, "plugin " + std::string{std::string_view{P::name}}, "args", "takes no arguments"};
-        }
-        return lower(P{}, detail::default_weight<P>);
-      }
-    });
-  }
+  result<void> add();
   /// The plugin, ready for a table. Error: unknown name, or what the plugin says of its arguments.
   [[nodiscard]] result<plugin_entry> make(std::string_view name, const argument& args) const;
   [[nodiscard]] std::vector<std::string> names() const;

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/engine/options.hpp"
 #include "gangsched/framework/registry.hpp"
 #include "gangsched/kube/manifests.hpp"
+#include "gangsched/scheduling/options.hpp"
 
 /// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as profiles for the engine.
 namespace gangsched::kube {

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "gangsched/core/result.hpp"
+#include "gangsched/devices/device_grant.hpp"
+#include "gangsched/model/fwd.hpp"
+#include "gangsched/model/kube_semantics.hpp"
+#include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/spec.hpp"
-#include "gangsched/model/state.hpp"
 
 namespace gangsched {
 
@@ -26,8 +29,6 @@ struct cluster_size {
   std::uint32_t pods = 0;    ///< at a time: rows of pods that are gone are used again
   std::uint32_t groups = 0;
 };
-
-class cluster;
 
 namespace detail {
 // inside.hpp
@@ -188,7 +189,7 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::span<const device_grant> devices_of(resource_claim_id claim) const noexcept;
   [[nodiscard]] std::uint32_t users_of(resource_claim_id claim) const noexcept;
   [[nodiscard]] std::string_view name_of(resource_claim_id claim) const;
-  /// The node's devices as they are now; false in a boolean context if the host told of none.
+  /// The node's devices as they are now (devices/device_inventory.hpp); false in a boolean context if the host told of none.
   [[nodiscard]] device_state devices_of(node_id node) const noexcept;
   [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
   [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;

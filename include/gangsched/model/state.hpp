@@ -9,15 +9,16 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/devices/device_fit.hpp"
 #include "gangsched/model/change_log.hpp"
-#include "gangsched/model/column.hpp"
 #include "gangsched/model/claim_table.hpp"
 #include "gangsched/model/class_table.hpp"
-#include "gangsched/model/image_table.hpp"
+#include "gangsched/model/column.hpp"
 #include "gangsched/model/counters.hpp"
+#include "gangsched/model/image_table.hpp"
 #include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/pod_templates.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/priority_table.hpp"
@@ -111,14 +112,6 @@ struct node_table {
   }
   /// Makes every column at least that long, here and below.
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
-};
-
-/// Where a pod is in its life. Terminating is a flag beside it.
-enum class pod_state : std::uint8_t {
-  none,     ///< no pod in this row
-  pending,  ///< waits to be scheduled
-  assumed,  ///< a node is reserved for it; waiting in the permit room or binding
-  bound,    ///< runs on its node
 };
 
 /// The volumes that are a pod's own.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/scheduler.hpp"
 #include "gangsched/src/kube/configuration/in_tree.hpp"
 #include "gangsched/src/kube/documents/reader.hpp"

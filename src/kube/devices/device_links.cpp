@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/validate.hpp"
 #include "gangsched/src/kube/devices/device_requests.hpp"
 

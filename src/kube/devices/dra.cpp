@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
 // Dynamic resource allocation (resource.k8s.io): slices that drivers publish, classes, claims and their templates. v1, v1beta1 and

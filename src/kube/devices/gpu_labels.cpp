@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
 // GPUs by the labels that people have: those of NVIDIA's GPU feature discovery, of AMD's labeller, and of Alibaba's traces. What labels

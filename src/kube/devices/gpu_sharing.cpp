@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/src/kube/devices/device_requests.hpp"
 
 // Parts of GPUs, in the words of those who hand them out: HAMi, Volcano, KAI, Alibaba, Koordinator. Resources that a request for devices

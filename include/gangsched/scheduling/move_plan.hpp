@@ -5,7 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/framework/hooks.hpp"
+#include "gangsched/core/id.hpp"
+#include "gangsched/devices/device_grant.hpp"
+#include "gangsched/framework/decision.hpp"
+#include "gangsched/framework/fwd.hpp"
 
 namespace gangsched {
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/model/spec.hpp"
+#include "gangsched/core/id.hpp"
+#include "gangsched/core/instant.hpp"
 
 /// What a host reads and says that takes entities off the queue and tries them itself.
 namespace gangsched {

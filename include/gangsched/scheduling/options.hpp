@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gangsched/core/tie_break.hpp"
-#include "gangsched/model/spec.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/core/tie_rule.hpp"
 
 namespace gangsched {
 

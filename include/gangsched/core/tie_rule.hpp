@@ -1,0 +1,13 @@
+#pragma once
+#include <cstdint>
+
+namespace gangsched {
+
+/// How one of several best nodes is chosen.
+enum class tie_rule : std::uint8_t {
+  uniform,     ///< uniformly by seed (default)
+  lowest_row,  ///< the node added first among the tied (by row)
+  kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
+};
+
+}  // namespace gangsched

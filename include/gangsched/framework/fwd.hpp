@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+
+#include "gangsched/model/fwd.hpp"
+#include "gangsched/model/reads.hpp"
+
+/// What of the framework is named in headers that a host includes, and looked into elsewhere: views, and what hooks take and return.
+namespace gangsched {
+
+template <reads Reads>
+class node_view;
+using node_info = node_view<reads::everything>;
+class budget_view;
+class cluster_view;
+class column_maker;
+class group_view;
+class new_reservation;
+class node_names;
+class permit_room;
+class placement_sink;
+class placement_view;
+class pod_info;
+class pod_view;
+class reservation;
+class trial;
+enum class hint : std::uint8_t;
+struct assignment;
+struct decision;
+struct device_rules;
+struct event;
+struct filtered_group;
+struct group_progress;
+struct permit_verdict;
+struct placement;
+struct placement_demand;
+struct plugin_entry;
+struct queued;
+struct scored_group;
+struct sort_key;
+struct status;
+struct victim_plan;
+
+}  // namespace gangsched

@@ -1,0 +1,39 @@
+#pragma once
+#include "gangsched/model/state.hpp"
+
+namespace gangsched {
+
+/// Around a call of the host's that changes something: unless it comes to `keep`, nothing of it happened. To readers of the log it is no
+/// transaction: what the call does is meant, and only an exception takes it back.
+class call_mark {
+ public:
+  explicit call_mark(cluster_state& state) : state_(&state), log_end_(state.log.end()) {
+    state.log.hold();
+    mark_ = state.undo.open_call();
+  }
+  call_mark(const call_mark&) = delete;
+  call_mark& operator=(const call_mark&) = delete;
+  ~call_mark() {
+    if (state_ == nullptr) return;
+    state_->undo.roll_back(mark_);
+    state_->log.truncate(log_end_);
+    end();
+  }
+  /// O(1) inside a transaction, else O(objects replaced).
+  void keep() noexcept {
+    state_->undo.keep();
+    end();
+  }
+
+ private:
+  void end() noexcept {
+    state_->undo.close_call();
+    state_->log.let_go();
+    state_ = nullptr;
+  }
+  cluster_state* state_;
+  std::uint64_t log_end_;
+  std::size_t mark_ = 0;
+};
+
+}  // namespace gangsched
