@@ -169,6 +169,7 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
 }
 
 GANGSCHED_INLINE void explainer::note(row_t pod, std::string_view text) {
+  if (text.empty() && notes_.empty()) return;  // as a rule
   const pod_id id{pod, state_->pods.rows.generation(pod)};
   if (text.empty()) notes_.erase(id);
   else notes_[id] = std::string{text};
