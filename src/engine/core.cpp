@@ -13,7 +13,7 @@ namespace gangsched::engine {
 /// What is written while it lives is the scheduler's own: the queue does its part when it is written, not when the log is read.
 class core::own_records {
  public:
-  explicit own_records(core& of) noexcept : of_(&of), before_(of.state_->log.write_as(of.author_.number())) {}
+  explicit own_records(core& of) noexcept : of_(&of), before_(of.state_->log.write_as(of.author_)) {}
   own_records(const own_records&) = delete;
   own_records& operator=(const own_records&) = delete;
   ~own_records() {
@@ -23,13 +23,13 @@ class core::own_records {
 
  private:
   core* of_;
-  std::uint8_t before_;
+  std::uint32_t before_;
 };
 
 GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
     : state_(&gangsched::detail::inside(on)),
       profiles_(std::move(profiles), *state_),
-      author_(state_->authors),
+      author_(state_->log.new_author()),
       options_(options),
       entities_(*state_, profiles_),
       decisions_(*state_),
@@ -48,7 +48,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       holdings_(*state_, entities_, picker_, reservations_, parts_, search_, queue_, binding_, options_, statistics_, now_),
       pod_cycle_(*state_, entities_, picker_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_),
       group_cycle_(*state_, entities_, parts_, search_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_),
-      events_(*state_, entities_, gates_, reservations_, entered_, queue_, binding_, explainer_, author_.number(), now_) {
+      events_(*state_, entities_, gates_, reservations_, entered_, queue_, binding_, explainer_, author_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
   detail::attachments made{*state_};

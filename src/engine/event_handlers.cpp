@@ -7,7 +7,7 @@ namespace gangsched::engine {
 
 GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
                                                 reservations& reserved, entry_order& entered, scheduling_queue& of, binding_cycle& binding,
-                                                explainer& explains, std::uint8_t author, const instant& now)
+                                                explainer& explains, std::uint32_t author, const instant& now)
     : state_(&state),
       entities_(&entities),
       gates_(&gates),

@@ -85,7 +85,7 @@ class GANGSCHED_API core {
 
   cluster_state* state_;
   profile_set profiles_;
-  log_author author_;
+  std::uint32_t author_;  ///< of its own records in the log
   scheduler_options options_;
   engine_statistics statistics_;
   instant now_ = instant::min();  ///< as the host said last

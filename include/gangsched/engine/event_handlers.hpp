@@ -16,7 +16,7 @@ class GANGSCHED_API event_handlers {
  public:
   /// @p author: of the scheduler's own records. @p now: the scheduler's.
   event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, reservations& reserved, entry_order& entered,
-                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint8_t author, const instant& now);
+                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint32_t author, const instant& now);
 
   /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
   /// O(records · what each changed).
@@ -29,7 +29,7 @@ class GANGSCHED_API event_handlers {
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
  private:
-  [[nodiscard]] bool is_own(const change& record) const noexcept { return author_ != 0 && record.author == author_; }
+  [[nodiscard]] bool is_own(const change& record) const noexcept { return record.author == author_; }
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);
@@ -56,7 +56,7 @@ class GANGSCHED_API event_handlers {
   binding_cycle* binding_;
   explainer* explainer_;
   const instant* now_;
-  std::uint8_t author_;
+  std::uint32_t author_;
   log_cursor cursor_;
   std::uint64_t known_end_ = 0;  ///< of the log: all before it was read, or is the scheduler's own
   std::optional<object_cache> object_cache_;  ///< under wake_rule::hints

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"
+#include "gangsched/scheduling/explanation.hpp"
 
 namespace gangsched::engine {
 

@@ -1,9 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -32,16 +30,16 @@ enum class change_kind : std::uint8_t {
   budget_changed,    ///< row = budget: added, updated or removed
 };
 
-/// One record of the change log, 16 bytes.
+/// One record of the change log, 20 bytes.
 struct change {
   change_kind kind;
   bool more : 1 = false;          ///< of group_updated: something else than the minimum changed
   bool undone : 1 = false;        ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
-  std::uint8_t author : 6 = 0;    ///< the scheduler that wrote it (`log_author`), or 0: the host, or one of too many schedulers
   reads facets = reads::nothing;  ///< what of a node it touched
   row_t row = no_row;
   std::uint32_t before = no_row;
   std::uint32_t after = no_row;
+  std::uint32_t author = 0;       ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
 
   [[nodiscard]] constexpr bool about_pod() const noexcept {
     return kind >= change_kind::pod_added && kind <= change_kind::pod_released;
@@ -63,33 +61,12 @@ struct change {
     }
   }
 };
-static_assert(sizeof(change) == 16);
+static_assert(sizeof(change) == 20);
 
 /// Where a reader stands: everything before `position` was read, and `truncations` roll-backs were known then.
 struct log_cursor {
   std::uint64_t position = 0;
   std::uint64_t truncations = 0;
-};
-
-/// The number by which a scheduler of the cluster knows its own records: 1 to 63, each one scheduler's at a time, the lowest that is free.
-/// 0 if there is none: such a scheduler takes its own records for the host's, which costs time and nothing else.
-class log_author {
- public:
-  /// Whose numbers are taken, of one cluster, which may go before its schedulers do.
-  using numbers = std::shared_ptr<std::uint64_t>;
-
-  explicit log_author(numbers taken) : taken_(std::move(taken)) {
-    number_ = static_cast<std::uint8_t>(std::countr_one(*taken_ | 1) % 64);
-    *taken_ |= std::uint64_t{1} << number_;
-  }
-  log_author(const log_author&) = delete;
-  log_author& operator=(const log_author&) = delete;
-  ~log_author() { *taken_ &= ~(std::uint64_t{1} << number_); }
-  [[nodiscard]] std::uint8_t number() const noexcept { return number_; }
-
- private:
-  numbers taken_;
-  std::uint8_t number_ = 0;
 };
 
 /// All that happened to a cluster, in order, bounded. Positions count from the beginning of time and never wrap.
@@ -114,10 +91,12 @@ class change_log {
   void reserve() { records_.reserve(2 * bound_ + 1); }
   void append(const change& record) {
     records_.push_back(record);
-    records_.back().author = author_ & 63u;
+    records_.back().author = author_;
   }
+  /// The number by which a scheduler knows its own records: nobody has had it before.
+  [[nodiscard]] std::uint32_t new_author() noexcept { return ++authors_; }
   /// Who writes from here on, until it is said anew. @return who wrote before.
-  std::uint8_t write_as(std::uint8_t author) noexcept { return std::exchange(author_, author); }
+  std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
   /// What was written from @p from on helps nobody. O(records since).
   void mark_undone(std::uint64_t from) noexcept {
     for (std::size_t i = static_cast<std::size_t>(std::max(from, begin_) - begin_); i < records_.size(); ++i) records_[i].undone = true;
@@ -195,7 +174,7 @@ class change_log {
   std::uint64_t truncations_ = 0;
   std::uint64_t forgotten_cut_ = 0;
   bool open_ = false;
-  std::uint8_t author_ = 0;
+  std::uint32_t author_ = 0, authors_ = 0;
   std::uint32_t held_ = 0;
   std::vector<cut> cuts_;
 };

@@ -307,7 +307,6 @@ struct GANGSCHED_API cluster_state {
   const kube_semantics semantics;
   undo_log undo;
   change_log log;
-  log_author::numbers authors = std::make_shared<std::uint64_t>(0);  ///< of the log
   interner names;
   std::vector<symbol> kind_names;  ///< by resource_kind; of one that is free: `no_kind`
   node_table nodes;
