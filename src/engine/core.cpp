@@ -46,8 +46,8 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       explainer_(*state_, entities_, gates_, limits_, parts_, search_, picker_, queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
       holdings_(*state_, entities_, picker_, reservations_, parts_, search_, queue_, binding_, options_, statistics_, now_),
-      pod_cycle_(*state_, entities_, picker_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_),
-      group_cycle_(*state_, entities_, parts_, search_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_),
+      pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, picker_),
+      group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, parts_, search_),
       events_(*state_, entities_, gates_, reservations_, entered_, queue_, binding_, explainer_, author_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);

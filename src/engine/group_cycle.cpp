@@ -5,44 +5,44 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE void group_cycle::run(row_t group) {
-  const pod_table& pods = state_->pods;
+  const pod_table& pods = with_.state.pods;
   parts_->enter(group);
   const group_part whole = parts_->of(group);
   const std::vector<row_t> members = whole.all_members();
-  queue_->note_ratios(group);
-  if (members.empty()) return queue_->unschedulable().pass_on_group(group);
+  with_.queue.note_ratios(group);
+  if (members.empty()) return with_.queue.unschedulable().pass_on_group(group);
   if (const status said = parts_->disagreement(group); !said.ok()) {
     reject(group, whole, {said});
-    queue_->unschedulable().add_hopeless_group(group, said.reason);
-    queue_->unschedulable().pass_on_group(group);
+    with_.queue.unschedulable().add_hopeless_group(group, said.reason);
+    with_.queue.unschedulable().pass_on_group(group);
     return;
   }
-  std::uint64_t from = state_->log.end();
+  std::uint64_t from = with_.state.log.end();
   group_placement outcome = search_->place(whole);
-  if (!outcome.verdict.ok() && outcome.verdict.code != code::error && holdings_->take_back(group, {group, true})) {
-    from = state_->log.end();  // others hear of what was taken back
+  if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {
+    from = with_.state.log.end();  // others hear of what was taken back
     outcome = search_->place(whole);
   }
   if (!outcome.verdict.ok()) {
     const bool error = outcome.verdict.code == code::error;
-    if (error && !outcome.of_group) error_->set({group, true}, outcome.verdict.reason);
+    if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
     // (Age decides who takes the room of pods that wait.)
-    if (error || !binding_->waiting().empty()) queue_->unschedulable().pass_on_group(group);
-    else queue_->unschedulable().fail_alike_groups(group);
+    if (error || !with_.binding.waiting().empty()) with_.queue.unschedulable().pass_on_group(group);
+    else with_.queue.unschedulable().fail_alike_groups(group);
     return;
   }
-  state_->log.mark_undone(from);
-  queue_->places().item({group, true}).failures = 0;
+  with_.state.log.mark_undone(from);
+  with_.queue.places().item({group, true}).failures = 0;
 
   std::vector<member_place> placed = outcome.members.take();
   for (member_place& one : placed) {
-    queue_->count_out(one.pod);
-    if (!one.uses.empty()) reservations_->keep(one.pod, std::move(one.uses));
+    with_.queue.count_out(one.pod);
+    if (!one.uses.empty()) with_.reserved.keep(one.pod, std::move(one.uses));
   }
   for (const member_place& one : placed) {
     if (pods.state[one.pod] != pod_state::assumed) continue;
-    if (binding_->begin(one.pod, one.score)) holdings_->call_older(pods.group[one.pod]);
+    if (with_.binding.begin(one.pod, one.score)) with_.holdings.call_older(pods.group[one.pod]);
   }
   // Those above the minimum that did not fit fail singly and come back as the group: at once, with its old timestamp, while some member
   // finds a node each time (kube-workloads 4, behaviour 17). The cycle in which none does may preempt.
@@ -57,25 +57,25 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   for (const row_t pod : members) {
     if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
-    decisions_->add(decision_kind::reject, pod).code = code::unschedulable;
+    with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
-  if (left && kept && !entities_->members_enter_singly()) queue_->places().activate({group, true});
-  else if (left) queue_->park_group(group, outcome.rejectors);
-  queue_->unschedulable().pass_on_group(group);
+  if (left && kept && !with_.entities.members_enter_singly()) with_.queue.places().activate({group, true});
+  else if (left) with_.queue.park_group(group, outcome.rejectors);
+  with_.queue.unschedulable().pass_on_group(group);
 }
 
 /// Victims go for the group, which tries again when they are gone. False if it was not helped; @p broken: why, if that is an error.
 GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
-  const preemption_result found = preemption_->for_group(group);
+  const preemption_result found = with_.makes_room.for_group(group);
   if (found.broken.code == code::error) {
-    error_->set({group, true}, found.broken.reason);
+    with_.error.set({group, true}, found.broken.reason);
     broken = found.broken;
   }
-  found.add_to(*decisions_);
+  found.add_to(with_.decisions);
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
-  if (found.helped && found.victims.empty() && !entities_->members_enter_singly()) queue_->retry_group(group, false, false);
-  else if (found.helped) queue_->park_group(group, ~std::uint64_t{0});
-  for (const pod_id victim : found.victims) binding_->evict(victim, found.reason);
+  if (found.helped && found.victims.empty() && !with_.entities.members_enter_singly()) with_.queue.retry_group(group, false, false);
+  else if (found.helped) with_.queue.park_group(group, ~std::uint64_t{0});
+  for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
   return found.helped;
 }
 
@@ -85,12 +85,12 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
   const bool error = verdict.code == code::error;
   const std::vector<row_t> members = whole.all_members();
   for (const row_t pod : members) {
-    decision& said = decisions_->add(decision_kind::reject, pod);
+    decision& said = with_.decisions.add(decision_kind::reject, pod);
     said.code = verdict.code;
     said.reason = verdict.reason;
   }
-  if (error) queue_->retry_group(group, true, true);
-  else queue_->park_group(group, why.rejectors, why.verdict.reason);
+  if (error) with_.queue.retry_group(group, true, true);
+  else with_.queue.park_group(group, why.rejectors, why.verdict.reason);
 }
 
 }  // namespace gangsched::engine

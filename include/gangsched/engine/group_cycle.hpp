@@ -1,6 +1,5 @@
 #pragma once
-#include "gangsched/engine/gang_holdings.hpp"
-#include "gangsched/engine/preemption.hpp"
+#include "gangsched/engine/cycle_parts.hpp"
 
 namespace gangsched::engine {
 
@@ -8,11 +7,7 @@ namespace gangsched::engine {
 /// places. Has no state of its own.
 class GANGSCHED_API group_cycle {
  public:
-  group_cycle(cluster_state& state, const entity_view& entities, group_parts& parts, group_search& search, reservations& reserved,
-              preemption& makes_room, scheduling_queue& of, binding_cycle& binding, gang_holdings& holdings, decision_list& decisions,
-              cycle_error& error) noexcept
-      : state_(&state), entities_(&entities), parts_(&parts), search_(&search), reservations_(&reserved), preemption_(&makes_room),
-        queue_(&of), binding_(&binding), holdings_(&holdings), decisions_(&decisions), error_(&error) {}
+  group_cycle(const cycle_parts& with, group_parts& parts, group_search& search) noexcept : with_(with), parts_(&parts), search_(&search) {}
 
   void run(row_t group);
 
@@ -20,17 +15,9 @@ class GANGSCHED_API group_cycle {
   bool preempt_for(row_t group, status& broken);
   void reject(row_t group, const group_part& whole, const group_outcome& why);
 
-  cluster_state* state_;
-  const entity_view* entities_;
+  cycle_parts with_;
   group_parts* parts_;
   group_search* search_;
-  reservations* reservations_;
-  preemption* preemption_;
-  scheduling_queue* queue_;
-  binding_cycle* binding_;
-  gang_holdings* holdings_;
-  decision_list* decisions_;
-  cycle_error* error_;
 };
 
 }  // namespace gangsched::engine
