@@ -86,6 +86,12 @@ void host::take(const cycle& said, from whom) {
   check_states("a call of the scheduler");
   if (whom == from::fail) return;
   if (!owed_.empty()) wrong("a reservation that the host ended is not revoked", text_of(owed_.begin()->second));
+  const std::span<const decision> all = said.decisions();
+  const auto loses_sibling_after = [&](const decision& one) {
+    return std::any_of(all.begin(), all.end(), [&](const decision& other) {
+      return &other > &one && other.kind == decision_kind::revoke && other.group == one.group;
+    });
+  };
   for (const decision& one : said) {
     if (cluster_.attempt_of(one.pod) != one.attempt && one.kind == decision_kind::bind)
       wrong("a loop shows a bind that holds no more");
@@ -95,7 +101,7 @@ void host::take(const cycle& said, from whom) {
       check_place(pod, one);
     // (A permit or bind hook that fails takes its member alone, after the group had its minimum.)
     const bool reserved = one.kind == decision_kind::bind || one.kind == decision_kind::wait;
-    if (reserved && !(threw && whom == from::cycle)) check_gang(pod, one.kind, whom);
+    if (reserved && !(threw && (whom == from::cycle || loses_sibling_after(one)))) check_gang(pod, one.kind, whom);
   }
   note_satisfied();
 }
