@@ -66,9 +66,9 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
       rejected.reason = said.verdict.reason;
       const entity e = entities_->entity_of(pod);
       if (said.verdict.code == code::error) error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
-      else if (e.group) queue_->park_group(e.row, ~std::uint64_t{0});
-      else if (said.verdict.code == code::pending) queue_->come_back(pod, {.pending = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
-      else queue_->come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, ~std::uint64_t{0});
+      else if (e.group) queue_->park_group(e.row, unknown_rejectors);
+      else if (said.verdict.code == code::pending) queue_->come_back(pod, {.pending = plugin_bit(profile, plugin)}, unknown_rejectors);
+      else queue_->come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, unknown_rejectors);
       return false;
     }
   }

@@ -74,7 +74,7 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   found.add_to(with_.decisions);
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
   if (found.helped && found.victims.empty() && !with_.entities.members_enter_singly()) with_.queue.retry_group(group, false, false);
-  else if (found.helped) with_.queue.park_group(group, ~std::uint64_t{0});
+  else if (found.helped) with_.queue.park_group(group, unknown_rejectors);
   for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
   return found.helped;
 }

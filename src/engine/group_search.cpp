@@ -66,7 +66,7 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
     return outcome;
   }
   candidate_list list = candidates_.of(what, where, within);
-  if (list.all.empty()) outcome.rejectors = ~std::uint64_t{0};  // no node has the label: anything may help
+  if (list.all.empty()) outcome.rejectors = unknown_rejectors;  // no node has the label: anything may help
   std::vector<std::uint32_t> tiers;
   for (const placement_candidate& one : list.all) {
     if (tiers.empty() || tiers.back() != one.tier) tiers.push_back(one.tier);
@@ -119,7 +119,7 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
   const auto hopeless = [&](std::size_t which) { return list.all[which].room < least; };
   const std::size_t hopeful = mine.size() - static_cast<std::size_t>(std::count_if(mine.begin(), mine.end(), hopeless));
   // Where nothing can fit, one attempt says why. What was not tried could be helped by anything.
-  if (hopeful != mine.size()) outcome.rejectors = ~std::uint64_t{0};
+  if (hopeful != mine.size()) outcome.rejectors = unknown_rejectors;
   if (hopeful != 0 && hopeful != mine.size()) std::erase_if(mine, hopeless);
   const domain_choice choice = state_->groups.record[what.group]->spec.topology.choice;
   const bool by_room = what.is_slice() || choice == domain_choice::best_fit || choice == domain_choice::least_free;

@@ -55,7 +55,7 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
   refused.verdict = status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
                                           : symmetric        ? "there is no place for the group's minimum"
                                                              : "no place was found for the group's minimum in the order of its members");
-  refused.rejectors = ~std::uint64_t{0};
+  refused.rejectors = unknown_rejectors;
   return refused;
 }
 

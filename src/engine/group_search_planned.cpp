@@ -61,7 +61,7 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
   member_progress progress{*state_, what.group, what.members};
   out.verdict = feasible(what.group, progress.now());
   if (!out.verdict.ok() && out.verdict.code != code::wait) return out;
-  out.rejectors = ~std::uint64_t{0};
+  out.rejectors = unknown_rejectors;
 
   std::vector<const domain_index*> levels;  // outermost first
   std::vector<std::size_t> at;              // of the labels in `within`: their level

@@ -84,7 +84,7 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     return true;
   }
   found.add_to(with_.decisions);
-  for (const auto& [waiting, by] : found.waits) with_.queue.park(waiting, with_.queue.by_hints() ? by : ~std::uint64_t{0});
+  for (const auto& [waiting, by] : found.waits) with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
   for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
   return found.helped;
 }

@@ -84,7 +84,7 @@ GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& wh
     const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(), [&](const plugin_entry& one) { return one.name == name; });
     const bool known = plugin != table.plugins.end();
     to |= known ? plugin_bit(table, *plugin) : rejection::elsewhere;
-    rejectors |= known && plugin->points.has(point::filter) ? plugin_bit(table, *plugin) : ~std::uint64_t{0};
+    rejectors |= known && plugin->points.has(point::filter) ? plugin_bit(table, *plugin) : unknown_rejectors;
   };
   for (const std::string& name : why.unschedulable_plugins) add(name, by.unschedulable);
   for (const std::string& name : why.pending_plugins) add(name, by.pending);

@@ -53,8 +53,15 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   return true;  // the attempt will say what it is
 }
 
+GANGSCHED_INLINE std::uint64_t requeue_judge::possible_rejectors(class_id cls) try {
+  const class_plan& plan = picks_->plan_of(cls);
+  return plan.rejected.ok() ? plan.filtering : unknown_rejectors;
+} catch (const hook_error&) {
+  return unknown_rejectors;
+}
+
 GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64_t rejectors) try {
-  if (rejectors == ~std::uint64_t{0}) return 0;
+  if (rejectors == unknown_rejectors) return 0;
   const class_plan& plan = picks_->plan_of(cls);
   return plan.rejected.ok() ? rejectors & ~plan.filtering : 0;
 } catch (const hook_error&) {

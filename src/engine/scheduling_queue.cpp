@@ -290,7 +290,7 @@ GANGSCHED_INLINE void scheduling_queue::add_unschedulable(group_id group, const 
     come_back_broken(tried->who);
   else if (can_come_back(*tried)) {
     const bool changed = tried->requeue || tried->joined;
-    park_group(group.row, ~std::uint64_t{0});
+    park_group(group.row, unknown_rejectors);
     if (!by_hints() && (changed || unschedulable_.last_group_helped(in_flight_, *tried))) {
       unschedulable_.remove_group(group.row);
       queue_.wake({group.row, true}, *now_);

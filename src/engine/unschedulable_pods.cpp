@@ -25,7 +25,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, std::uint64_t rejec
   class_line& line = lines_[cls];
   if (line.generation != state_->classes.generation(cls)) line = {};  // of a class that had this id before
   line.generation = state_->classes.generation(cls);
-  line.rejectors |= rejectors;
+  line.rejectors |= rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(cls);
   if (line.pods.size() >= line.compact_at) {
     // Those that left by another way (timeout, update, removal) are still in the line.
     line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
@@ -55,7 +55,9 @@ GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_
     if (options_->wake == wake_rule::hints) {
       queueing_event what = judge_->queueing_event_of(happened);
       best = std::max(best, judge_->judge(pod, rejections_[pod], happened, what));
-    } else if (judge_->helps(state_->class_of(pod), rejectors, happened.record, judge_->event_of(happened.record))) {
+    } else if (const class_id cls = state_->class_of(pod);  // what it was rejected by may be gone since
+               rejectors == unknown_rejectors || judge_->outdated(cls, rejectors) != 0 ||
+               judge_->helps(cls, rejectors, happened.record, judge_->event_of(happened.record))) {
       best = queueing_strategy::after_backoff;
     }
     return best != queueing_strategy::immediately;
@@ -86,6 +88,11 @@ GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
   waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors}, state_->log.end(), reason};
   collect_classes(one);
+  if (rejectors == unknown_rejectors && !one.classes.empty()) {
+    std::uint64_t possible = 0;
+    for (const auto& [cls, generation] : one.classes) possible |= judge_->possible_rejectors(cls);
+    if (possible != 0) one.rejectors = possible;
+  }
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
   groups_.push_back(std::move(one));
@@ -254,7 +261,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
     const auto line = lines_.find(state_->pods.cls[e.row]);
-    const std::uint64_t rejectors = line == lines_.end() ? ~std::uint64_t{0} : line->second.rejectors;  // its class may have changed
+    const std::uint64_t rejectors = line == lines_.end() ? unknown_rejectors : line->second.rejectors;  // its class may have changed
     queue_->park(e, *now_);
     return line_up(e.row, rejectors, state_->log.end());
   }

@@ -480,4 +480,21 @@ TEST_CASE("a pod whose class lost the filter that rejected it is woken by whatev
   CHECK(w.run() == words{"bind web large"});
 }
 
+TEST_CASE("who waited for victims, and lost the filter that rejected it, is woken as well", "[wake]") {
+  world w;
+  w.add(a_node{"small"}.cpu(4).zone("a"));
+  w.add(a_node{"large"}.cpu(8).zone("a"));
+  a_pod loner{"loner"};
+  loner.cpu(1).avoid("app", "web", "topology.kubernetes.io/zone");
+  const pod_id victim = w.add(loner.on(w.node("large")));
+  w.add(a_pod{"web"}.cpu(2).label("app", "web").priority(30));
+  CHECK(w.run() == words{"nominate web large", "evict loner large"});
+  w.must(w.cluster.update_node(w.node("large"), a_node{"large"}.cpu(8).zone("a").unschedulable()));
+  w.now += 1s;
+  CHECK(w.run() == words{"reject web"});
+  w.now += 60s;
+  w.must(w.cluster.remove_pod(victim));
+  CHECK(w.run() == words{"bind web small"});
+}
+
 }  // namespace gangsched::testing::wake_test

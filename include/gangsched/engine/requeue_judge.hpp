@@ -33,7 +33,7 @@ struct queueing_event {
 struct rejected_group {
   group_id group;
   std::vector<std::pair<class_id, std::uint32_t>> classes;
-  std::uint64_t rejectors;  ///< plugins; 0: no filter, any change may help; all bits: not known
+  std::uint64_t rejectors;  ///< plugins; 0: no filter, any change may help
 };
 
 /// Judges whether an event can help who was rejected. There are two rules. Exact: local filters are asked again on the one node that
@@ -50,9 +50,12 @@ class GANGSCHED_API requeue_judge {
   /// kept for the pod, unless it took it.
   [[nodiscard]] std::optional<change> helpful(const change& record) const noexcept;
   [[nodiscard]] event event_of(const change& record) const;
-  /// @p rejectors: plugins whose filters rejected pods of the class; all bits: not known.
+  /// @p rejectors: plugins whose filters rejected pods of the class.
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
   [[nodiscard]] bool helps(const rejected_group& group, const change& record, const event& what);
+  /// Who may have rejected pods of the class, where that is not known: all that have a filter for it now; still not
+  /// known, if a pre-filter rejects it. To be asked when it is rejected: counters that live make filters, and die.
+  [[nodiscard]] std::uint64_t possible_rejectors(class_id cls);
   /// Those of @p rejectors that have no filter for the class any more, because what they went by is gone: any change helps then.
   [[nodiscard]] std::uint64_t outdated(class_id cls, std::uint64_t rejectors);
   /// Whether all pods of the class fare alike: no hook takes the pod itself.
@@ -68,7 +71,7 @@ class GANGSCHED_API requeue_judge {
   [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened, queueing_event& what) const;
   /// Who rejected the pod beside the filters @p rejectors. Nobody did if there is no node: to Kubernetes that is an error.
   [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t rejectors);
-  /// The same from a host's names. @p rejectors gets those with a filter to ask; all bits, if some has none.
+  /// The same from a host's names. @p rejectors gets those with a filter to ask; unknown, if some has none.
   [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& rejectors);
   [[nodiscard]] rejected_by names_of(row_t pod, const rejection& by) const;
   /// Whether some pre_enqueue hook of some profile is to be asked about the event.
