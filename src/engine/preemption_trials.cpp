@@ -187,7 +187,8 @@ class preemption_trials::open_trial final : public trial {
     found.members.discard();
     attempt.roll_back();
     with_->picks_->go_back(stood);
-    return found.verdict;
+    // That a group cannot be placed as it stands is an answer, not a hook that failed; nobody who goes makes another of it.
+    return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason) : found.verdict;
   }
   /// What the group needs at least, whoever may have to go for it.
   [[nodiscard]] group_need need_of(row_t group) {

@@ -288,4 +288,27 @@ TEST_CASE("B50: gangs are placed alike with the classes' indexes at work and wit
   CHECK(rebuilt > 2 * kept);
 }
 
+TEST_CASE("a part of a tree that cannot be placed as it stands is a rejection, also where somebody could go for the rest", "[workloads]") {
+  world w;
+  w.add(a_node{"n1"}.cpu(4).label("rack", "r1"));
+  const node_id beside = w.add(a_node{"n2"}.cpu(2));
+  w.add(a_pod{"victim"}.cpu(2).on(w.node("n1")));
+  group_spec tree = a_gang{"tree", 2}.priority(30);
+  tree.composite = true;
+  const group_id root = w.add(tree);
+  const auto part = [&](const char* name) {
+    group_spec spec = a_gang{name};
+    spec.parent = root;
+    spec.priority = 30;
+    return spec;
+  };
+  w.add(a_pod{"a"}.cpu(3).priority(30).in(w.add(part("free"))));
+  group_spec in_rack = part("in-rack");
+  in_rack.topology.within = {"rack"};
+  const group_id lost = w.add(in_rack);
+  w.add(a_pod{"b"}.cpu(1).priority(30).in(lost).on(beside));  // others bound it, in no rack
+  w.add(a_pod{"c"}.cpu(1).priority(30).in(lost));
+  CHECK(w.run() == words{"reject a", "reject c"});
+}
+
 }  // namespace gangsched::testing::workload_trees_test
