@@ -11,7 +11,7 @@ GANGSCHED_INLINE void domain_index::sync() {
     moved = moved || any(facets & reads::labels);
     return true;
   });
-  if (!known || moved || kinds_ != state_->kind_count()) {
+  if (!known || moved || kinds_ != state_->kinds.count()) {
     build();
   } else {
     stale_.take([&](row_t row, reads facets) {
@@ -27,7 +27,7 @@ GANGSCHED_INLINE void domain_index::build() {
   stale_.start(*state_);
   ++version_;
   const row_t rows = state_->nodes.rows.count();
-  kinds_ = state_->kind_count();
+  kinds_ = state_->kinds.count();
   std::vector<std::pair<symbol, row_t>> found;
   const std::optional<symbol> key = state_->names.find(key_);  // a key that is not known is no node's
   for (row_t row = 0; key && row < rows; ++row) {

@@ -51,7 +51,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
       if (!text.empty()) text += ", ";
       text += std::to_string(missing);
       text += kind == kinds::cpu ? "m " : " ";
-      text += state_->kind_name(kind);
+      text += state_->kinds.name(kind);
     });
     change = "free or add " + text + " on " + name;
     return text + " short on " + name;

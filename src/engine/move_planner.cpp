@@ -47,7 +47,7 @@ GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
 
 /// Back where it was, with the devices that it had, if that is still possible.
 GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
-  if (!state_->claims_still_free(pod, home)) return false;
+  if (!state_->devices.claims_still_free(pod, home)) return false;
   const class_plan& plan = picks_->plan_of(state_->class_of(pod));
   if (!picks_->begin_cycle(plan, pod).ok()) return false;
   picks_->skip_idle(plan, pod);
@@ -82,7 +82,7 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
     if (away.size() > options.most_moves) made.reset();
     for (const movable_pods::guest& one : away) {
       if (!made) break;
-      state_->drop_claim(one.pod);
+      state_->devices.drop_claim(one.pod);
       const picked other = picks_->pick(one.pod);
       if (status said; other.node == no_row || !state_->fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
                        !reserved_->assume(one.pod, other.node, said)) {

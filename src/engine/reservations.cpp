@@ -8,9 +8,9 @@ namespace gangsched::engine {
 /// What is wrong with a GPU that a hook named for the pod's share, or null.
 GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, const device_rules& rules) const {
   if (rules.gpu == -1) return nullptr;
-  const device_state there = state_->devices_of(node);
+  const device_state there = state_->devices.devices_of(node);
   if (rules.gpu < 0 || static_cast<std::uint32_t>(rules.gpu) >= there.gpu_count()) return "chose a GPU that the node does not have";
-  for (const device_want& want : state_->wants_of(state_->classes[state_->pods.cls[pod]], node)) {
+  for (const device_want& want : state_->devices.wants_of(state_->classes[state_->pods.cls[pod]], node)) {
     if (want.what->kind != device_demand::form::share || want.count != 1 || !want.what->first_of.empty()) continue;
     if ((gpus_for(there, *want.what) & want.gpus) >> rules.gpu & 1u) return nullptr;
     return "chose a GPU that has no room for the pod";
@@ -34,7 +34,7 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
         break;
       }
       transaction choice{*state_};
-      if (state_->claim_devices(pod, node, rules)) {
+      if (state_->devices.claim_devices(pod, node, rules)) {
         choice.commit();
         broken = nullptr;
         break;

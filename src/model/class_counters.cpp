@@ -146,17 +146,17 @@ GANGSCHED_INLINE std::optional<label_selector> default_selector(const cluster_st
                                                                 const label_map& labels,
                                                                 const controller_ref& controller) {
   label_selector all;
-  for (row_t row = 0; row < state.services.rows.count(); ++row) {
-    const service_record* service = state.services.record[row];
+  for (row_t row = 0; row < state.named.services.rows.count(); ++row) {
+    const service_record* service = state.named.services.record[row];
     if (service == nullptr || service->ns != ns || service->spec.selector.empty()) continue;
     if (!matches(label_selector{.match_labels = service->spec.selector}, labels)) continue;
     for (const auto& [key, value] : service->spec.selector) all.match_labels.insert_or_assign(key, value);
   }
   const row_t row = controller.kind == controller_kind::none
                         ? no_row
-                        : state.controllers.by_name.find(ns, controller_key(controller.kind, controller.name));
-  if (row != no_row && state.controllers.record[row]->spec.selector) {
-    const label_selector& own = *state.controllers.record[row]->spec.selector;
+                        : state.named.controllers.by_name.find(ns, controller_key(controller.kind, controller.name));
+  if (row != no_row && state.named.controllers.record[row]->spec.selector) {
+    const label_selector& own = *state.named.controllers.record[row]->spec.selector;
     for (const auto& [key, value] : own.match_labels) {
       if (controller.kind == controller_kind::replication_controller)
         all.match_labels.insert_or_assign(key, value);

@@ -13,7 +13,7 @@ namespace gangsched {
 
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
-  state_->matcher = options.device_matcher;
+  state_->devices.answer_by(options.device_matcher);
   state_->attempts_after = options.attempts_after;
 }
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
@@ -34,18 +34,7 @@ GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_st
 
 GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
   device_record made;
-  std::string key = canonical::bytes(inventory);
-  for (const auto& [known, kept] : state.inventories) {
-    if (known == key) made.inventory = kept.lock();
-  }
-  if (made.inventory == nullptr) {
-    complete_inventory(inventory);
-    if (state.matcher.ask != nullptr) inventory.answers = std::make_shared<device_answers>();
-    state.ask_host(inventory);
-    made.inventory = std::make_shared<const device_inventory>(std::move(inventory));
-    std::erase_if(state.inventories, [](const auto& one) { return one.second.expired(); });
-    state.inventories.emplace_back(std::move(key), made.inventory);
-  }
+  made.inventory = state.devices.share(std::move(inventory));
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
     made.ids.push_back(spec.gpus[i].id.empty() ? std::to_string(i) : spec.gpus[i].id);
     made.unhealthy.push_back(!spec.gpus[i].healthy);
@@ -54,7 +43,7 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
   if (!spec.gpus.empty() && !spec.gpu.resource.empty()) {
     device_demand counted;
     if (spec.gpu.replicas > 1) counted.kind = device_demand::form::replica;
-    made.counted.emplace_back(state.kind_of(spec.gpu.resource), counted);
+    made.counted.emplace_back(state.kinds.number(spec.gpu.resource), counted);
   }
   std::vector<symbol> profiles;  // those that a GPU here can have
   for (const device_inventory::gpu& gpu : made.inventory->gpus) {
@@ -70,11 +59,11 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
     device_demand counted;
     counted.kind = device_demand::form::mig;
     counted.mig_profile = profile;
-    made.counted.emplace_back(state.kind_of(mig_resource_name(state.names.text(profile))), counted);
+    made.counted.emplace_back(state.kinds.number(mig_resource_name(state.names.text(profile))), counted);
   }
   if (made.inventory->numa) {
     for (const std::uint64_t page_bytes : made.inventory->numa->topology.memory_kinds()) {
-      made.memory_kinds.push_back(state.kind_of(memory_resource(page_bytes)));
+      made.memory_kinds.push_back(state.kinds.number(memory_resource(page_bytes)));
     }
   }
   return made;
@@ -115,7 +104,7 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
 }
 
 GANGSCHED_INLINE void set_allocatable(cluster_state& state, row_t row, const std::vector<amount>& amounts) {
-  for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+  for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
     const auto found = std::find_if(amounts.begin(), amounts.end(), [&](const amount& a) { return a.kind == kind; });
     const std::int64_t value = found == amounts.end() ? 0 : found->value;
     if (state.nodes.allocatable.at(row, kind) != value) state.nodes.allocatable.set(row, kind, value);
@@ -146,7 +135,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
   make_room(state.nodes, expected.nodes);
   make_room(state.pods, expected.pods);
   make_room(state.groups, expected.groups);
-  state.nodes.grow(expected.nodes, state.kind_count());
+  state.nodes.grow(expected.nodes, state.kinds.count());
   state.pods.grow(expected.pods);
   state.groups.grow(expected.groups);
   state.log.reserve();
@@ -169,7 +158,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
 
   node_table& nodes = state.nodes;
   const row_t row = nodes.rows.take();
-  nodes.grow(row + 1, state.kind_count());
+  nodes.grow(row + 1, state.kinds.count());
   for (const auto& own : state.plugin_columns) own->grow(row + 1);
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);
@@ -178,7 +167,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.total.set(0, nodes.total[0] + 1);
   state.images.add(record->images);
   nodes.set_record(row, std::move(record));
-  state.mark_devices(row);
+  state.devices.mark_devices(row);
   state.node_came(row);
   state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
@@ -210,9 +199,9 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
     state.images.add(record->images);
   }
   const bool moves = any(facets & reads::devices);
-  const node_claims held = moves ? state.take_claims(node.row) : node_claims{};
+  const node_claims held = moves ? state.devices.take_claims(node.row) : node_claims{};
   state.set_node_record(node.row, std::move(record));
-  if (moves) state.give_claims(node.row, held);
+  if (moves) state.devices.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
   return {};
@@ -243,7 +232,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   state.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
-  static_cast<void>(state.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
+  static_cast<void>(state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
@@ -273,12 +262,12 @@ GANGSCHED_INLINE std::uint64_t cluster::cookie_of(node_id node) const {
 }
 
 GANGSCHED_INLINE std::int64_t cluster::allocatable(node_id node, std::string_view resource) const {
-  const auto kind = state_->find_kind(resource);
+  const auto kind = state_->kinds.find(resource);
   return kind && contains(node) ? state_->nodes.allocatable.at(node.row, *kind) : 0;
 }
 
 GANGSCHED_INLINE std::int64_t cluster::requested(node_id node, std::string_view resource) const {
-  const auto kind = state_->find_kind(resource);
+  const auto kind = state_->kinds.find(resource);
   return kind && contains(node) ? state_->nodes.used.at(node.row, *kind) : 0;
 }
 

@@ -7,7 +7,7 @@ namespace gangsched {
 
 GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disruption_budget_spec& spec) {
   cluster_state& state = *state_;
-  auto& budgets = state.budgets;
+  auto& budgets = state.named.budgets;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collect_if_due();
@@ -34,11 +34,11 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
   call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
   if (auto wrong = check(spec)) return std::move(*wrong);
-  const budget_record& record = *state.budgets.record[budget.row];
+  const budget_record& record = *state.named.budgets.record[budget.row];
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
   if (record.spec.name != spec.name) return cannot("name", "a disruption budget cannot be renamed");
   if (record.spec.ns != spec.ns) return cannot("ns", "a disruption budget cannot change its namespace");
-  state.budgets.record.set(budget.row, std::make_unique<budget_record>(budget_record{spec, record.ns}));
+  state.named.budgets.record.set(budget.row, std::make_unique<budget_record>(budget_record{spec, record.ns}));
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});
   whole.keep();
   return {};
@@ -46,7 +46,7 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
 
 GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget) {
   cluster_state& state = *state_;
-  auto& budgets = state.budgets;
+  auto& budgets = state.named.budgets;
   GANGSCHED_REFUSE_IN_HOOK(state, "disruption budget");
   call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
@@ -61,13 +61,13 @@ GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget
 GANGSCHED_INLINE std::optional<budget_id> cluster::find_disruption_budget(std::string_view ns,
                                                                           std::string_view name) const {
   const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? state_->budgets.by_name.find(*symbol, name) : no_row;
+  const row_t row = symbol ? state_->named.budgets.by_name.find(*symbol, name) : no_row;
   if (row == no_row) return std::nullopt;
-  return budget_id{row, state_->budgets.rows.generation(row)};
+  return budget_id{row, state_->named.budgets.rows.generation(row)};
 }
 
 GANGSCHED_INLINE bool cluster::contains(budget_id budget) const noexcept {
-  const auto& budgets = state_->budgets;
+  const auto& budgets = state_->named.budgets;
   return budget.row < budgets.rows.count() && budgets.record[budget.row] != nullptr &&
          budgets.rows.generation(budget.row) == budget.generation;
 }

@@ -52,7 +52,7 @@ GANGSCHED_INLINE std::string_view cluster::name_of(node_id node, const device_gr
   if (grant.kind == device_grant::form::cpus) return "cpu";
   if (grant.kind == device_grant::form::memory) {
     const auto kind = static_cast<std::size_t>(grant.milli);
-    return kind < devices.memory_kinds.size() ? state_->kind_name(devices.memory_kinds[kind]) : std::string_view{};
+    return kind < devices.memory_kinds.size() ? state_->kinds.name(devices.memory_kinds[kind]) : std::string_view{};
   }
   const std::size_t index = (grant.is_gpu() ? 0 : devices.inventory->gpu_count()) + grant.device;
   return index < devices.ids.size() ? std::string_view{devices.ids[index]} : std::string_view{};
@@ -77,7 +77,7 @@ GANGSCHED_INLINE std::span<const device_grant> cluster::devices_of(pod_id pod) c
 }
 
 GANGSCHED_INLINE device_state cluster::devices_of(node_id node) const noexcept {
-  return contains(node) ? state_->devices_of(node.row) : device_state{};
+  return contains(node) ? state_->devices.devices_of(node.row) : device_state{};
 }
 
 }  // namespace gangsched

@@ -51,7 +51,7 @@ GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec)
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.name);
-  state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.namespaces, spec); });
+  state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.named.namespaces, spec); });
   state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
@@ -63,9 +63,9 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collect_if_due();
   call_mark whole{state};
-  if (state.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
+  if (state.named.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
-  state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.namespaces, name)); });
+  state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.named.namespaces, name)); });
   state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
@@ -77,7 +77,7 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->services, ns, spec.name, service_record{spec, ns});
+  detail::set_in_namespace(state_->named.services, ns, spec.name, service_record{spec, ns});
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
@@ -89,7 +89,7 @@ GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::
   state_->collect_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
-  if (!known || !detail::remove_named(state_->services, name, *known)) {
+  if (!known || !detail::remove_named(state_->named.services, name, *known)) {
     return error{errc::unknown, object, "name", "no such service"};
   }
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
@@ -103,7 +103,7 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
+  detail::set_in_namespace(state_->named.controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
@@ -115,7 +115,7 @@ GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, s
   state_->collect_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
-  if (!known || !detail::remove_named(state_->controllers, controller_key(kind, name), *known)) {
+  if (!known || !detail::remove_named(state_->named.controllers, controller_key(kind, name), *known)) {
     return error{errc::unknown, object, "name", "no such controller"};
   }
   if (!state_->default_spread.empty()) state_->classes.move_epoch();
@@ -127,7 +127,7 @@ GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_s
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("priority class", "", spec.name));
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
-  detail::set_named(state_->priority_classes, spec);
+  detail::set_named(state_->named.priority_classes, spec);
   whole.keep();
   return {};
 }
@@ -136,7 +136,7 @@ GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view na
   const std::string object = detail::object_name("priority class", "", name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   call_mark whole{*state_};
-  if (!detail::remove_named(state_->priority_classes, name)) {
+  if (!detail::remove_named(state_->named.priority_classes, name)) {
     return error{errc::unknown, object, "name", "no such priority class"};
   }
   whole.keep();
@@ -144,8 +144,8 @@ GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view na
 }
 
 GANGSCHED_INLINE std::optional<std::int32_t> cluster::find_priority_class(std::string_view name) const {
-  const row_t row = state_->priority_classes.by_name.find({}, name);
-  return row == no_row ? std::nullopt : std::optional{state_->priority_classes.record[row]->spec.value};
+  const row_t row = state_->named.priority_classes.by_name.find({}, name);
+  return row == no_row ? std::nullopt : std::optional{state_->named.priority_classes.record[row]->spec.value};
 }
 
 }  // namespace gangsched

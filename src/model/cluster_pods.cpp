@@ -24,7 +24,7 @@ struct resolved_priority {
 /// What the Priority admission of Kubernetes does: the named class, else the default class, else 0. A number beside a class must agree.
 GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state& state, const pod_spec& spec,
                                                             const object_label& object) {
-  const auto& table = state.priority_classes;
+  const auto& table = state.named.priority_classes;
   const priority_class_spec* found = nullptr;
   if (!spec.priority_class.empty()) {
     const row_t row = table.by_name.find({}, spec.priority_class);
@@ -88,14 +88,14 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
     return error{errc::malformed, object, "group", "is a group of groups"};
   }
-  if (!state.can_ask(spec.devices))
+  if (!state.devices.can_ask(spec.devices))
     return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
   std::size_t requests = spec.devices.size();
   for (std::size_t i = 0; i < spec.resource_claims.size(); ++i) {
     const resource_claim_id claim = spec.resource_claims[i];
     const std::string field = "resource_claims[" + std::to_string(i) + "]";
-    if (!state.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
-    const resource_claim_record& record = *state.resource_claims.record[claim.row];
+    if (!state.devices.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
+    const resource_claim_record& record = *state.devices.resource_claims.record[claim.row];
     if (state.names.text(record.ns) != spec.ns) return error{errc::malformed, object, field, "is of another namespace"};
     const auto twice = std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
     if (static_cast<std::size_t>(twice) != i) return error{errc::duplicate, object, field, "is there twice"};
@@ -117,7 +117,7 @@ GANGSCHED_INLINE bool fits_in_words(const cluster_state& state, row_t node, cons
     return !__builtin_add_overflow(state.nodes.used.at(node, kind) - less, more, &sum);
   };
   for (const auto& [name, value] : requests.requests) {
-    const std::optional<resource_kind> kind = state.find_kind(name);
+    const std::optional<resource_kind> kind = state.kinds.find(name);
     if (kind && !fits(*kind, value, replaced != nullptr ? replaced->request(*kind) : 0)) return false;
   }
   return fits(kinds::scored_cpu, requests.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
@@ -205,7 +205,7 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   else pods.group.set(row, no_row);
   pods.claim.set(row, nullptr);
   if (spec.node) {
-    state.claim_held(row, spec.node.row, spec.held_devices);
+    state.devices.claim_held(row, spec.node.row, spec.held_devices);
     state.put_on_node(row, spec.node.row);
   }
   state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
@@ -362,9 +362,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pods.cls.set(row, cls);
   if (held != no_row) {
     if (asks_other_devices) state.pods.claim.set(row, nullptr);
-    if (spec.node) state.claim_held(row, held, spec.held_devices);
+    if (spec.node) state.devices.claim_held(row, held, spec.held_devices);
     state.put_on_node(row, held);
-    state.drop_unused(shared);  // claims that it names no more
+    state.devices.drop_unused(shared);  // claims that it names no more
   }
   const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
@@ -378,7 +378,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) {
-      state.claim_held(row, spec.node.row, spec.held_devices);
+      state.devices.claim_held(row, spec.node.row, spec.held_devices);
       state.assume(row, spec.node.row);
     }
     state.bind(row);
@@ -397,9 +397,9 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
   transaction whole{state};
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const row_t node = contains(pods[i]) ? state.pods.node[pods[i].row] : no_row;
-    for (resource_kind kind = 0; kind < state.kind_count(); ++kind) before.push_back(node == no_row ? 0 : free(node, kind));
+    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) before.push_back(node == no_row ? 0 : free(node, kind));
   }
-  const resource_kind kinds_before = state.kind_count();
+  const resource_kind kinds_before = state.kinds.count();
   for (std::size_t i = 0; i < pods.size(); ++i) {
     if (auto updated = update_pod(pods[i], specs[i]); !updated) return updated;
   }
@@ -412,7 +412,7 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
       const std::int64_t was = one.kind < kinds_before ? before[i * kinds_before + one.kind] : 0;
       if (left >= 0 || left >= was) continue;
       return error{errc::wrong_state, detail::object_name("pod", specs[i].ns, specs[i].name), "requests",
-                   std::to_string(-left) + " of " + std::string{state.kind_name(one.kind)} + " would be short on node " +
+                   std::to_string(-left) + " of " + std::string{state.kinds.name(one.kind)} + " would be short on node " +
                        state.nodes.record[node]->name_text};
     }
   }
@@ -439,7 +439,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   }
   const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
   if (node != no_row) state.take_off_node(row);
-  state.drop_claim(row);
+  state.devices.drop_claim(row);
   state.nominate(row, no_row);
   state.set_pod_state(row, pod_state::none);
   pods.attempt.set(row, bind_attempt::none);

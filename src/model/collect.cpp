@@ -27,7 +27,7 @@ struct names_in_use {
     for (const image_symbols& one : node.images) mark(one.name);
     for (const volume_limit& one : node.volume_limits) mark(one.driver);
     mark_kinds(node.allocatable);
-    if (!node.devices) return;  // (`inventories` has its inventory.)
+    if (!node.devices) return;  // (The ledger has its inventory.)
     for (const auto& [kind, demand] : node.devices->counted) kinds[kind] = true, detail::mark(state.names, demand);
     for (const resource_kind kind : node.devices->memory_kinds) kinds[kind] = true;
   }
@@ -51,11 +51,11 @@ struct names_in_use {
     for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
       if (state.nodes.alive(row)) mark(*state.nodes.record[row]);
     }
-    for (row_t row = 0; row < state.resource_claims.rows.count(); ++row) {
-      if (state.resource_claims.record[row] != nullptr) mark(*state.resource_claims.record[row]);
+    for (row_t row = 0; row < state.devices.resource_claims.rows.count(); ++row) {
+      if (state.devices.resource_claims.record[row] != nullptr) mark(*state.devices.resource_claims.record[row]);
     }
-    mark_namespaces(state.groups), mark_namespaces(state.budgets), mark_namespaces(state.services),
-        mark_namespaces(state.controllers);
+    mark_namespaces(state.groups), mark_namespaces(state.named.budgets), mark_namespaces(state.named.services),
+        mark_namespaces(state.named.controllers);
   }
   /// (A pod's class has all of its names but those of its volumes.)
   void mark_volumes() noexcept {
@@ -78,9 +78,8 @@ GANGSCHED_INLINE void cluster_state::collect() {
   classes.sweep(true);
   priorities.sweep();
 
-  detail::names_in_use used{*this, std::vector<bool>(kind_count())};
+  detail::names_in_use used{*this, std::vector<bool>(kinds.count())};
   std::vector<bool> used_counters(counters.size()), used_topologies(topologies.size()), used_choices(choices.size());
-  free_kinds_.reserve(kind_count());
   std::fill_n(used.kinds.begin(), kinds::first_other, true);
 
   used.mark_records();
@@ -111,42 +110,18 @@ GANGSCHED_INLINE void cluster_state::collect() {
   freed |= topologies.sweep(used_topologies, names);
   freed |= choices.sweep(used_choices, names);
 
-  // What the host was asked about for somebody who is gone.
-  std::erase_if(expressions, [&](const auto& one) { return !names.marked(one.first); });
-  for (const auto& [expression, device_class] : expressions) names.mark(device_class);
-  std::erase_if(inventories, [](const auto& one) { return one.second.expired(); });
-  for (const auto& [bytes, kept] : inventories) {
-    const std::shared_ptr<const device_inventory> inventory = kept.lock();
-    detail::mark(names, *inventory);
-    if (inventory->answers == nullptr) continue;
-    auto& answers = inventory->answers->by_expression;
-    std::erase_if(answers, [&](const auto& one) { return !names.marked(one.first); });
-    for (const auto& [expression, devices] : answers) {
-      for (const device_answers::of_device& one : devices) names.mark(one.error);
-    }
-  }
-
-  std::size_t live_kinds = 0;
-  for (resource_kind kind = kind_count(); kind-- > 0;) {
-    if (used.kinds[kind]) {
-      names.mark(kind_names[kind]);
-      ++live_kinds;
-    } else if (kind_names[kind] != no_kind) {
-      kind_names[kind] = no_kind;
-      free_kinds_.push_back(kind);
-      freed = true;
-    }
-  }
+  devices.sweep();
+  const resource_kinds::swept left = kinds.sweep(used.kinds);
+  freed |= left.freed;
   const interner::swept swept = names.sweep();
   freed |= swept.freed != 0;
   if (tuples.size() != 0 && (tuples.size() >= limits_.tuples || collect_always)) tuples.clear(), freed = true;
-  kinds_made_ = expressions_made_ = 0;
   limits_ = {.names = detail::next_limit(least.names, swept.live),
              .counters = detail::next_limit(least.counters, counters.known()),
              .topologies = detail::next_limit(least.topologies, topologies.known()),
              .choices = detail::next_limit(least.choices, choices.known()),
-             .kinds = detail::next_limit(least.kinds, live_kinds),
-             .expressions = detail::next_limit(least.expressions, expressions.size()),
+             .kinds = detail::next_limit(least.kinds, left.live),
+             .expressions = detail::next_limit(least.expressions, devices.expressions()),
              .priorities = detail::next_limit(least.priorities, 2 * priorities.known())};
 }
 

@@ -91,7 +91,7 @@ GANGSCHED_INLINE std::vector<amount> to_amounts(cluster_state& state, const inte
   std::vector<amount> made;
   made.reserve(resources.size());
   for (const auto& [name, value] : resources) {
-    if (value != 0) made.push_back({state.kind_of(name), value});
+    if (value != 0) made.push_back({state.kinds.number(name), value});
   }
   // The others stay in the order of their names, because their numbers depend on who was seen first, and when.
   const auto place = [](const amount& one) { return std::min(one.kind, kinds::first_other); };
@@ -130,7 +130,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.scored_cpu = requests.scored_cpu;
   made.scored_memory = requests.scored_memory;
   made.devices = make_demands(spec.devices, names);
-  state.ask_host(spec.devices);
+  state.devices.ask_host(spec.devices);
   made.device_matches = make_matches(spec.device_constraints, spec.devices, names);
   made.claims = spec.resource_claims;
   detail::add_containers(state, spec, made);

@@ -7,8 +7,8 @@
 namespace gangsched {
 
 GANGSCHED_INLINE const label_map& cluster_state::namespace_labels(symbol ns) const {
-  const row_t row = namespaces.by_name.find({}, names.text(ns));
-  return row == no_row ? no_labels : namespaces.record[row]->spec.labels;
+  const row_t row = named.namespaces.by_name.find({}, names.text(ns));
+  return row == no_row ? no_labels : named.namespaces.record[row]->spec.labels;
 }
 
 GANGSCHED_INLINE void cluster_state::catch_up(row_t pod) {
@@ -41,8 +41,7 @@ GANGSCHED_INLINE void cluster_state::rekey(row_t pod) {
 
 GANGSCHED_INLINE void cluster_state::enter_class(class_id cls) {
   if (!classes.add_pod(cls)) return;
-  for (const resource_claim_id claim : classes[cls].claims)
-    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);
+  devices.class_came(classes[cls]);
   for (const counter_id id : classes[cls].counters.named) {
     if (!counters.add_user(id)) continue;
     classes.move_epoch();
@@ -52,8 +51,7 @@ GANGSCHED_INLINE void cluster_state::enter_class(class_id cls) {
 
 GANGSCHED_INLINE void cluster_state::leave_class(class_id cls) {
   if (!classes.remove_pod(cls)) return;
-  for (const resource_claim_id claim : classes[cls].claims)
-    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] - 1);
+  devices.class_left(classes[cls]);
   for (const counter_id id : classes[cls].counters.named) {
     if (counters.remove_user(id)) classes.move_epoch();
   }

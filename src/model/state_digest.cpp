@@ -12,11 +12,11 @@ namespace detail {
 GANGSCHED_INLINE void digest_amounts(digest& out, const cluster_state& state, const matrix_column& amounts) {
   for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
     std::uint64_t sum = 0;
-    for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
       const std::int64_t value = amounts.at(row, kind);
       if (value == 0) continue;
       digest one = out.another();
-      one.add(state.kind_name(kind));
+      one.add(state.kinds.name(kind));
       one.add(static_cast<std::uint64_t>(value));
       sum += one.value();
     }
@@ -78,93 +78,8 @@ GANGSCHED_INLINE void digest_amounts(digest& out, const cluster_state& state, co
 
 }  // namespace detail
 
-GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, name_text);
-  canonical::put(text, labels);
-  canonical::put(text, taints);
-  canonical::put(text, allocatable);
-  std::vector<std::pair<symbol, std::int64_t>> sizes;
-  for (const image_symbols& image : images) sizes.emplace_back(image.name, image.size_bytes);
-  canonical::put(text, sizes);
-  for (const volume_limit& limit : volume_limits) canonical::put(text, limit.driver), canonical::put(text, limit.most);
-  if (devices) {
-    canonical::put(text, *devices->inventory), canonical::put(text, devices->ids);
-    for (const bool one : devices->unhealthy) canonical::put(text, one);
-  }
-  canonical::put(text, unschedulable);
-  canonical::put(text, cookie);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, name);
-  canonical::put(text, ns);
-  canonical::put(text, labels);
-  canonical::put(text, gates);
-  canonical::put(text, start_time.has_value());
-  canonical::put(text, start_time.value_or(instant::zero()).count());
-  canonical::put(text, controller.kind);
-  canonical::put(text, controller.name);
-  if (disks != nullptr) {
-    for (const auto& one : disks->disks) canonical::put(text, one.id), canonical::put(text, one.read_only);
-    canonical::put(text, disks->exclusive_claims);
-    for (const auto& one : disks->attachments) canonical::put(text, one.driver), canonical::put(text, one.id);
-  }
-  canonical::put(text, role);
-  canonical::put(text, rank);
-  canonical::put(text, cookie);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void group_record::digest_into(digest& out) const { out.add(std::string_view{bytes()}); }
-
-GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.labels);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, ns);
-  canonical::put(text, spec.selector);
-  canonical::put(text, spec.disruptions_allowed);
-  canonical::put(text, spec.disrupted_pods);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void service_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.ns);
-  canonical::put(text, spec.selector);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, spec.kind);
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.ns);
-  canonical::put(text, spec.selector);
-  out.add(text.bytes);
-}
-
-GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.value);
-  canonical::put(text, spec.global_default);
-  canonical::put(text, spec.preemption);
-  out.add(text.bytes);
-}
-
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
-  gangsched::digest out{&names, kind_names.data()};
+  gangsched::digest out{&names, kinds.symbols()};
   nodes.rows.digest_into(out);
   const row_t node_rows = nodes.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
@@ -200,17 +115,17 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
            &groups.prev_sibling, &groups.children, &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
     one->digest_into(out, group_rows);
   }
-  const auto named = [&out](const auto& table) {
+  const auto each = [&out](const auto& table) {
     table.rows.digest_into(out);
     table.record.digest_into(out, table.rows.count());
     table.by_name.digest_into(out, 0);
   };
-  named(namespaces);
-  named(priority_classes);
-  named(budgets);
-  named(services);
-  named(controllers);
-  resource_claims.digest_into(out);
+  each(named.namespaces);
+  each(named.priority_classes);
+  each(named.budgets);
+  each(named.services);
+  each(named.controllers);
+  devices.resource_claims.digest_into(out);
   std::vector<bool> counted_by(topologies.size());
   for (counter_id id = 0; id < counters.size(); ++id) {
     if (counters.lives(id)) counted_by[counters.spec(id).topology] = true;

@@ -89,7 +89,7 @@ void compare(const changing& now, const domain_index& index, const std::string& 
     CHECK(index.name(domain) == name);
     CHECK(index.find(name) == domain);
     CHECK(std::vector<row_t>(index.rows(domain).begin(), index.rows(domain).end()) == rows);
-    for (resource_kind kind = 0; kind < inside(now.cluster).kind_count(); ++kind) {
+    for (resource_kind kind = 0; kind < inside(now.cluster).kinds.count(); ++kind) {
       std::int64_t allocatable = 0, used = 0;
       for (const row_t row : rows) {
         allocatable += node_info{inside(now.cluster), row}.allocatable(kind);

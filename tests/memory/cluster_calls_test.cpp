@@ -274,7 +274,7 @@ TEST_CASE("a refused call names nothing that was not named before") {
   const std::string ns = "a-namespace-that-nobody-has";
   const std::size_t names = inside(house.cluster).names.size();
   const auto classes = inside(house.cluster).classes.size();
-  const auto kinds = inside(house.cluster).kind_count();
+  const auto kinds = inside(house.cluster).kinds.count();
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).cpu(1).in(house.train)));
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).priority_class("none")));
   CHECK_FALSE(house.cluster.add_pod(a_pod{"p"}.ns(ns).resource("example.com/new", 1).on(node_id{77, 7})));
@@ -291,7 +291,7 @@ TEST_CASE("a refused call names nothing that was not named before") {
   CHECK_FALSE(house.cluster.add_group({.name = "g", .ns = ns, .parent = house.tree}));
   CHECK(inside(house.cluster).names.size() == names);
   CHECK(inside(house.cluster).classes.size() == classes + 1);
-  CHECK(inside(house.cluster).kind_count() == kinds);
+  CHECK(inside(house.cluster).kinds.count() == kinds);
 }
 
 }  // namespace gangsched::testing::cluster_calls_test

@@ -26,7 +26,7 @@ TEST_CASE("a disruption budget is added, updated, found and removed, each with a
   pod_disruption_budget_spec more = budget("b");
   more.disruptions_allowed = 5;
   REQUIRE(c.update_disruption_budget(b, more));
-  CHECK(inside(c).budgets.record[b.row]->spec.disruptions_allowed == 5);
+  CHECK(inside(c).named.budgets.record[b.row]->spec.disruptions_allowed == 5);
   REQUIRE(c.remove_disruption_budget(b));
   CHECK_FALSE(c.contains(b));
   CHECK_FALSE(c.find_disruption_budget("default", "b"));

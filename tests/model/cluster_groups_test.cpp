@@ -172,7 +172,7 @@ TEST_CASE("a namespace is added, relabelled and removed by name", "[model][clust
   CHECK(with_a != empty);
   REQUIRE(c.set_namespace({.name = "blue", .labels = {{"team", "b"}}}));
   CHECK(c.digest() != with_a);
-  const auto& table = inside(c).namespaces;
+  const auto& table = inside(c).named.namespaces;
   const row_t row = table.by_name.find({}, "blue");
   REQUIRE(row != no_row);
   CHECK(table.record[row]->spec.labels == label_map{{"team", "b"}});

@@ -88,20 +88,20 @@ TEST_CASE("a resource that no node and no pod has gives its place to the next", 
   cluster& c = world.c;
   const node_id node = *c.add_node(a_node("n").cpu(4).resource("example.com/a", quantity{3}));
   const pod_id pod = *c.add_pod(a_pod("p").resource("example.com/a", quantity{2}).on(node));
-  const resource_kind kind = *inside(c).find_kind("example.com/a");
+  const resource_kind kind = *inside(c).kinds.find("example.com/a");
   CHECK(c.requested(node, "example.com/a") == 2);
   REQUIRE(c.update_node(node, a_node("n").cpu(4)).has_value());
   world.settle();
-  CHECK(inside(c).find_kind("example.com/a") == kind);  // the pod has it
+  CHECK(inside(c).kinds.find("example.com/a") == kind);  // the pod has it
   REQUIRE(c.remove_pod(pod).has_value());
   world.settle();
-  CHECK_FALSE(inside(c).find_kind("example.com/a").has_value());
+  CHECK_FALSE(inside(c).kinds.find("example.com/a").has_value());
   CHECK(c.requested(node, "example.com/a") == 0);
   const pod_id next = *c.add_pod(a_pod("q").resource("example.com/b", quantity{5}).on(node));
-  CHECK(inside(c).find_kind("example.com/b") == kind);
+  CHECK(inside(c).kinds.find("example.com/b") == kind);
   CHECK(c.requested(node, "example.com/b") == 5);
   CHECK(c.allocatable(node, "example.com/b") == 0);
-  CHECK(inside(c).kind_name(kind) == "example.com/b");
+  CHECK(inside(c).kinds.name(kind) == "example.com/b");
   REQUIRE(c.remove_pod(next).has_value());
 }
 

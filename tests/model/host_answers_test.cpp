@@ -51,7 +51,7 @@ struct host {
   /// The device that a new pod would have there, or why it has none.
   std::string chosen(node_id node, const std::string& name, const std::string& expression) {
     const pod_id pod = cluster.add_pod(wanting(name, expression)).value();
-    const device_wants wants = inside(cluster).wants_of(inside(cluster).classes[inside(cluster).pods.cls[pod.row]], node.row);
+    const device_wants wants = inside(cluster).devices.wants_of(inside(cluster).classes[inside(cluster).pods.cls[pod.row]], node.row);
     device_claim claim;
     const status said = choose_devices(cluster.devices_of(node), wants, {}, claim);
     CHECK(devices_fit(cluster.devices_of(node), wants, {}).ok() == said.ok());

@@ -103,7 +103,7 @@ class log_follower {
     return out.value();
   }
   static void amounts(digest& out, const cluster_state& state, const matrix_column& column, row_t row) {
-    for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
+    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
       if (column.at(row, kind) != 0) out.add(kind), out.add(static_cast<std::uint64_t>(column.at(row, kind)));
     }
   }

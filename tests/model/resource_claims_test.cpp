@@ -25,8 +25,8 @@ std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
       words[one.word] += static_cast<std::int64_t>(one.more);
   };
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) add(state.pods.claim[pod]);
-  for (row_t claim = 0; claim < state.resource_claims.rows.count(); ++claim) {
-    if (state.resource_claims.allocated_on(claim) == node.row) add(state.resource_claims.held[claim]);
+  for (row_t claim = 0; claim < state.devices.resource_claims.rows.count(); ++claim) {
+    if (state.devices.resource_claims.allocated_on(claim) == node.row) add(state.devices.resource_claims.held[claim]);
   }
   return words;
 }
@@ -298,7 +298,7 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
           return c.node_of(pod) && std::find(all.begin(), all.end(), claim) != all.end();
         };
         REQUIRE(c.users_of(claim) == static_cast<std::uint32_t>(std::count_if(pods.begin(), pods.end(), uses)));
-        if (c.users_of(claim) == 0) REQUIRE(inside(c).resource_claims.held[claim.row] == nullptr);
+        if (c.users_of(claim) == 0) REQUIRE(inside(c).devices.resource_claims.held[claim.row] == nullptr);
       }
     }
   }

@@ -36,16 +36,16 @@ void soak::compare() {
   for (const auto& [name, group] : model_.groups) compare_group(group);
   check(state.groups.by_name.size() == model_.groups.size(), "size of the index of groups");
 
-  check(state.namespaces.by_name.size() == model_.namespaces.size(), "number of namespaces");
+  check(state.named.namespaces.by_name.size() == model_.namespaces.size(), "number of namespaces");
   for (const auto& [name, spec] : model_.namespaces) {
-    const row_t row = state.namespaces.by_name.find({}, name);
-    check(row != no_row && state.namespaces.record[row]->spec.labels == spec.labels, "namespace " + name);
+    const row_t row = state.named.namespaces.by_name.find({}, name);
+    check(row != no_row && state.named.namespaces.record[row]->spec.labels == spec.labels, "namespace " + name);
   }
-  check(state.priority_classes.by_name.size() == model_.priority_classes.size(), "number of priority classes");
+  check(state.named.priority_classes.by_name.size() == model_.priority_classes.size(), "number of priority classes");
   for (const auto& [name, spec] : model_.priority_classes) {
-    const row_t row = state.priority_classes.by_name.find({}, name);
-    check(row != no_row && state.priority_classes.record[row]->spec.value == spec.value &&
-              state.priority_classes.record[row]->spec.global_default == spec.global_default,
+    const row_t row = state.named.priority_classes.by_name.find({}, name);
+    check(row != no_row && state.named.priority_classes.record[row]->spec.value == spec.value &&
+              state.named.priority_classes.record[row]->spec.global_default == spec.global_default,
           "priority class " + name);
   }
   std::vector<row_t> listed = inside(cluster_).tree.rows();
@@ -54,10 +54,10 @@ void soak::compare() {
   for (const node_id node : cluster_.nodes()) there.push_back(node.row);
   std::sort(there.begin(), there.end());
   check(listed == there, "the nodes in the snapshot's order");
-  check(state.budgets.by_name.size() == model_.budgets.size(), "number of budgets");
+  check(state.named.budgets.by_name.size() == model_.budgets.size(), "number of budgets");
   for (const auto& [name, budget] : model_.budgets) {
     check(cluster_.find_disruption_budget(name.first, name.second) == budget.id && cluster_.contains(budget.id), "budget " + name.second);
-    const pod_disruption_budget_spec& spec = state.budgets.record[budget.id.row]->spec;
+    const pod_disruption_budget_spec& spec = state.named.budgets.record[budget.id.row]->spec;
     check(spec.disruptions_allowed == budget.spec.disruptions_allowed && spec.disrupted_pods == budget.spec.disrupted_pods,
           "status of budget " + name.second);
   }
@@ -92,8 +92,8 @@ void soak::compare_node(const mini_node& node) {
     rows.insert(pod->id.row);
     ++count;
   }
-  for (resource_kind kind = 0; kind < state.kind_count(); ++kind) {
-    const std::string resource{state.kind_name(kind)};
+  for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
+    const std::string resource{state.kinds.name(kind)};
     const auto allocatable = node.spec->allocatable.find(resource);
     const quantity amount = allocatable == node.spec->allocatable.end() ? quantity{} : allocatable->second;
     const std::int64_t whole = kind == kinds::cpu ? amount.milli_value().value() : amount.value().value();
@@ -160,7 +160,7 @@ void soak::compare_pod(const mini_pod& pod) {
   const pod_class& cls = state.classes[state.pods.cls[row]];
   check(cls.priority == pod.priority, "priority of " + name);
   mini_amounts requests;
-  for (const amount& one : cls.requests) requests[std::string{state.kind_name(one.kind)}] = one.value;
+  for (const amount& one : cls.requests) requests[std::string{state.kinds.name(one.kind)}] = one.value;
   check(requests == pod.made->requests, "requests of " + name);
 }
 

@@ -27,7 +27,7 @@ class amount_memory {
   [[nodiscard]] answer* find(const cluster_state& state, row_t row) {
     if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
-    const std::size_t kinds = state.kind_count();
+    const std::size_t kinds = state.kinds.count();
     if (kinds != kinds_) {
       kinds_ = kinds;
       keys_.assign(places * 2 * kinds, -1);

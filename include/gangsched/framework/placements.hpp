@@ -70,7 +70,7 @@ class placement_view {
       : state_(&state), name_(name), rows_(rows), sums_(sums) {}
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view resource) const { return state_->find_kind(resource); }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view resource) const { return state_->kinds.find(resource); }
   template <class Visit>
   void each_node(Visit&& visit) const {
     if (all_) return cluster_view{*state_}.each_node(visit);

@@ -85,21 +85,21 @@ class node_view {
   }
   [[nodiscard]] std::int64_t allocatable(std::string_view name) const {
     needs<reads::allocatable>();
-    const auto kind = state_->find_kind(name);
+    const auto kind = state_->kinds.find(name);
     return kind ? allocatable(*kind) : 0;
   }
   [[nodiscard]] std::int64_t used(std::string_view name) const {
     needs<reads::usage>();
-    const auto kind = state_->find_kind(name);
+    const auto kind = state_->kinds.find(name);
     return kind ? used(*kind) : 0;
   }
   [[nodiscard]] std::int64_t free(std::string_view name) const {
     needs<reads::allocatable | reads::usage>();
-    const auto kind = state_->find_kind(name);
+    const auto kind = state_->kinds.find(name);
     return kind ? free(*kind) : 0;
   }
   /// The resource types the node has, by kind: every kind below `kind_count()` with allocatable above 0.
-  [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kind_count(); }
+  [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
 
   [[nodiscard]] std::span<const host_port> ports() const {
     needs<reads::ports>();
@@ -115,23 +115,23 @@ class node_view {
     return state_->topologies.domain(key, row_);
   }
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
-  [[nodiscard]] device_state devices() const noexcept { needs<reads::devices>(); return state_->devices_of(row_); }
+  [[nodiscard]] device_state devices() const noexcept { needs<reads::devices>(); return state_->devices.devices_of(row_); }
   /// Whether the host told of any. O(1).
   [[nodiscard]] bool has_devices() const noexcept { needs<reads::devices>(); return state_->nodes.inventory[row_] != nullptr; }
   /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const {
     needs<reads::devices>();
-    return state_->wants_of(cls, row_);
+    return state_->devices.wants_of(cls, row_);
   }
   /// That, if it is one thing only, and the node has devices and no kubelet that aligns anything. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const {
     needs<reads::devices>();
-    return state_->only_want(cls, row_);
+    return state_->devices.only_want(cls, row_);
   }
   /// Whether claims that pods of @p cls share let one more of them onto the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
     needs<reads::claims>();
-    return state_->claims_allow(cls, row_);
+    return state_->devices.claims_allow(cls, row_);
   }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
@@ -176,7 +176,7 @@ class pod_view {
   /// What it requests of a resource: cpu in milli, everything else in whole units; 0 if nothing.
   [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept { return class_->request(kind); }
   [[nodiscard]] std::int64_t request(std::string_view name) const {
-    const auto kind = state_->find_kind(name);
+    const auto kind = state_->kinds.find(name);
     return kind ? request(*kind) : 0;
   }
   [[nodiscard]] std::span<const toleration_symbols> tolerations() const noexcept { return class_->tolerations; }
@@ -188,9 +188,9 @@ class pod_view {
   [[nodiscard]] std::span<const host_port> ports() const noexcept { return class_->ports; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   [[nodiscard]] std::optional<symbol> find(std::string_view text) const { return state_->names.find(text); }
-  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
-  [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kind_name(kind); }
-  [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kind_names[kind]; }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
+  [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
+  [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kinds.symbols()[kind]; }
 
   /// What one of the class's counters counts, and whether its topology is local. Neither changes while a plan is used.
   [[nodiscard]] const counter_spec& counter(counter_id id) const { return state_->counters.spec(id); }
@@ -342,7 +342,7 @@ void node_view<Reads>::each_pod(Visit&& visit) const {
 /// A PodDisruptionBudget.
 class budget_view {
  public:
-  budget_view(const cluster_state& state, row_t row) noexcept : record_(state.budgets.record[row]) {}
+  budget_view(const cluster_state& state, row_t row) noexcept : record_(state.named.budgets.record[row]) {}
 
   [[nodiscard]] const pod_disruption_budget_spec& spec() const noexcept { return record_->spec; }
   /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
@@ -390,8 +390,8 @@ class cluster_view {
   /// Calls visit(budget_view) for every disruption budget by row.
   template <class Visit>
   void each_budget(Visit&& visit) const {
-    for (row_t row = 0; row < state_->budgets.rows.count(); ++row) {
-      if (state_->budgets.record[row] != nullptr) visit(budget_view{*state_, row});
+    for (row_t row = 0; row < state_->named.budgets.rows.count(); ++row) {
+      if (state_->named.budgets.record[row] != nullptr) visit(budget_view{*state_, row});
     }
   }
   /// The pod with this id, if there is one.
@@ -404,7 +404,7 @@ class cluster_view {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
-  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->find_kind(name); }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
 
   /// Whether there are groups, or have been. O(1).
   [[nodiscard]] bool has_groups() const noexcept { return state_->groups.rows.count() != 0; }

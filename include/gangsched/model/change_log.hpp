@@ -93,6 +93,11 @@ class change_log {
     records_.push_back(record);
     records_.back().author = author_;
   }
+  /// Outside transactions: what is older than the bound goes then.
+  void write(const change& what) {
+    append(what);
+    trim();
+  }
   /// The number by which a scheduler knows its own records: nobody has had it before.
   [[nodiscard]] std::uint32_t new_author() noexcept { return ++authors_; }
   /// Who writes from here on, until it is said anew. @return who wrote before.

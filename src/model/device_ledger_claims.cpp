@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "gangsched/model/canonical.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/device_ledger.hpp"
 
 // Claims of devices that pods share: the first pod on a node allocates them there, the last one that leaves it gives them back.
 namespace gangsched {
@@ -30,7 +30,7 @@ GANGSCHED_INLINE void resource_claim_record::digest_into(digest& out) const {
 }
 
 /// The requests of its claims are numbered on from its own, whether they are wanted here or not.
-GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_t node) const {
+GANGSCHED_INLINE device_wants device_ledger::wants_of(const pod_class& cls, row_t node) const {
   device_wants wants = own_wants_of(cls, node);
   std::size_t first = cls.devices.size();
   for (const resource_claim_id claim : cls.claims) {
@@ -54,7 +54,7 @@ GANGSCHED_INLINE device_wants cluster_state::wants_of(const pod_class& cls, row_
   return wants;
 }
 
-GANGSCHED_INLINE status cluster_state::claims_allow(const pod_class& cls, row_t node) const noexcept {
+GANGSCHED_INLINE status device_ledger::claims_allow(const pod_class& cls, row_t node) const noexcept {
   for (const resource_claim_id claim : cls.claims) {
     const std::int32_t most = resource_claims.record[claim.row]->spec.most_pods;
     if (most != 0 && resource_claims.users[claim.row] >= static_cast<std::uint32_t>(most)) {
@@ -66,7 +66,7 @@ GANGSCHED_INLINE status cluster_state::claims_allow(const pod_class& cls, row_t 
   return status::success();
 }
 
-GANGSCHED_INLINE void cluster_state::keep_claim(row_t claim, row_t node) {
+GANGSCHED_INLINE void device_ledger::keep_claim(row_t claim, row_t node) {
   const resource_claim_record& record = *resource_claims.record[claim];
   auto made = std::make_unique<device_claim>();
   if (const device_state now = devices_of(node)) {
@@ -77,25 +77,25 @@ GANGSCHED_INLINE void cluster_state::keep_claim(row_t claim, row_t node) {
   }
   resource_claims.kept.set(claim, true);
   allocate(claim, node, std::move(made));
-  changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
+  log_.write({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
 }
 
-GANGSCHED_INLINE void cluster_state::deallocate(row_t claim) {
+GANGSCHED_INLINE void device_ledger::deallocate(row_t claim) {
   const row_t node = resource_claims.node[claim];
   count_changes(*resource_claims.held[claim], node, -1);
   resource_claims.forget(claim);
-  changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
+  log_.write({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = node});
 }
 
 /// @pre it is allocated nowhere
-GANGSCHED_INLINE void cluster_state::allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices) {
+GANGSCHED_INLINE void device_ledger::allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices) {
   if (resource_claims.counts(claim)) count_changes(*devices, node, +1);
   resource_claims.held.set(claim, std::move(devices));
   resource_claims.node.set(claim, node);
 }
 
-GANGSCHED_INLINE void cluster_state::count_users(row_t pod, row_t node, std::int64_t sign) {
-  for (const resource_claim_id claim : classes[pods.cls[pod]].claims) {
+GANGSCHED_INLINE void device_ledger::count_users(const pod_class& cls, row_t node, std::int64_t sign) {
+  for (const resource_claim_id claim : cls.claims) {
     const std::uint32_t users = resource_claims.users[claim.row];
     const row_t there = resource_claims.node[claim.row];
     const bool kept = resource_claims.kept[claim.row];
@@ -110,23 +110,37 @@ GANGSCHED_INLINE void cluster_state::count_users(row_t pod, row_t node, std::int
     if (users != 1 || kept || there == no_row) continue;
     count_changes(*resource_claims.held[claim.row], there, -1);
     // The host said that the last pod ran elsewhere.
-    if (there != node) changed({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = there});
+    if (there != node) log_.write({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = there});
   }
 }
 
-GANGSCHED_INLINE void cluster_state::drop_unused(std::span<const resource_claim_id> shared) {
+GANGSCHED_INLINE void device_ledger::pod_runs(const pod_class& cls) {
+  for (const resource_claim_id claim : cls.claims) {
+    if (resource_claims.kept[claim.row]) resource_claims.kept.set(claim.row, false);
+  }
+}
+
+GANGSCHED_INLINE void device_ledger::class_came(const pod_class& cls) {
+  for (const resource_claim_id claim : cls.claims) resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);
+}
+
+GANGSCHED_INLINE void device_ledger::class_left(const pod_class& cls) {
+  for (const resource_claim_id claim : cls.claims) resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] - 1);
+}
+
+GANGSCHED_INLINE void device_ledger::drop_unused(std::span<const resource_claim_id> shared) {
   for (const resource_claim_id claim : shared) {
     if (!resource_claims.counts(claim.row) && resource_claims.held[claim.row] != nullptr) resource_claims.forget(claim.row);
   }
 }
 
-GANGSCHED_INLINE bool cluster_state::claims_still_free(row_t pod, row_t node) const {
+GANGSCHED_INLINE bool device_ledger::claims_still_free(row_t pod, row_t node) const {
   device_claim had;
   const auto add = [&](const device_claim* one) {
     if (one != nullptr) had.grants.insert(had.grants.end(), one->grants.begin(), one->grants.end());
   };
-  add(pods.claim[pod]);
-  for (const resource_claim_id claim : classes[pods.cls[pod]].claims) {
+  add(pods_.claim[pod]);
+  for (const resource_claim_id claim : classes_[pods_.cls[pod]].claims) {
     if (!resource_claims.counts(claim.row) && resource_claims.node[claim.row] == node) add(resource_claims.held[claim.row]);
   }
   return had.grants.empty() || still_free(devices_of(node), had);
@@ -134,8 +148,8 @@ GANGSCHED_INLINE bool cluster_state::claims_still_free(row_t pod, row_t node) co
 
 /// Its own devices, if it has none yet, and those of claims that are allocated nowhere, together; of a pod that the host says runs here
 /// at least some of that. What a claim had here, before a trial took its last pod away, it has again.
-GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const device_rules& rules) {
-  const pod_class& cls = classes[pods.cls[pod]];
+GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const device_rules& rules) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
   device_state now = devices_of(node);
   if (!now) return false;
   std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
@@ -151,8 +165,8 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
   // Part 0 is the pod's own; its claims follow.
   std::vector<bool> open(1 + cls.claims.size());
   std::vector<std::size_t> first{0, cls.devices.size()};  // requests of each part
-  open[0] = pods.claim[pod] == nullptr;
-  if (!open[0]) take(*pods.claim[pod]);
+  open[0] = pods_.claim[pod] == nullptr;
+  if (!open[0]) take(*pods_.claim[pod]);
   for (std::size_t i = 0; i < cls.claims.size(); ++i) {
     const row_t row = cls.claims[i].row;
     first.push_back(first.back() + resource_claims.record[row]->devices.size());
@@ -190,7 +204,7 @@ GANGSCHED_INLINE bool cluster_state::claim_shared(row_t pod, row_t node, const d
         continue;
       }
       made[0]->link_points = chosen.link_points;
-      pods.claim.set(pod, std::move(made[0]));
+      pods_.claim.set(pod, std::move(made[0]));
     }
     return true;
   };

@@ -3,7 +3,7 @@
 
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/model/canonical.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/device_ledger.hpp"
 
 namespace gangsched {
 namespace detail {
@@ -42,7 +42,7 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
 }
 
 /// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
-GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record& devices, const held_device& held, const cpu_binding& how,
+GANGSCHED_INLINE void grants_of(const resource_kinds& kinds, const device_record& devices, const held_device& held, const cpu_binding& how,
                                 std::vector<device_grant>& out) {
   if (!devices.inventory->numa) return;
   const numa_layout& layout = *devices.inventory->numa;
@@ -67,7 +67,7 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
   unsigned cells = 0;
   for (const std::uint32_t id : held.places) cells |= layout.cell(static_cast<std::int32_t>(id));
   for (std::size_t kind = 0; kind < devices.memory_kinds.size(); ++kind) {
-    if (state.kind_name(devices.memory_kinds[kind]) != held.id || cells == 0) continue;
+    if (kinds.name(devices.memory_kinds[kind]) != held.id || cells == 0) continue;
     out.push_back({.kind = device_grant::form::memory,
                    .request = container,
                    .device = static_cast<std::uint16_t>(cells),
@@ -77,7 +77,7 @@ GANGSCHED_INLINE void grants_of(const cluster_state& state, const device_record&
 }
 
 /// What is used of the capacities of a shared device: as the host says it, else as the request does.
-GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const cluster_state& state,
+GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities(const interner& names,
                                                                                  const device_inventory& inventory,
                                                                                  const device_demand& demand,
                                                                                  const device_grant& of,
@@ -86,14 +86,14 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
   if (held.capacities.empty()) return made;
   for (device_grant& one : made) {
     const symbol name = inventory.others[of.device].capacities[static_cast<std::size_t>(one.milli)].name;
-    const auto told = held.capacities.find(std::string{state.names.text(name)});
+    const auto told = held.capacities.find(std::string{names.text(name)});
     one.amount = told == held.capacities.end() ? 0 : std::max<std::int64_t>(0, told->second);
   }
   return made;
 }
 
 /// And back.
-GANGSCHED_INLINE held_device held_of(const cluster_state& state, const device_record& devices, const device_grant& grant) {
+GANGSCHED_INLINE held_device held_of(const resource_kinds& kinds, const device_record& devices, const device_grant& grant) {
   held_device made{.id = {}, .request = grant.request};
   const auto each = [&](std::uint64_t bits, const auto& what) {
     for (; bits != 0; bits &= bits - 1) made.places.push_back(what(static_cast<unsigned>(std::countr_zero(bits))));
@@ -102,7 +102,7 @@ GANGSCHED_INLINE held_device held_of(const cluster_state& state, const device_re
     made.id = "cpu";
     each(grant.cpu_mask(), [&](unsigned bit) { return static_cast<std::uint32_t>(grant.milli) + bit; });
   } else {
-    made.id = state.kind_name(devices.memory_kinds[static_cast<std::size_t>(grant.milli)]);
+    made.id = kinds.name(devices.memory_kinds[static_cast<std::size_t>(grant.milli)]);
     each(grant.device, [&](unsigned bit) { return devices.inventory->numa->topology.cells()[bit].id; });
     made.bytes = static_cast<std::uint64_t>(grant.amount);
   }
@@ -115,13 +115,26 @@ GANGSCHED_INLINE device_want counted_want(const device_demand& demand, std::int6
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_view id) const noexcept {
-  const auto found = std::find(ids.begin(), ids.end(), id);
-  if (found == ids.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - ids.begin());
+GANGSCHED_INLINE device_ledger::device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods,
+                                              class_table& classes, const resource_kinds& kinds, bool& in_hook)
+    : resource_claims(undo), log_(log), names_(names), nodes_(nodes), pods_(pods), classes_(classes), kinds_(kinds), in_hook_(in_hook) {}
+
+GANGSCHED_INLINE std::shared_ptr<const device_inventory> device_ledger::share(device_inventory&& inventory) {
+  std::string key = canonical::bytes(inventory);
+  for (const auto& [known, kept] : inventories_) {
+    if (known != key) continue;
+    if (auto there = kept.lock()) return there;
+  }
+  complete_inventory(inventory);
+  if (matcher_.ask != nullptr) inventory.answers = std::make_shared<device_answers>();
+  ask_host(inventory);
+  auto made = std::make_shared<const device_inventory>(std::move(inventory));
+  std::erase_if(inventories_, [](const auto& one) { return one.second.expired(); });
+  inventories_.emplace_back(std::move(key), made);
+  return made;
 }
 
-GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, row_t node) const {
+GANGSCHED_INLINE device_wants device_ledger::own_wants_of(const pod_class& cls, row_t node) const {
   device_wants wants;
   bool gpus = false;
   for (std::size_t i = 0; i < cls.devices.size(); ++i) {
@@ -130,12 +143,12 @@ GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, 
     gpus = gpus || one.wants_gpu();
   }
   wants.matches = cls.device_matches;
-  const device_inventory* const inventory = nodes.inventory[node];
+  const device_inventory* const inventory = nodes_.inventory[node];
   // requests for GPUs say how the counted ones are to be chosen
   const bool counts = inventory != nullptr && !gpus && !inventory->gpus.empty();
   const bool aligns = inventory != nullptr && inventory->numa && !cls.containers.empty();
   if (!counts && !aligns) return wants;
-  const device_record& devices = *nodes.record[node]->devices;
+  const device_record& devices = *nodes_.record[node]->devices;
   boost::container::small_vector<resource_kind, 4> counted;
   for (const auto& [kind, demand] : devices.counted) {
     const std::int64_t count = counts ? cls.request(kind) : 0;
@@ -147,8 +160,8 @@ GANGSCHED_INLINE device_wants cluster_state::own_wants_of(const pod_class& cls, 
   return wants;
 }
 
-GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_class& cls, row_t node) const {
-  const device_inventory* const inventory = nodes.inventory[node];
+GANGSCHED_INLINE std::optional<device_want> device_ledger::only_want(const pod_class& cls, row_t node) const {
+  const device_inventory* const inventory = nodes_.inventory[node];
   if (inventory == nullptr || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
       (inventory->numa && !cls.containers.empty())) {
     return std::nullopt;
@@ -156,7 +169,7 @@ GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_c
   std::optional<device_want> only;
   if (!cls.devices.empty()) only = device_want{&cls.devices.front(), cls.devices.front().count, 0};
   if ((only && only->what->wants_gpu()) || inventory->gpus.empty()) return only;  // resources count GPUs only
-  for (const auto& [kind, demand] : nodes.record[node]->devices->counted) {
+  for (const auto& [kind, demand] : nodes_.record[node]->devices->counted) {
     const std::int64_t count = cls.request(kind);
     if (count <= 0) continue;
     if (only) return std::nullopt;
@@ -165,52 +178,52 @@ GANGSCHED_INLINE std::optional<device_want> cluster_state::only_want(const pod_c
   return only;
 }
 
-GANGSCHED_INLINE bool cluster_state::claim_devices(row_t pod, row_t node, const device_rules& rules) {
-  const pod_class& cls = classes[pods.cls[pod]];
+GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const device_rules& rules) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
   if (!cls.claims.empty()) return claim_shared(pod, node, rules);
   const device_wants wants = wants_of(cls, node);
   if (wants.nothing()) return true;
-  auto made = pods.claim.make();
+  auto made = pods_.claim.make();
   const bool found = choose_devices(devices_of(node), wants, rules, *made).ok();
-  if (found) pods.claim.set(pod, std::move(made));
-  else pods.claim.give_back(std::move(made));
+  if (found) pods_.claim.set(pod, std::move(made));
+  else pods_.claim.give_back(std::move(made));
   return found;
 }
 
-GANGSCHED_INLINE void cluster_state::count_changes(const device_claim& claim, row_t node, std::int64_t sign) {
+GANGSCHED_INLINE void device_ledger::count_changes(const device_claim& claim, row_t node, std::int64_t sign) {
   for (const device_claim::change& one : claim.changes) {
-    const auto used = static_cast<std::uint64_t>(nodes.devices.at(node, one.word));
-    nodes.devices.set(node, one.word, static_cast<std::int64_t>(sign > 0 ? used + one.more : used - one.more));
+    const auto used = static_cast<std::uint64_t>(nodes_.devices.at(node, one.word));
+    nodes_.devices.set(node, one.word, static_cast<std::int64_t>(sign > 0 ? used + one.more : used - one.more));
   }
 }
 
-GANGSCHED_INLINE void cluster_state::count_devices(row_t pod, row_t node, std::int64_t sign) {
-  if (const device_claim* claim = pods.claim[pod]; claim != nullptr) count_changes(*claim, node, sign);
+GANGSCHED_INLINE void device_ledger::count_devices(row_t pod, row_t node, std::int64_t sign) {
+  if (const device_claim* claim = pods_.claim[pod]; claim != nullptr) count_changes(*claim, node, sign);
 }
 
-GANGSCHED_INLINE void cluster_state::clear_devices(row_t node) {
-  const std::optional<device_record>& devices = nodes.record[node]->devices;
+GANGSCHED_INLINE void device_ledger::clear_devices(row_t node) {
+  const std::optional<device_record>& devices = nodes_.record[node]->devices;
   for (std::uint32_t word = 0; devices && word < devices->inventory->words(); ++word) {
-    if (nodes.devices.at(node, word) != 0) nodes.devices.set(node, word, 0);
+    if (nodes_.devices.at(node, word) != 0) nodes_.devices.set(node, word, 0);
   }
 }
 
-GANGSCHED_INLINE void cluster_state::mark_devices(row_t node) {
-  const std::optional<device_record>& devices = nodes.record[node]->devices;
+GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
+  const std::optional<device_record>& devices = nodes_.record[node]->devices;
   if (!devices) return;
   const device_inventory& inventory = *devices->inventory;
-  nodes.devices.grow(nodes.rows.count(), inventory.words());
+  nodes_.devices.grow(nodes_.rows.count(), inventory.words());
   for (std::uint32_t i = 0; i < devices->unhealthy.size(); ++i) {
     const std::uint32_t word = i < inventory.gpu_count() ? 2 * i : inventory.first_other() + i - inventory.gpu_count();
-    if (devices->unhealthy[i]) nodes.devices.set(node, word, static_cast<std::int64_t>(gpu_word::unhealthy_bit));
+    if (devices->unhealthy[i]) nodes_.devices.set(node, word, static_cast<std::int64_t>(gpu_word::unhealthy_bit));
   }
 }
 
 /// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that
 /// the pod runs there, and nobody else may lose what he has.
-GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, device_wants wants, std::span<const held_device> held,
+GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants, std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {
-  const device_record& devices = *nodes.record[node]->devices;
+  const device_record& devices = *nodes_.record[node]->devices;
   const device_state now{devices.inventory.get(), words.data()};
   auto made = std::make_unique<device_claim>();
   const auto take = [&](const device_grant& grant) {
@@ -224,7 +237,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
   std::vector<device_grant> own;
   for (const held_device& one : held) {
     if (!one.places.empty()) {
-      detail::grants_of(*this, devices, one, wants.binding, own);
+      detail::grants_of(kinds_, devices, one, wants.binding, own);
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);
@@ -237,7 +250,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
     const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
     const device_grant grant = grant_of(*now.inventory, *want, device, one.mig_start);
     boost::container::small_vector<device_grant, 4> parts;
-    if (!gpu) parts = detail::held_capacities(*this, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
+    if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
     if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) || !take(grant)) continue;
     for (const device_grant& part : parts) static_cast<void>(take(part));
     --want->count;
@@ -246,12 +259,12 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_state::hold(row_t node, d
   return made;
 }
 
-GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
-  const pod_class& cls = classes[pods.cls[pod]];
-  if (!nodes.record[node]->devices || (held.empty() && cls.claims.empty())) return;
+GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
+  if (!nodes_.record[node]->devices || (held.empty() && cls.claims.empty())) return;
   const device_state now = devices_of(node);
   std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
-  if (!held.empty()) pods.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
+  if (!held.empty()) pods_.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
   for (const resource_claim_id claim : cls.claims) {
     const resource_claim_record& record = *resource_claims.record[claim.row];
     if (resource_claims.held[claim.row] != nullptr || record.spec.held_devices.empty()) continue;
@@ -260,19 +273,19 @@ GANGSCHED_INLINE void cluster_state::claim_held(row_t pod, row_t node, std::span
   }
 }
 
-GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
+GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
   node_claims all;
   const auto told = [&](const device_claim& claim) {
     std::vector<held_device> held;
-    const device_record& devices = *nodes.record[node]->devices;
+    const device_record& devices = *nodes_.record[node]->devices;
     for (const device_grant& grant : claim.grants) {
       if (grant.kind == device_grant::form::capacity) {
         const symbol name = devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
-        held.back().capacities.emplace(names.text(name), grant.amount);  // of the device before it
+        held.back().capacities.emplace(names_.text(name), grant.amount);  // of the device before it
         continue;
       }
       if (grant.of_container()) {
-        held.push_back(detail::held_of(*this, devices, grant));
+        held.push_back(detail::held_of(kinds_, devices, grant));
         continue;
       }
       const bool other = grant.kind == device_grant::form::other;
@@ -282,11 +295,11 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
     }
     return held;
   };
-  for (row_t pod = nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod]) {
+  for (row_t pod = nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
     pod_devices& one = all.pods.emplace_back(pod_devices{pod, std::nullopt});
-    if (pods.claim[pod] == nullptr) continue;
-    one.held = told(*pods.claim[pod]);
-    pods.claim.set(pod, nullptr);
+    if (pods_.claim[pod] == nullptr) continue;
+    one.held = told(*pods_.claim[pod]);
+    pods_.claim.set(pod, nullptr);
   }
   std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
   for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
@@ -299,9 +312,9 @@ GANGSCHED_INLINE node_claims cluster_state::take_claims(row_t node) {
 }
 
 /// First those that say what they had, so that the others choose among the rest.
-GANGSCHED_INLINE void cluster_state::give_claims(row_t node, const node_claims& all) {
+GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& all) {
   mark_devices(node);
-  if (!nodes.record[node]->devices) return;
+  if (!nodes_.record[node]->devices) return;
   const auto words = [&] {
     const device_state now = devices_of(node);
     return std::vector<std::int64_t>(now.used, now.used + now.inventory->words());
@@ -309,7 +322,7 @@ GANGSCHED_INLINE void cluster_state::give_claims(row_t node, const node_claims& 
   for (const pod_devices& one : all.pods) {
     if (!one.held) continue;
     std::vector<std::int64_t> used = words();
-    pods.claim.set(one.pod, hold(node, own_wants_of(classes[pods.cls[one.pod]], node), *one.held, used));
+    pods_.claim.set(one.pod, hold(node, own_wants_of(classes_[pods_.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
   for (const auto& [claim, held, kept] : all.shared) {

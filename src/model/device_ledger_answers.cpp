@@ -4,7 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/device_ledger.hpp"
+#include "gangsched/model/mark_names.hpp"
 
 // Expressions on devices that the host evaluates: asked when an expression, or an inventory, is new, so that choosing only looks up.
 namespace gangsched {
@@ -66,48 +67,65 @@ struct on_exit {
 
 }  // namespace detail
 
-GANGSCHED_INLINE bool cluster_state::can_ask(std::span<const device_request> requests) const {
+GANGSCHED_INLINE bool device_ledger::can_ask(std::span<const device_request> requests) const {
   bool any = false;
   detail::each_expression(requests, [&](const std::string&, const std::string&) { any = true; });
-  return !any || matcher.ask != nullptr;
+  return !any || matcher_.ask != nullptr;
 }
 
-GANGSCHED_INLINE void cluster_state::ask_host(std::span<const device_request> requests) {
+GANGSCHED_INLINE void device_ledger::ask_host(std::span<const device_request> requests) {
   bool asked = false;
-  const std::size_t before = expressions.size();
+  const std::size_t before = expressions_.size();
   detail::each_expression(requests, [&](const std::string& expression, const std::string& device_class) {
-    const std::pair<symbol, symbol> one{names.intern(expression), names.intern(device_class)};
-    if (std::find(expressions.begin(), expressions.end(), one) == expressions.end()) expressions.push_back(one), ++expressions_made_;
+    const std::pair<symbol, symbol> one{names_.intern(expression), names_.intern(device_class)};
+    if (std::find(expressions_.begin(), expressions_.end(), one) == expressions_.end()) expressions_.push_back(one), ++expressions_made_;
   });
-  if (expressions.size() == before) return;
+  if (expressions_.size() == before) return;
   const detail::on_exit forget{[&] {  // unless everybody was asked
-    if (!asked) expressions.erase(expressions.begin() + static_cast<std::ptrdiff_t>(before), expressions.end());
+    if (!asked) expressions_.erase(expressions_.begin() + static_cast<std::ptrdiff_t>(before), expressions_.end());
   }};
-  for (const auto& [bytes, kept] : inventories) {
+  for (const auto& [bytes, kept] : inventories_) {
     if (const auto inventory = kept.lock()) ask_host(*inventory);
   }
   asked = true;
 }
 
-GANGSCHED_INLINE void cluster_state::ask_host(const device_inventory& inventory) {
-  if (matcher.ask == nullptr || inventory.answers == nullptr) return;
-  const bool before = std::exchange(in_hook, true);
-  const detail::on_exit leave{[&] { in_hook = before; }};
-  for (const auto& [expression, device_class] : expressions) {
+GANGSCHED_INLINE void device_ledger::ask_host(const device_inventory& inventory) {
+  if (matcher_.ask == nullptr || inventory.answers == nullptr) return;
+  const bool before = std::exchange(in_hook_, true);
+  const detail::on_exit leave{[&] { in_hook_ = before; }};
+  for (const auto& [expression, device_class] : expressions_) {
     auto& all = inventory.answers->by_expression;
     auto row = std::find_if(all.begin(), all.end(), [&, &wanted = expression](const auto& one) { return one.first == wanted; });
     if (row == all.end()) row = all.insert(row, {expression, std::vector<device_answers::of_device>(inventory.others.size())});
-    const std::string text{names.text(expression)};
+    const std::string text{names_.text(expression)};
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       device_answers::of_device& answer = row->second[i];
       if (inventory.others[i].device_class != device_class || answer.said != device_answers::answer::not_asked) continue;
-      const device_verdict said = detail::ask_matcher(matcher, text, detail::told_device(names, inventory, i));
-      answer.error = names.intern(said.error);
+      const device_verdict said = detail::ask_matcher(matcher_, text, detail::told_device(names_, inventory, i));
+      answer.error = names_.intern(said.error);
       answer.said = !said.error.empty() ? device_answers::answer::error
                     : said.matches      ? device_answers::answer::yes
                                         : device_answers::answer::no;
     }
   }
+}
+
+GANGSCHED_INLINE void device_ledger::sweep() noexcept {
+  std::erase_if(expressions_, [&](const auto& one) { return !names_.marked(one.first); });
+  for (const auto& [expression, device_class] : expressions_) names_.mark(device_class);
+  std::erase_if(inventories_, [](const auto& one) { return one.second.expired(); });
+  for (const auto& [bytes, kept] : inventories_) {
+    const std::shared_ptr<const device_inventory> inventory = kept.lock();
+    detail::mark(names_, *inventory);
+    if (inventory->answers == nullptr) continue;
+    auto& answers = inventory->answers->by_expression;
+    std::erase_if(answers, [&](const auto& one) { return !names_.marked(one.first); });
+    for (const auto& [expression, devices] : answers) {
+      for (const device_answers::of_device& one : devices) names_.mark(one.error);
+    }
+  }
+  expressions_made_ = 0;
 }
 
 }  // namespace gangsched

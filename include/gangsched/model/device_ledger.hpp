@@ -1,0 +1,156 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/interner.hpp"
+#include "gangsched/devices/device_fit.hpp"
+#include "gangsched/model/change_log.hpp"
+#include "gangsched/model/class_table.hpp"
+#include "gangsched/model/node_table.hpp"
+#include "gangsched/model/pod_table.hpp"
+#include "gangsched/model/resource_claims.hpp"
+#include "gangsched/model/resource_kinds.hpp"
+
+namespace gangsched {
+
+/// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
+struct pod_devices {
+  row_t pod;
+  std::optional<std::vector<held_device>> held;
+};
+/// What all pods there have, and what claims that they share.
+struct node_claims {
+  std::vector<pod_devices> pods;
+  struct claim {
+    row_t row;
+    std::vector<held_device> held;
+    bool kept;
+  };
+  std::vector<claim> shared;
+};
+
+/// Who has what of the devices inside nodes. It owns the inventories that nodes share, the claims that pods share, and what the host
+/// answered about devices; of other tables it writes what pods hold (`pod_table::claim`) and what of a node's devices is in use
+/// (`node_table::devices`), and the log where a claim changes a node that nobody else says changed.
+class GANGSCHED_API device_ledger {
+ public:
+  device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods, class_table& classes,
+                const resource_kinds& kinds, bool& in_hook);
+  device_ledger(const device_ledger&) = delete;
+  device_ledger& operator=(const device_ledger&) = delete;
+
+  resource_claim_table resource_claims;
+
+  // --- questions
+  [[nodiscard]] device_state devices_of(row_t node) const noexcept {
+    const device_inventory* const inventory = nodes_.inventory[node];
+    return inventory != nullptr ? device_state{inventory, nodes_.devices.row(node)} : device_state{};
+  }
+  /// What a pod of @p cls asks of the node's devices, with its claims that are not on it; nothing if the node has none that it asks for.
+  /// O(requests).
+  [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
+  /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
+  /// Whether the claims that pods of @p cls share let one more of them onto @p node. O(claims).
+  [[nodiscard]] status claims_allow(const pod_class& cls, row_t node) const noexcept;
+  /// Whether the pod, which is on no node now, could have on @p node what it and its claims had there.
+  [[nodiscard]] bool claims_still_free(row_t pod, row_t node) const;
+
+  // --- pods that come and go
+  /// Chooses the devices that the pod is to have on @p node, before it is put there. False if there are none for it.
+  bool claim_devices(row_t pod, row_t node, const device_rules& rules = {});
+  /// Makes the claim of what the host says that a pod on @p node holds already; if that is nothing, leaves it open. Then its shared claims.
+  void claim_held(row_t pod, row_t node, std::span<const held_device> held);
+  /// Counts what the pod, of class @p cls, has in use there, chosen now if it was not before, and itself among its shared claims' users; or
+  /// takes that back, and the pod keeps what it had, so that it can be put back as it was.
+  void pod_came(row_t pod, const pod_class& cls, row_t node) {
+    const bool shares = !cls.claims.empty();
+    if (nodes_.inventory[node] != nullptr) {
+      if (pods_.claim[pod] == nullptr || shares) static_cast<void>(claim_devices(pod, node));
+      count_devices(pod, node, +1);
+    }
+    if (shares) count_users(cls, node, +1);
+  }
+  void pod_leaves(row_t pod, const pod_class& cls, row_t node) {
+    count_devices(pod, node, -1);
+    if (!cls.claims.empty()) count_users(cls, node, -1);
+  }
+  /// Forgets what the pod had on a node that it has left, and its shared claims that nobody has any more.
+  void drop_claim(row_t pod) {
+    if (pods_.claim[pod] != nullptr) pods_.claim.set(pod, nullptr);
+    drop_unused(classes_[pods_.cls[pod]].claims);
+  }
+  void drop_unused(std::span<const resource_claim_id> shared);
+  /// From now on the shared claims of a pod of @p cls last as long as their users.
+  void pod_runs(const pod_class& cls);
+  /// The first pod of a class that names shared claims came, or the last one went.
+  void class_came(const pod_class& cls);
+  void class_left(const pod_class& cls);
+
+  // --- claims and nodes that come and go
+  /// Allocates the claim on @p node, with what the host says that it has there, before anybody uses it; and takes that back.
+  void keep_claim(row_t claim, row_t node);
+  void deallocate(row_t claim);
+  /// The inventory that nodes with equal devices share. O(inventories), for a new one also what the host is asked.
+  [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory);
+  /// Marks the unhealthy ones of a new node's devices.
+  void mark_devices(row_t node);
+  /// Around a change of a node's devices: what each pod there has, by id; and as much of that as there is now.
+  [[nodiscard]] node_claims take_claims(row_t node);
+  void give_claims(row_t node, const node_claims& all);
+
+  // --- the host's answers about devices
+  void answer_by(const device_matcher& matcher) noexcept { matcher_ = matcher; }
+  /// Asks the host about the expressions of @p requests what it was not asked before.
+  void ask_host(std::span<const device_request> requests);
+  /// Whether there is somebody to ask, if there is something.
+  [[nodiscard]] bool can_ask(std::span<const device_request> requests) const;
+
+  // --- for collections
+  [[nodiscard]] std::size_t inventories() const noexcept { return inventories_.size(); }
+  /// How many the host is asked about; and how many are new since the last sweep.
+  [[nodiscard]] std::size_t expressions() const noexcept { return expressions_.size(); }
+  [[nodiscard]] std::size_t expressions_made() const noexcept { return expressions_made_; }
+  /// Forgets inventories that no node has, and what the host was asked about for somebody who is gone: expressions that are not marked.
+  /// Marks the names of the rest.
+  void sweep() noexcept;
+
+ private:
+  [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
+  bool claim_shared(row_t pod, row_t node, const device_rules& rules);
+  [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
+                                                   std::vector<std::int64_t>& words) const;
+  void allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices);
+  void count_devices(row_t pod, row_t node, std::int64_t sign);
+  void count_changes(const device_claim& claim, row_t node, std::int64_t sign);
+  void count_users(const pod_class& cls, row_t node, std::int64_t sign);
+  void clear_devices(row_t node);
+  void ask_host(const device_inventory& inventory);
+
+  change_log& log_;
+  interner& names_;
+  node_table& nodes_;
+  pod_table& pods_;
+  class_table& classes_;
+  const resource_kinds& kinds_;
+  bool& in_hook_;
+  /// By canonical bytes: nodes with equal devices share one.
+  std::vector<std::pair<std::string, std::weak_ptr<const device_inventory>>> inventories_;
+  device_matcher matcher_;
+  std::vector<std::pair<symbol, symbol>> expressions_;  // that the host is asked about, and of which class of devices; no state
+  std::size_t expressions_made_ = 0;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/device_ledger.cpp"
+#include "gangsched/src/model/device_ledger_answers.cpp"
+#include "gangsched/src/model/device_ledger_claims.cpp"
+#endif

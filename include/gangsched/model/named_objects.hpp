@@ -1,0 +1,69 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/interner.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/slots.hpp"
+#include "gangsched/model/spec.hpp"
+
+/// Namespaces, priority classes, disruption budgets, services and controllers.
+namespace gangsched {
+
+struct namespace_record {
+  namespace_spec spec;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+struct service_record {
+  service_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+struct controller_record {
+  controller_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+/// What a controller goes by in its table.
+[[nodiscard]] inline std::string controller_key(controller_kind kind, std::string_view name) {
+  return std::string(1, static_cast<char>('0' + static_cast<int>(kind))) += name;
+}
+
+struct priority_class_record {
+  priority_class_spec spec;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+struct budget_record {
+  pod_disruption_budget_spec spec;
+  symbol ns;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+/// A table of nothing but names and records.
+template <class Record>
+struct named_table {
+  explicit named_table(undo_log& undo) : rows(undo), record(undo), by_name(undo) {}
+  slots rows;
+  object_column<Record> record;
+  name_index by_name;
+};
+
+/// What the host names beside nodes, pods and groups. None of it has a place, or amounts: only a name and what was said last.
+struct named_objects {
+  explicit named_objects(undo_log& undo) : namespaces(undo), priority_classes(undo), budgets(undo), services(undo), controllers(undo) {}
+
+  named_table<namespace_record> namespaces;
+  named_table<priority_class_record> priority_classes;
+  named_table<budget_record> budgets;
+  named_table<service_record> services;
+  named_table<controller_record> controllers;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/named_objects.cpp"
+#endif

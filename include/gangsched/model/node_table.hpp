@@ -1,0 +1,93 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/devices/device_fit.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/image_table.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/port_column.hpp"
+#include "gangsched/model/slots.hpp"
+
+/// The nodes of a cluster: a row each, what the host says of one in its record, what pods change beside it in columns.
+namespace gangsched {
+
+/// How many volumes of a driver can be attached to a node.
+struct volume_limit {
+  symbol driver;
+  std::int32_t most;
+  friend bool operator==(const volume_limit&, const volume_limit&) = default;
+};
+
+/// A node's devices, as far as they change only when the host says so.
+struct device_record {
+  std::shared_ptr<const device_inventory> inventory;
+  std::vector<std::string> ids;  ///< of the GPUs, then of the others
+  std::vector<bool> unhealthy;   ///< the same
+  /// Resources that count GPUs, and what a pod that requests one of them asks for.
+  std::vector<std::pair<resource_kind, device_demand>> counted;
+  std::vector<resource_kind> memory_kinds;  ///< of its NUMA cells: what each kind of memory there is requested as
+
+  /// Its place in `ids`, if the node has the device. O(devices).
+  [[nodiscard]] GANGSCHED_API std::optional<std::uint32_t> find(std::string_view id) const noexcept;
+};
+
+/// What of a node changes only when the host says so.
+struct node_record {
+  std::string name_text;
+  symbol name;
+  std::vector<label_symbols> labels;  ///< by key symbol
+  std::vector<taint_symbols> taints;  ///< in the host's order
+  std::vector<image_symbols> images;  ///< by name symbol, each name once
+  std::vector<amount> allocatable;
+  std::vector<volume_limit> volume_limits;
+  std::optional<device_record> devices;
+  bool unschedulable = false;
+  std::uint64_t cookie = 0;
+
+  /// The value of label @p key, if the node has it. O(log labels).
+  [[nodiscard]] GANGSCHED_API std::optional<symbol> label(symbol key) const noexcept;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+struct node_table {
+  explicit node_table(undo_log& undo);
+
+  slots rows;
+  object_column<node_record> record;  ///< null: no node in this row
+  column<const device_inventory*> inventory;  ///< the record's; null: it has no devices
+  matrix_column allocatable;
+  matrix_column used;
+  matrix_column devices;  ///< in use of them (device_inventory.hpp)
+  column<row_t> first_pod;
+  column<row_t> first_nominated;  ///< of the pods that are nominated to it
+  column<row_t> next_wanted, prev_wanted;  ///< among the nodes that pods are nominated to
+  column<row_t> first_wanted;              ///< row 0: the first of them
+  column<std::uint64_t> arrival;  ///< order of add_node
+  port_column ports;
+  name_index by_name;
+  column<std::uint32_t> total;  ///< row 0: nodes there are
+
+  [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
+  void want(row_t node, bool wanted);
+  void set_record(row_t row, std::unique_ptr<const node_record> to);
+  /// What filters and scores of a node mostly read.
+  void prefetch(row_t row) const noexcept {
+    record.prefetch(row), inventory.prefetch(row);
+    allocatable.prefetch(row, 1), used.prefetch(row, 1), devices.prefetch(row, 16);
+  }
+  /// Makes every column at least that long, here and below.
+  GANGSCHED_API void grow(row_t to, resource_kind kinds);
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/node_table.cpp"
+#endif

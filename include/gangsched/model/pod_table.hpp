@@ -1,0 +1,97 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/devices/device_fit.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/pod_state.hpp"
+#include "gangsched/model/slots.hpp"
+#include "gangsched/model/spec.hpp"
+
+/// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
+namespace gangsched {
+
+/// The volumes that are a pod's own.
+struct pod_disks {
+  struct disk {
+    symbol id;
+    bool read_only;
+  };
+  struct attachment {
+    symbol driver, id;
+    friend bool operator==(const attachment&, const attachment&) = default;
+  };
+  std::vector<disk> disks;
+  std::vector<symbol> exclusive_claims;  ///< "namespace/claim"
+  std::vector<attachment> attachments;   ///< each once
+};
+
+struct pod_record {
+  std::string name;
+  symbol ns;
+  label_map labels;
+  std::vector<std::string> gates;
+  std::optional<instant> start_time;
+  controller_ref controller;
+  std::unique_ptr<const pod_disks> disks;  ///< null if there are none
+  std::string role;
+  std::optional<std::int32_t> rank;
+  std::uint64_t cookie = 0;
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+/// What changes of a pod as it comes and goes, in one cache line.
+struct alignas(64) pod_words {
+  const pod_record* record = nullptr;
+  const device_claim* claim = nullptr;
+  std::uint64_t arrival = 0;
+  class_id cls = no_class;
+  std::uint32_t cls_epoch = 0;
+  row_t node = no_row, nominated = no_row, group = no_row;
+  row_t next_on_node = no_row, prev_on_node = no_row;
+  row_t next_in_group = no_row, prev_in_group = no_row;
+  pod_state state = pod_state::none;
+  bool terminating = false, preempted = false;
+};
+static_assert(sizeof(pod_words) == 64);
+
+struct pod_table {
+  explicit pod_table(undo_log& undo);
+
+  slots rows;
+  std::vector<pod_words> words;
+  word_object_column<&pod_words::record> record;
+  word_column<&pod_words::state> state;
+  word_column<&pod_words::terminating> terminating;
+  word_column<&pod_words::preempted> preempted;  ///< it terminates because a scheduler evicted it
+  word_object_column<&pod_words::claim> claim;   ///< what it holds of its node's devices; null: nothing
+  word_column<&pod_words::cls> cls;
+  word_column<&pod_words::cls_epoch> cls_epoch;  ///< the selector epoch `cls` was computed in
+  word_column<&pod_words::node> node;
+  word_column<&pod_words::nominated> nominated;
+  word_column<&pod_words::group> group;
+  word_column<&pod_words::next_on_node> next_on_node;
+  word_column<&pod_words::prev_on_node> prev_on_node;
+  column<row_t> next_nominated, prev_nominated;  ///< to the same node
+  column<bind_attempt> attempt;  ///< that gave it the node which it has; none: it has none, or came with it
+  word_column<&pod_words::next_in_group> next_in_group;
+  word_column<&pod_words::prev_in_group> prev_in_group;
+  word_column<&pod_words::arrival> arrival;  ///< order of add_pod
+  name_index by_name;
+  row_t grown = 0;  ///< rows that every column has
+
+  GANGSCHED_API void grow(row_t to);
+  void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }
+  [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/pod_table.cpp"
+#endif

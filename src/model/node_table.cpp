@@ -1,0 +1,88 @@
+#include "gangsched/model/node_table.hpp"
+
+#include <algorithm>
+
+#include "gangsched/model/canonical.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_view id) const noexcept {
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - ids.begin());
+}
+
+GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noexcept {
+  const auto found = std::lower_bound(labels.begin(), labels.end(), key,
+                                      [](const label_symbols& label, symbol wanted) { return label.key < wanted; });
+  if (found == labels.end() || found->key != key) return std::nullopt;
+  return found->value;
+}
+
+GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, name_text);
+  canonical::put(text, labels);
+  canonical::put(text, taints);
+  canonical::put(text, allocatable);
+  std::vector<std::pair<symbol, std::int64_t>> sizes;
+  for (const image_symbols& image : images) sizes.emplace_back(image.name, image.size_bytes);
+  canonical::put(text, sizes);
+  for (const volume_limit& limit : volume_limits) canonical::put(text, limit.driver), canonical::put(text, limit.most);
+  if (devices) {
+    canonical::put(text, *devices->inventory), canonical::put(text, devices->ids);
+    for (const bool one : devices->unhealthy) canonical::put(text, one);
+  }
+  canonical::put(text, unschedulable);
+  canonical::put(text, cookie);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE node_table::node_table(undo_log& undo)
+    : rows(undo),
+      record(undo),
+      inventory(undo),
+      allocatable(undo),
+      used(undo),
+      devices(undo),
+      first_pod(undo, no_row),
+      first_nominated(undo, no_row),
+      next_wanted(undo, no_row),
+      prev_wanted(undo, no_row),
+      first_wanted(undo, no_row),
+      arrival(undo),
+      ports(undo),
+      by_name(undo),
+      total(undo) {
+  first_wanted.grow(1);
+  total.grow(1);
+}
+
+GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
+  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to), prev_wanted.grow(to);
+  arrival.grow(to), ports.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
+}
+
+GANGSCHED_INLINE void node_table::set_record(row_t row, std::unique_ptr<const node_record> to) {
+  inventory.set(row, to != nullptr && to->devices ? to->devices->inventory.get() : nullptr);
+  record.set(row, std::move(to));
+}
+
+/// A node enters or leaves the list of those that pods are nominated to.
+GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
+  const row_t first = first_wanted[0];
+  const row_t next = wanted ? first : next_wanted[node];
+  const row_t prev = wanted ? no_row : prev_wanted[node];
+  if (wanted) {
+    next_wanted.set(node, next);
+    prev_wanted.set(node, no_row);
+    first_wanted.set(0, node);
+  } else if (prev == no_row) {
+    first_wanted.set(0, next);
+  } else {
+    next_wanted.set(prev, next);
+  }
+  if (next != no_row) prev_wanted.set(next, wanted ? node : prev);
+}
+
+}  // namespace gangsched

@@ -1,0 +1,58 @@
+#include "gangsched/model/pod_table.hpp"
+
+#include "gangsched/model/canonical.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
+  canonical::text_bytes text{out};
+  canonical::put(text, name);
+  canonical::put(text, ns);
+  canonical::put(text, labels);
+  canonical::put(text, gates);
+  canonical::put(text, start_time.has_value());
+  canonical::put(text, start_time.value_or(instant::zero()).count());
+  canonical::put(text, controller.kind);
+  canonical::put(text, controller.name);
+  if (disks != nullptr) {
+    for (const auto& one : disks->disks) canonical::put(text, one.id), canonical::put(text, one.read_only);
+    canonical::put(text, disks->exclusive_claims);
+    for (const auto& one : disks->attachments) canonical::put(text, one.driver), canonical::put(text, one.id);
+  }
+  canonical::put(text, role);
+  canonical::put(text, rank);
+  canonical::put(text, cookie);
+  out.add(text.bytes);
+}
+
+GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
+    : rows(undo),
+      record(undo, words),
+      state(undo, words),
+      terminating(undo, words),
+      preempted(undo, words),
+      claim(undo, words),
+      cls(undo, words),
+      cls_epoch(undo, words),
+      node(undo, words),
+      nominated(undo, words),
+      group(undo, words),
+      next_on_node(undo, words),
+      prev_on_node(undo, words),
+      next_nominated(undo, no_row),
+      prev_nominated(undo, no_row),
+      attempt(undo),
+      next_in_group(undo, words),
+      prev_in_group(undo, words),
+      arrival(undo, words),
+      by_name(undo) {}
+
+GANGSCHED_INLINE void pod_table::grow(row_t to) {
+  if (to <= grown) return;
+  const row_t room = to + to / 8;
+  words.resize(room);
+  next_nominated.grow(room), prev_nominated.grow(room), attempt.grow(room);
+  grown = room;
+}
+
+}  // namespace gangsched
