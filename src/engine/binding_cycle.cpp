@@ -230,7 +230,7 @@ GANGSCHED_INLINE void binding_cycle::reject(row_t pod) {
 
 GANGSCHED_INLINE void binding_cycle::confirm(row_t pod) {
   reported_.remove(pod);
-  state_->bind(pod);
+  state_->assigned.bind(pod);
   if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr) queue_->in_flight().end_attempt(*tried);
   if (const entity e = entities_->entity_of(pod); e.group) {
     queue_item& item = queue_->places().item(e);

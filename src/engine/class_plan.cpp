@@ -134,7 +134,7 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   for (const plugin_entry& plugin : table.plugins) {
     plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
   }
-  const reads elsewhere = cluster_state::elsewhere(state.classes[cls]);
+  const reads elsewhere = device_ledger::elsewhere(state.classes[cls]);
   const detail::pre_filter_outcome outcome = detail::run_pre_filters(*plan, table, state);
   for (const std::uint16_t index : table.at(point::filter)) {
     if (outcome.skipped[index]) continue;

@@ -14,8 +14,8 @@ GANGSCHED_INLINE domain_index& domain_cache::of(std::string_view key) {
 }
 
 GANGSCHED_INLINE bool domain_cache::drop_unused() noexcept {
-  if (collections_ == state_->collections && all_.size() <= most) return false;
-  const bool all = std::exchange(collections_, state_->collections) != state_->collections;
+  if (collections_ == state_->collection.freed && all_.size() <= most) return false;
+  const bool all = std::exchange(collections_, state_->collection.freed) != state_->collection.freed;
   all_.erase(all_.begin(), all ? all_.end() : all_.end() - std::ptrdiff_t{most});
   return true;
 }

@@ -31,7 +31,7 @@ GANGSCHED_INLINE bool gang_holdings::take_back(row_t own, entity e) {
     for (const row_t group : gangs) {
       for (const row_t held : binding_->waiting().members_of(group)) {
         reservations_->count_uses(held, -1);
-        state_->release(held);
+        state_->assigned.release(held);
       }
     }
     if (!e.group) return picks_->pick(e.row).node != no_row;

@@ -150,7 +150,7 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
     }
     // Where members were meant to go before does not matter to this plan, and must not keep their siblings out.
     for (const row_t pod : what.members) {
-      if (state_->pods.nominated[pod] != no_row) state_->nominate(pod, no_row);
+      if (state_->pods.nominated[pod] != no_row) state_->assigned.nominate(pod, no_row);
     }
     const std::size_t from = placed.size();
     std::size_t next = 0;

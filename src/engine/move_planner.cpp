@@ -37,10 +37,10 @@ GANGSCHED_INLINE move_planner::movable_pods move_planner::find_movable(row_t gro
 
 GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
   const row_t node = state_->pods.node[pod];
-  state_->take_off_node(pod);
+  state_->assigned.take_off_node(pod);
   reserved_->count_uses(pod, -1);
   state_->changed({.kind = change_kind::pod_removed,
-                   .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]),
+                   .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
                    .row = pod,
                    .before = node});
 }
@@ -52,10 +52,10 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   if (!picks_->begin_cycle(plan, pod).ok()) return false;
   picks_->skip_idle(plan, pod);
   if (!picks_->filter(pod, home).ok()) return false;
-  state_->put_on_node(pod, home);
+  state_->assigned.put_on_node(pod, home);
   reserved_->count_uses(pod, +1);
   state_->changed({.kind = change_kind::pod_added,
-                   .facets = cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]),
+                   .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
                    .row = pod,
                    .after = home});
   return true;
@@ -84,7 +84,7 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
       if (!made) break;
       state_->devices.drop_claim(one.pod);
       const picked other = picks_->pick(one.pod);
-      if (status said; other.node == no_row || !state_->fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
+      if (status said; other.node == no_row || !state_->assigned.fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
                        !reserved_->assume(one.pod, other.node, said)) {
         made.reset();
         break;

@@ -13,13 +13,13 @@ GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& sta
   for (row_t other = state.nodes.first_nominated[node]; other != no_row; other = state.pods.next_nominated[other]) {
     if (!counts(other)) continue;
     if (!pass_) pass_.emplace(state);
-    if (!state.fits_in_words(node, state.classes[state.pods.cls[other]])) {
+    if (!state.assigned.fits_in_words(node, state.classes[state.pods.cls[other]])) {
       said_ = status::unschedulable("the nominated pods' requests would not fit into 64 bits");
       return;
     }
-    state.put_on_node(other, node);
+    state.assigned.put_on_node(other, node);
     state.changed({.kind = change_kind::pod_added,
-                   .facets = cluster_state::facets_of(state.classes[state.pods.cls[other]]),
+                   .facets = assigned_pods::facets_of(state.classes[state.pods.cls[other]]),
                    .row = other,
                    .after = node});
     asks.follow(pod, other, node, true);

@@ -5,7 +5,7 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE bool placed_members::place(row_t pod, const picked& where, status& said) {
-  if (!state_->fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) return false;
+  if (!state_->assigned.fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) return false;
   transaction one{*state_};
   member_place placed{pod, where.node, where.score, {}};
   if (!reserved_->assume(pod, where.node, said) || !reserved_->reserve(pod, where.node, placed.uses, said)) return false;

@@ -33,7 +33,7 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   with_.state.nodes.first_pod.prefetch(where.node);
   gangsched::detail::prefetch(&with_.state.nodes.record[where.node]->cookie);  // for the decision
   picked refused;
-  if (!with_.state.fits_in_words(where.node, with_.state.classes[with_.state.pods.cls[pod]])) {
+  if (!with_.state.assigned.fits_in_words(where.node, with_.state.classes[with_.state.pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");
     reject(pod, refused);
     return with_.queue.unschedulable().pass_on(pod);

@@ -59,7 +59,7 @@ GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t 
   }
   out.helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
   if (!out.helped) {
-    if (!keep) state_->nominate(pod, no_row);
+    if (!keep) state_->assigned.nominate(pod, no_row);
     return out;
   }
   nominate(pod, plan.nominated, out);
@@ -88,7 +88,7 @@ GANGSCHED_INLINE preemption_result preemption::for_group(row_t group) {
 }
 
 GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preemption_result& out) {
-  state_->nominate(pod, node.row);
+  state_->assigned.nominate(pod, node.row);
   clear_nominations(pod, node.row);
   out.words.push_back({pod, node});
 }
@@ -102,7 +102,7 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
     if (named) {
       nominate(pod, its->node, out);
     } else {
-      state_->nominate(pod, no_row);
+      state_->assigned.nominate(pod, no_row);
       if (!places.empty()) out.words.push_back({pod, std::nullopt});
     }
   }
@@ -113,7 +113,7 @@ GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
   const std::int32_t priority = state_->classes[state_->pods.cls[pod]].priority;
   for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {
     const row_t next = state_->pods.next_nominated[other];
-    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->nominate(other, no_row);
+    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->assigned.nominate(other, no_row);
     other = next;
   }
 }

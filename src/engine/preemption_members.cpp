@@ -44,7 +44,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   picks_->go_back(stood);
   members_room room = std::exchange(own_, {});
   if (missing != 0) {
-    if (!room.helpless.empty() && room.helpless.front() == pod) state_->nominate(pod, no_row);
+    if (!room.helpless.empty() && room.helpless.front() == pod) state_->assigned.nominate(pod, no_row);
     if (!room.made.empty()) unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
     return out;
   }
@@ -94,8 +94,8 @@ GANGSCHED_INLINE preemption_result preemption::for_members(row_t group) {
   if (room.waits) {
     nominate_members(group, room.placed, out);
   } else {
-    for (const row_t pod : room.helpless) state_->nominate(pod, no_row);
-    for (const assignment& one : room.made) state_->nominate(one.pod.row, no_row);
+    for (const row_t pod : room.helpless) state_->assigned.nominate(pod, no_row);
+    for (const assignment& one : room.made) state_->assigned.nominate(one.pod.row, no_row);
   }
   out.helped = room.waits;
   out.victims = std::move(room.victims);

@@ -50,7 +50,7 @@ class preemption_trials::open_trial final : public trial {
     if (state_->pods.node[member.row] == no_row) return;
     begun_ = no_row;
     with_->reserved_->count_uses(member.row, -1);
-    state_->release(member.row);
+    state_->assigned.release(member.row);
     taken_ = true;
     need_.reset();
   }
@@ -140,7 +140,7 @@ class preemption_trials::open_trial final : public trial {
     std::span<const host_port> ports;
     if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
     for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
-    state.take_off_node(pod, kind_of_removal());
+    state.assigned.take_off_node(pod, kind_of_removal());
     for (const host_port& port : ports) {
       const auto taken = [&] {
         const std::span<const host_port> all = state.nodes.ports[node];
@@ -158,12 +158,12 @@ class preemption_trials::open_trial final : public trial {
   }
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *state_;
-    state.put_on_node(pod, node, how);
+    state.assigned.put_on_node(pod, node, how);
     with_->reserved_->count_uses(pod, +1);
     state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
   }
   [[nodiscard]] reads facets_of(row_t pod) const {
-    return cluster_state::facets_of(state_->classes[state_->pods.cls[pod]]);
+    return assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]);
   }
   /// The group's cycle, undone. The next decision is numbered as if it had not been.
   [[nodiscard]] status try_group(row_t group, std::vector<assignment>& placed, const placement* within) {

@@ -2,18 +2,23 @@
 
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/label_selector.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/pod_counting.hpp"
 
 namespace gangsched {
 namespace detail {
 
 /// Collects the counters that a class names.
 struct counter_names {
-  cluster_state& state;
+  const kube_semantics& semantics;
+  interner& names;
+  topology_table& topologies;
+  choice_table& choices;
+  counter_table& counters;
+  const std::vector<spread_defaults>& defaults;
   pod_class& made;
 
   counter_id named(const counter_spec& spec) {
-    const counter_id id = state.counters.number(spec);
+    const counter_id id = counters.number(spec);
     made.counters.named.push_back(id);
     return id;
   }
@@ -22,9 +27,9 @@ struct counter_names {
   /// empty set of labels satisfies (NotIn and DoesNotExist only) takes in every namespace, unless it is to be as documented.
   pod_query query(const pod_affinity_term& term, bool incoming) {
     pod_query made_query{term.selector, {}, term.namespace_selector};
-    for (const std::string& ns : term.namespaces) made_query.namespaces.push_back(state.names.intern(ns));
+    for (const std::string& ns : term.namespaces) made_query.namespaces.push_back(names.intern(ns));
     if (term.namespaces.empty() && !term.namespace_selector) made_query.namespaces.push_back(made.ns);
-    incoming = incoming && state.semantics.has(quirk::negative_namespace_selectors);
+    incoming = incoming && semantics.has(quirk::negative_namespace_selectors);
     if (incoming && term.namespace_selector && matches(*term.namespace_selector, {})) {
       made_query.namespace_selector = label_selector{};
     }
@@ -32,23 +37,23 @@ struct counter_names {
     return made_query;
   }
   topology_id topology(const pod_affinity_term& term) {
-    return state.topologies.number(state.names.intern(term.topology_key));
+    return topologies.number(names.intern(term.topology_key));
   }
 
   void carries(const pod_affinity_term& term, counts what, std::int32_t weight = 0) {
-    const scope_id about = state.counters.scope_number({query(term, false)});
+    const scope_id about = counters.scope_number({query(term, false)});
     made.counters.counted.push_back(
         named({.what = what, .weight = weight, .topology = topology(term), .scope = about}));
   }
   counter_id asks(const pod_affinity_term& term) {
-    return named({.topology = topology(term), .scope = state.counters.scope_number({query(term, true)})});
+    return named({.topology = topology(term), .scope = counters.scope_number({query(term, true)})});
   }
 
   void affinity() {
     if (!made.affinity_to_pods.required.empty()) {
       pod_scope all;
       for (const pod_affinity_term& term : made.affinity_to_pods.required) all.push_back(query(term, true));
-      const scope_id scope = state.counters.scope_number(std::move(all));
+      const scope_id scope = counters.scope_number(std::move(all));
       for (const pod_affinity_term& term : made.affinity_to_pods.required) {
         made.counters.affinity.push_back(named({.topology = topology(term), .scope = scope}));
         carries(term, counts::carrying_affinity);
@@ -76,16 +81,16 @@ struct counter_names {
   spread_rule rule(const topology_spread& one, const std::optional<label_selector>& selector,
                    const std::vector<topology_spread>& all, bool system) {
     const bool hard = one.action == when_unsatisfiable::do_not_schedule;
-    const symbol key = state.names.intern(one.topology_key);
+    const symbol key = names.intern(one.topology_key);
     counter_spec spec{.spread = true};
     spec.nobody = selector && selector->match_labels.empty() && selector->match_expressions.empty();
-    spec.scope = state.counters.scope_number({{selector, {made.ns}, std::nullopt}});
+    spec.scope = counters.scope_number({{selector, {made.ns}, std::nullopt}});
     // A soft constraint on the hostname counts the node's own pods, whatever its label says and the policies are.
     if (hard || one.topology_key != "kubernetes.io/hostname") {
       node_choice choice;
       for (const topology_spread& other : all) {
         if (other.action != one.action || (system && !hard) || other.topology_key == one.topology_key) continue;
-        choice.keys.push_back(state.names.intern(other.topology_key));
+        choice.keys.push_back(names.intern(other.topology_key));
       }
       std::sort(choice.keys.begin(), choice.keys.end());
       choice.keys.erase(std::unique(choice.keys.begin(), choice.keys.end()), choice.keys.end());
@@ -97,8 +102,8 @@ struct counter_names {
         choice.taints = true;
         choice.tolerations = made.tolerations;
       }
-      spec.nodes = state.choices.number(std::move(choice));
-      spec.topology = state.topologies.number(key, system && !hard);
+      spec.nodes = choices.number(std::move(choice));
+      spec.topology = topologies.number(key, system && !hard);
     }
     return {named(spec), key, one.max_skew, one.min_domains, one.action};
   }
@@ -108,7 +113,7 @@ struct counter_names {
       made.counters.spread.push_back(rule(one, one.selector, made.spread, false));
     }
     if (!made.default_selector) return;
-    for (const spread_defaults& set : state.default_spread) {
+    for (const spread_defaults& set : defaults) {
       std::vector<spread_rule>& rules = made.counters.default_spread.emplace_back();
       for (const topology_spread& one : set.constraints) {
         rules.push_back(rule(one, made.default_selector, set.constraints, set.system));
@@ -119,19 +124,19 @@ struct counter_names {
 
 }  // namespace detail
 
-GANGSCHED_INLINE void name_counters(cluster_state& state, pod_class& made) {
+GANGSCHED_INLINE void pod_counting::name_counters(pod_class& made) {
   made.counters = {};
-  detail::counter_names names{state, made};
-  names.affinity();
-  names.spread();
+  detail::counter_names all{semantics_, names_, topologies_, choices_, counters_, default_spread, made};
+  all.affinity();
+  all.spread();
   std::vector<counter_id>& named = made.counters.named;
   std::sort(named.begin(), named.end());
   named.erase(std::unique(named.begin(), named.end()), named.end());
 }
 
-GANGSCHED_INLINE void match_counters(const cluster_state& state, pod_class& made, std::vector<counter_id> matched) {
+GANGSCHED_INLINE void pod_counting::match_counters(pod_class& made, std::vector<counter_id> matched) const {
   pod_counters& of = made.counters;
-  const auto counts_pods = [&](counter_id id) { return state.counters.spec(id).what == counts::matching; };
+  const auto counts_pods = [&](counter_id id) { return counters_.spec(id).what == counts::matching; };
   std::erase_if(of.counted, counts_pods);
   of.minded.clear();
   for (const counter_id id : matched) (counts_pods(id) ? of.counted : of.minded).push_back(id);
@@ -139,24 +144,23 @@ GANGSCHED_INLINE void match_counters(const cluster_state& state, pod_class& made
   made.key.resize(made.key_prefix);
   canonical::put(made.key, of.matched);
   canonical::put(made.key, made.default_selector);
-  if (made.default_selector) canonical::put(made.key, state.default_spread.size());
+  if (made.default_selector) canonical::put(made.key, default_spread.size());
 }
 
-GANGSCHED_INLINE std::optional<label_selector> default_selector(const cluster_state& state, symbol ns,
-                                                                const label_map& labels,
-                                                                const controller_ref& controller) {
+GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(symbol ns, const label_map& labels,
+                                                                              const controller_ref& controller) const {
   label_selector all;
-  for (row_t row = 0; row < state.named.services.rows.count(); ++row) {
-    const service_record* service = state.named.services.record[row];
+  for (row_t row = 0; row < named_.services.rows.count(); ++row) {
+    const service_record* service = named_.services.record[row];
     if (service == nullptr || service->ns != ns || service->spec.selector.empty()) continue;
     if (!matches(label_selector{.match_labels = service->spec.selector}, labels)) continue;
     for (const auto& [key, value] : service->spec.selector) all.match_labels.insert_or_assign(key, value);
   }
   const row_t row = controller.kind == controller_kind::none
                         ? no_row
-                        : state.named.controllers.by_name.find(ns, controller_key(controller.kind, controller.name));
-  if (row != no_row && state.named.controllers.record[row]->spec.selector) {
-    const label_selector& own = *state.named.controllers.record[row]->spec.selector;
+                        : named_.controllers.by_name.find(ns, controller_key(controller.kind, controller.name));
+  if (row != no_row && named_.controllers.record[row]->spec.selector) {
+    const label_selector& own = *named_.controllers.record[row]->spec.selector;
     for (const auto& [key, value] : own.match_labels) {
       if (controller.kind == controller_kind::replication_controller)
         all.match_labels.insert_or_assign(key, value);

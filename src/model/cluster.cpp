@@ -14,7 +14,7 @@ namespace gangsched {
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
   state_->devices.answer_by(options.device_matcher);
-  state_->attempts_after = options.attempts_after;
+  state_->assigned.attempts_after = options.attempts_after;
 }
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
@@ -145,7 +145,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::string object = detail::object_name("node", "", spec.name);
@@ -168,7 +168,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   state.images.add(record->images);
   nodes.set_record(row, std::move(record));
   state.devices.mark_devices(row);
-  state.node_came(row);
+  state.counting.node_came(row);
   state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
   whole.keep();
@@ -179,7 +179,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   cluster_state& state = *state_;
   const std::string object = detail::object_name("node", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   if (auto wrong = check(spec)) return std::move(*wrong);
@@ -200,7 +200,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   }
   const bool moves = any(facets & reads::devices);
   const node_claims held = moves ? state.devices.take_claims(node.row) : node_claims{};
-  state.set_node_record(node.row, std::move(record));
+  state.counting.set_node_record(node.row, std::move(record));
   if (moves) state.devices.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
@@ -224,12 +224,12 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   }
   std::sort(gone.begin(), gone.end(), [](const removed_pod& a, const removed_pod& b) { return a.id < b.id; });
   std::sort(held.begin(), held.end());
-  for (const row_t pod : held) state.release(pod);
+  for (const row_t pod : held) state.assigned.release(pod);
   for (const removed_pod& one : gone) static_cast<void>(remove_pod(one.id));
   while (state.nodes.first_nominated[node.row] != no_row) {  // nominations to a node that is gone mean nothing
-    state.nominate(state.nodes.first_nominated[node.row], no_row);
+    state.assigned.nominate(state.nodes.first_nominated[node.row], no_row);
   }
-  state.node_leaves(node.row);
+  state.counting.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
   static_cast<void>(state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too

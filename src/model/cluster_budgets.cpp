@@ -10,7 +10,7 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
   auto& budgets = state.named.budgets;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::optional<symbol> known = state.names.find(spec.ns);
@@ -30,7 +30,7 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
   cluster_state& state = *state_;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
   if (auto wrong = check(spec)) return std::move(*wrong);

@@ -140,7 +140,7 @@ GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std
   cluster_state& state = *state_;
   group_spec spec{.name = std::string{name}, .ns = std::string{ns}, .composite = composite};
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("group", ns, name));
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol where = state.names.intern(ns);
@@ -155,7 +155,7 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   group_table& groups = state.groups;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::optional<symbol> known = state.names.find(spec.ns);
@@ -178,7 +178,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   cluster_state& state = *state_;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(group)) return detail::unknown_id("group");
   if (auto wrong = check(spec)) return std::move(*wrong);

@@ -47,11 +47,11 @@ bool remove_named(named_table<Record>& table, std::string_view name, symbol ns =
 GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.name);
-  state.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.named.namespaces, spec); });
+  state.counting.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.named.namespaces, spec); });
   state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
@@ -61,11 +61,11 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   cluster_state& state = *state_;
   const std::string object = detail::object_name("namespace", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (state.named.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
-  state.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.named.namespaces, name)); });
+  state.counting.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.named.namespaces, name)); });
   state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
@@ -73,12 +73,12 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
 
 GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("service", spec.ns, spec.name));
-  state_->collect_if_due();
+  state_->collection.run_if_due();
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
   detail::set_in_namespace(state_->named.services, ns, spec.name, service_record{spec, ns});
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
 }
@@ -86,25 +86,25 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
 GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("service", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  state_->collect_if_due();
+  state_->collection.run_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
   if (!known || !detail::remove_named(state_->named.services, name, *known)) {
     return error{errc::unknown, object, "name", "no such service"};
   }
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
-  state_->collect_if_due();
+  state_->collection.run_if_due();
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
   detail::set_in_namespace(state_->named.controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
 }
@@ -112,13 +112,13 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
 GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns, std::string_view name) {
   const std::string object = detail::object_name("controller", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
-  state_->collect_if_due();
+  state_->collection.run_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
   if (!known || !detail::remove_named(state_->named.controllers, controller_key(kind, name), *known)) {
     return error{errc::unknown, object, "name", "no such controller"};
   }
-  if (!state_->default_spread.empty()) state_->classes.move_epoch();
+  if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
 }

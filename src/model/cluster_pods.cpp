@@ -193,24 +193,24 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   static_cast<void>(pods.rows.take());
   pods.record.set(row, std::move(record));
   pods.cls_epoch.set(row, epoch);
-  state.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
+  state.counting.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
   pods.terminating.set(row, spec.terminating);
   pods.preempted.set(row, spec.terminating && spec.preempted);
   pods.node.set(row, no_row);
   pods.nominated.set(row, no_row);
-  if (spec.nominated_node && !spec.node) state.set_nominated_node(row, spec.nominated_node.row);
+  if (spec.nominated_node && !spec.node) state.assigned.set_nominated_node(row, spec.nominated_node.row);
   pods.arrival.set(row, state.next_arrival());
   if (spec.group) join_group(state, row, spec.group.row);
   else pods.group.set(row, no_row);
   pods.claim.set(row, nullptr);
   if (spec.node) {
     state.devices.claim_held(row, spec.node.row, spec.held_devices);
-    state.put_on_node(row, spec.node.row);
+    state.assigned.put_on_node(row, spec.node.row);
   }
-  state.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
+  state.assigned.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
   state.changed({.kind = change_kind::pod_added,
-                 .facets = spec.node ? cluster_state::facets_of(state.classes[cls]) : reads::nothing,
+                 .facets = spec.node ? assigned_pods::facets_of(state.classes[cls]) : reads::nothing,
                  .row = row,
                  .after = spec.node ? spec.node.row : no_row});
   return row;
@@ -222,7 +222,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
-  state.collect_if_due();
+  state.collection.run_if_due();
   const std::optional<symbol> ns = state.names.find(spec.ns);
   name_index::key name{};
   if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
@@ -248,7 +248,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
       state.templates.keep(spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
     }
   }
-  if (spec.node && !state.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
+  if (spec.node && !state.assigned.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
 
   if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
   std::optional<call_mark> whole;
@@ -262,7 +262,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   std::vector<pod_id> made;
   if (names.empty()) return made;
@@ -317,7 +317,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pod_table& pods = state.pods;
   const detail::object_label object{"pod", spec.ns, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
   if (auto wrong = check(spec)) return std::move(*wrong);
@@ -345,11 +345,11 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const std::uint32_t epoch = state.classes.epoch();
   const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
 
-  if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.release(row);
+  if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.assigned.release(row);
   const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
   const row_t held = pods.node[row];
-  const reads before = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
-  if (held != no_row) state.take_off_node(row);
+  const reads before = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
+  if (held != no_row) state.assigned.take_off_node(row);
   pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
@@ -357,31 +357,31 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const bool aligned = devices != nullptr && *devices && (*devices)->inventory->numa;
   const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
   const std::vector<resource_claim_id> shared = state.classes[pods.cls[row]].claims;
-  state.enter_class(cls);
-  state.leave_class(pods.cls[row]);
+  state.counting.enter_class(cls);
+  state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
   if (held != no_row) {
     if (asks_other_devices) state.pods.claim.set(row, nullptr);
     if (spec.node) state.devices.claim_held(row, held, spec.held_devices);
-    state.put_on_node(row, held);
+    state.assigned.put_on_node(row, held);
     state.devices.drop_unused(shared);  // claims that it names no more
   }
-  const reads after = held == no_row ? reads::nothing : cluster_state::facets_of(state.classes[cls]);
+  const reads after = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) {
     const row_t hoped = pods.nominated[row];
     const row_t hopes = spec.nominated_node ? spec.nominated_node.row : no_row;
-    state.nominate(row, hopes);
-    if (hopes != no_row && hopes == hoped && asks_other) state.log_nomination(row, hopes, hopes);
+    state.assigned.nominate(row, hopes);
+    if (hopes != no_row && hopes == hoped && asks_other) state.assigned.log_nomination(row, hopes, hopes);
   }
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) {
       state.devices.claim_held(row, spec.node.row, spec.held_devices);
-      state.assume(row, spec.node.row);
+      state.assigned.assume(row, spec.node.row);
     }
-    state.bind(row);
+    state.assigned.bind(row);
   }
   whole.keep();
   return {};
@@ -437,15 +437,15 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
     if (const row_t prev = pods.prev_on_node[row]; prev != no_row) pods.prefetch(prev);
     else state.nodes.first_pod.prefetch(node);
   }
-  const reads facets = node == no_row ? reads::nothing : cluster_state::facets_of(state.classes[pods.cls[row]]);
-  if (node != no_row) state.take_off_node(row);
+  const reads facets = node == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
+  if (node != no_row) state.assigned.take_off_node(row);
   state.devices.drop_claim(row);
-  state.nominate(row, no_row);
-  state.set_pod_state(row, pod_state::none);
+  state.assigned.nominate(row, no_row);
+  state.assigned.set_pod_state(row, pod_state::none);
   pods.attempt.set(row, bind_attempt::none);
   const row_t group = pods.group[row];
   if (group != no_row) detail::leave_group(state, row);
-  state.leave_class(pods.cls[row]);
+  state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, no_class);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
   pods.record.set(row, nullptr);
@@ -462,7 +462,7 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
   if (!contains(pod)) return detail::unknown_id("pod");
   const bool more = preempted && !state.pods.preempted[pod.row];
   if (state.pods.terminating[pod.row] && !more) return {};
-  if (!state.pods.terminating[pod.row]) state.mark_terminating(pod.row);
+  if (!state.pods.terminating[pod.row]) state.counting.mark_terminating(pod.row);
   if (more) state.pods.preempted.set(pod.row, true);
   const row_t node = state.pods.node[pod.row];
   state.changed({.kind = change_kind::pod_terminating,
@@ -483,8 +483,8 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
   if (state.pods.state[pod.row] != pod_state::pending) return error{errc::wrong_state, object, "state", "is not pending"};
   if (state.pods.terminating[pod.row]) return error{errc::wrong_state, object, "terminating", "is being deleted"};
   if (!state.pods.record[pod.row]->gates.empty()) return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
-  if (!state.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]])) return detail::usage_overflow(object);
-  state.assume(pod.row, node.row);
+  if (!state.assigned.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]])) return detail::usage_overflow(object);
+  state.assigned.assume(pod.row, node.row);
   whole.keep();
   return {};
 }
@@ -497,7 +497,7 @@ GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
   if (state.pods.state[pod.row] != pod_state::assumed) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
   }
-  state.bind(pod.row);
+  state.assigned.bind(pod.row);
   whole.keep();
   return {};
 }
@@ -510,7 +510,7 @@ GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
   if (state.pods.state[pod.row] != pod_state::assumed) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
   }
-  state.release(pod.row);
+  state.assigned.release(pod.row);
   whole.keep();
   return {};
 }
@@ -524,7 +524,7 @@ GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
   if (state.pods.state[pod.row] != pod_state::pending) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not pending"};
   }
-  state.nominate(pod.row, node ? node.row : no_row);
+  state.assigned.nominate(pod.row, node ? node.row : no_row);
   whole.keep();
   return {};
 }

@@ -10,7 +10,7 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   resource_claim_table& claims = state.devices.resource_claims;
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
-  state.collect_if_due();
+  state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (spec.node && !contains(spec.node)) return error{errc::unknown, object, "node", "no such node"};

@@ -165,11 +165,11 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.key.reserve(512);
   canonical::put(made.key, made);
   made.key_prefix = made.key.size();
-  if (!state.default_spread.empty() && made.spread.empty()) {
-    made.default_selector = default_selector(state, made.ns, spec.labels, spec.controller);
+  if (!state.counting.default_spread.empty() && made.spread.empty()) {
+    made.default_selector = state.counting.default_selector(made.ns, spec.labels, spec.controller);
   }
-  name_counters(state, made);
-  match_counters(state, made, state.counters.matching(made.ns, spec.labels, state.namespace_labels(made.ns)));
+  state.counting.name_counters(made);
+  state.counting.match_counters(made, state.counters.matching(made.ns, spec.labels, state.named.labels_of(made.ns)));
   return state.classes.intern(std::move(made));
 }
 

@@ -47,4 +47,9 @@ GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
   out.add(text.bytes);
 }
 
+GANGSCHED_INLINE const label_map& named_objects::labels_of(symbol ns) const {
+  const row_t row = namespaces.by_name.find({}, names->text(ns));
+  return row == no_row ? no_labels : namespaces.record[row]->spec.labels;
+}
+
 }  // namespace gangsched

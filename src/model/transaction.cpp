@@ -5,7 +5,7 @@
 namespace gangsched {
 
 GANGSCHED_INLINE cluster_state& transaction::collected(cluster_state& state) {
-  state.collect_if_due();
+  state.collection.run_if_due();
   return state;
 }
 

@@ -339,7 +339,7 @@ table_sizes::table_sizes(const cluster_state& state)
       expressions(state.devices.expressions()),
       inventories(state.devices.inventories()),
       tuples(state.tuples.size()),
-      priorities(state.priorities.known()),
+      priorities(state.assigned.priorities.known()),
       pods(state.pods.rows.count()),
       nodes(state.nodes.rows.count()),
       groups(state.groups.rows.count()) {}

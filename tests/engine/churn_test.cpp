@@ -65,7 +65,7 @@ TEST_CASE("a cluster that collects at every change decides as one that never doe
     INFO("seed " << seed);
     dice roll{seed};
     churned keeps, collects;
-    inside(collects.cluster).collect_always = true;
+    inside(collects.cluster).collection.always = true;
     std::vector<std::pair<const churn_kind*, std::string>> alive;
     for (std::uint64_t i = 0; i < 400; ++i) {
       const churn_kind& kind = churn_kinds()[roll.below(churn_kinds().size())];
@@ -84,8 +84,8 @@ TEST_CASE("a cluster that collects at every change decides as one that never doe
       decisions += expected.size();
     }
     CHECK(keeps.cluster.digest() == collects.cluster.digest());
-    CHECK(inside(collects.cluster).collections > 100);
-    CHECK(inside(keeps.cluster).collections < 10);
+    CHECK(inside(collects.cluster).collection.freed > 100);
+    CHECK(inside(keeps.cluster).collection.freed < 10);
     for (churned* world : {&keeps, &collects}) CHECK(world->scheduler.verify().has_value());
   }
   CHECK(decisions > 3'000);

@@ -49,7 +49,7 @@ class run {
                   what.options.holds == hold_rule::older_first, what.options.wake == wake_rule::all}),
         roll_(what.seed ^ 0xa5c) {
     // What nobody names any more goes at once on one side, and is still there on the other.
-    if (what.seed % 2 != 0) inside(second_.cluster).collect_always = true;
+    if (what.seed % 2 != 0) inside(second_.cluster).collection.always = true;
   }
 
   differential_result go() {

@@ -36,14 +36,14 @@ TEST_CASE("of more labels than are kept those used last stay", "[engine][domains
 
 TEST_CASE("nothing is kept when names may have been collected", "[engine][domains]") {
   cluster nodes;
-  inside(nodes).collect_always = true;
+  inside(nodes).collection.always = true;
   const node_id a = world::must(nodes.add_node(a_node{"a"}.label("rack", "r1")));
   engine::domain_cache cache{inside(nodes)};
   static_cast<void>(cache.drop_unused());
   CHECK(cache.of("rack").size() == 1);
   for (const char* rack : {"x", "y", "z", "r2"}) world::must(nodes.update_node(a, a_node{"a"}.label("rack", rack)));
   static_cast<void>(world::must(nodes.add_node(a_node{"b"}.label("rack", "r3"))));
-  REQUIRE(inside(nodes).collections != 0);
+  REQUIRE(inside(nodes).collection.freed != 0);
   CHECK(cache.drop_unused());
   const engine::domain_index& racks = cache.of("rack");
   REQUIRE(racks.size() == 2);

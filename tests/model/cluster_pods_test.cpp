@@ -323,7 +323,7 @@ TEST_CASE("pods that are nominated to a node are in its list, until they run, ar
 TEST_CASE("the lowest priority on nodes is that of the pods that are on nodes", "[model][cluster][pod]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(8)).value();
-  const auto lowest = [&] { return inside(c).priorities.lowest(); };
+  const auto lowest = [&] { return inside(c).assigned.priorities.lowest(); };
   CHECK_FALSE(lowest());
   REQUIRE(c.add_pod(a_pod("waits").priority(-9)));
   CHECK_FALSE(lowest());

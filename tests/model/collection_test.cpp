@@ -14,7 +14,7 @@ namespace {
 /// A cluster in which every change collects.
 struct collecting {
   cluster c;
-  collecting() { inside(c).collect_always = true; }
+  collecting() { inside(c).collection.always = true; }
   /// Two changes that name nothing new: what nobody names is gone then.
   void settle() {
     for (int i = 0; i < 2; ++i) REQUIRE(c.set_namespace({.name = "default"}).has_value());
@@ -138,11 +138,11 @@ TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
   const std::uint64_t digest = c.digest();
   {
     transaction trial{c};
-    const std::uint64_t collections = inside(c).collections;
+    const std::uint64_t collections = inside(c).collection.freed;
     REQUIRE(c.remove_pod(pod).has_value());
     for (int i = 0; i < 3; ++i) REQUIRE(c.add_group({.name = "g" + std::to_string(i), .ns = "batch"}).has_value());
     CHECK(world.knows("team"));
-    CHECK(inside(c).collections == collections);
+    CHECK(inside(c).collection.freed == collections);
   }
   CHECK(c.digest() == digest);
   CHECK(c.find_pod("team", "p") == pod);
@@ -150,7 +150,7 @@ TEST_CASE("nothing goes while a transaction is open", "[model][collection]") {
 
 TEST_CASE("a digest says the same of states whose names were seen in different order", "[model][collection]") {
   const auto build = [](cluster& c, bool collect) {
-    inside(c).collect_always = collect;
+    inside(c).collection.always = collect;
     for (int i = 0; i < 30; ++i) {  // leaves nothing but what it did to the order of names
       pod_spec gone = a_pod("gone").resource("example.com/r" + std::to_string(i), quantity{1}).spec;
       gone.ns = "n" + std::to_string(i);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/affinity_dice.hpp"
 #include "support/catch.hpp"
@@ -68,7 +69,7 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
         made.pods[domain] += carried(state, pod, spec);
       } else if (!spec.nobody && !(spec.spread && state.pods.terminating[pod])) {
         made.pods[domain] +=
-            matches(state.counters.scope(spec.scope), record.ns, record.labels, state.namespace_labels(record.ns)) ? 1
+            matches(state.counters.scope(spec.scope), record.ns, record.labels, state.named.labels_of(record.ns)) ? 1
                                                                                                                    : 0;
       }
     }
@@ -133,7 +134,7 @@ TEST_CASE("counters are what a recount from nothing gives, after any events and 
       topology_spread host, zone;
       host.topology_key = "kubernetes.io/hostname", zone.topology_key = "topology.kubernetes.io/zone";
       host.action = zone.action = when_unsatisfiable::schedule_anyway;
-      inside(c).add_default_spread({{host, zone}, seed % 4 == 1});
+      inside(c).counting.add_default_spread({{host, zone}, seed % 4 == 1});
     }
     affinity_events events{c, seed, 40};
     events.add_nodes(8);
@@ -169,11 +170,11 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   REQUIRE(now() == std::vector<std::int32_t>{0, 0, 0, 0, 1});
   {
     transaction trial{state};
-    state.take_off_node(victim.row, removal::trial);
+    state.assigned.take_off_node(victim.row, removal::trial);
     CHECK(now() == std::vector<std::int32_t>{-1, -1, -1, -1, 0});
-    state.put_on_node(victim.row, node.row, removal::trial);
+    state.assigned.put_on_node(victim.row, node.row, removal::trial);
     CHECK(now() == std::vector<std::int32_t>{0, 0, 0, 0, 1});
-    state.take_off_node(victim.row);
+    state.assigned.take_off_node(victim.row);
     CHECK(now() == std::vector<std::int32_t>{0, 0, 0, 0, 0});
   }
   CHECK(c.digest() == before);
@@ -182,7 +183,7 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
 
 TEST_CASE("the default selector is that of the services and the controller together", "[model][counters]") {
   cluster c;
-  inside(c).add_default_spread({{topology_spread{.topology_key = "zone"}}, false});
+  inside(c).counting.add_default_spread({{topology_spread{.topology_key = "zone"}}, false});
   const auto selector = [&](const pod_id pod) {
     return inside(c).classes[inside(c).class_of(pod.row)].default_selector;
   };

@@ -232,11 +232,11 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
         {
           transaction trial{c};
           if (c.state_of(pod) == pod_state::pending)
-            inside(c).assume(pod.row, node.row);
+            inside(c).assigned.assume(pod.row, node.row);
           else if (c.state_of(pod) == pod_state::assumed)
-            inside(c).release(pod.row);
+            inside(c).assigned.release(pod.row);
           else
-            inside(c).take_off_node(pod.row), inside(c).put_on_node(pod.row, home.row);
+            inside(c).assigned.take_off_node(pod.row), inside(c).assigned.put_on_node(pod.row, home.row);
           if (c.state_of(pod) != pod_state::bound && dice(2) == 0) {
             trial.commit();
           } else {

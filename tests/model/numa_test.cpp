@@ -415,7 +415,7 @@ TEST_CASE("whatever comes and goes, a pod fits exactly where a kubelet that kept
         const std::uint64_t before = c.digest();
         if (random.percent(30)) {
           transaction trial{c};
-          inside(c).assume(pod.row, n.row);
+          inside(c).assigned.assume(pod.row, n.row);
           trial.roll_back();
           REQUIRE(c.digest() == before);
         }

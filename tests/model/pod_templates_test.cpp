@@ -61,7 +61,7 @@ TEST_CASE("a pod of a crowd is of the class that it would be of by itself", "[mo
       } else if (what < 28) {
         REQUIRE(c.set_namespace({.name = "other", .labels = {{"team", std::to_string(random.below(2))}}}));
       } else if (step == 300) {
-        state.add_default_spread({.constraints = {{.topology_key = "host", .action = when_unsatisfiable::schedule_anyway}}});
+        state.counting.add_default_spread({.constraints = {{.topology_key = "host", .action = when_unsatisfiable::schedule_anyway}}});
       } else if (what < 30) {
         REQUIRE(c.set_controller({.name = "set", .selector = label_selector{{{"app", random.percent(50) ? "a" : "b"}}, {}}}));
       } else if (what < 33) {

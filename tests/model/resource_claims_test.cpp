@@ -79,18 +79,18 @@ TEST_CASE("whom a trial puts back finds his claim as it was", "[model][resource_
   CHECK(cards_of(c, one) == std::vector<std::uint16_t>{1});
   transaction trial{c};
   CHECK(c.remove_pod(first));
-  inside(c).take_off_node(p.row);
+  inside(c).assigned.take_off_node(p.row);
   CHECK_FALSE(c.node_of(one));
   CHECK(c.devices_of(n).gpu(1).idle());
   SECTION("the devices that it had, if they are free") {
-    inside(c).put_on_node(p.row, n.row);
+    inside(c).assigned.put_on_node(p.row, n.row);
     CHECK(cards_of(c, one) == std::vector<std::uint16_t>{1});
   }
   SECTION("others, if they are not") {
     a_pod late = a_pod("late").cards(1).on(n);
     late.spec.held_devices = {{.id = "1"}};
     CHECK(c.add_pod(late));
-    inside(c).put_on_node(p.row, n.row);
+    inside(c).assigned.put_on_node(p.row, n.row);
     CHECK(cards_of(c, one) == std::vector<std::uint16_t>{0});
   }
   CHECK(words_of(c, n) == claimed(c, n));
@@ -265,11 +265,11 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
         {
           transaction trial{c};
           if (c.state_of(pod) == pod_state::pending)
-            inside(c).assume(pod.row, node.row);
+            inside(c).assigned.assume(pod.row, node.row);
           else if (c.state_of(pod) == pod_state::assumed)
-            inside(c).release(pod.row);
+            inside(c).assigned.release(pod.row);
           else
-            inside(c).take_off_node(pod.row), inside(c).put_on_node(pod.row, home.row);
+            inside(c).assigned.take_off_node(pod.row), inside(c).assigned.put_on_node(pod.row, home.row);
           if (c.state_of(pod) != pod_state::bound && dice(3) != 0) {
             trial.commit();
           } else {

@@ -34,7 +34,7 @@ soak::soak(const soak_options& options)
   cluster_state& state = inside(cluster_);
   for (int i = 0; i < 2; ++i) state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
   model_.plugin_columns = state.plugin_columns.size();
-  state.collect_always = options.collect;
+  state.collection.always = options.collect;
 }
 
 soak::~soak() {
@@ -223,26 +223,26 @@ void soak::placement_operation() {
     const node_id node = a_node_id();
     if (call_or_row(
             "assume", model_.why_not_assume(pod, node), [&] { return cluster_.assume(pod, node); },
-            [&] { state.assume(pod.row, node.row); })) {
+            [&] { state.assigned.assume(pod.row, node.row); })) {
       model_.assume(pod, node);
     }
   } else if (what == 1) {
     if (call_or_row(
             "bind", model_.why_not_when(pod, pod_state::assumed), [&] { return cluster_.bind(pod); },
-            [&] { state.bind(pod.row); })) {
+            [&] { state.assigned.bind(pod.row); })) {
       model_.bind(pod);
     }
   } else if (what == 2) {
     if (call_or_row(
             "release", model_.why_not_when(pod, pod_state::assumed), [&] { return cluster_.release(pod); },
-            [&] { state.release(pod.row); })) {
+            [&] { state.assigned.release(pod.row); })) {
       model_.release(pod);
     }
   } else {
     const node_id node = dice_.percent(30) ? node_id{} : a_node_id();
     if (call_or_row(
             "nominate", model_.why_not_nominate(pod, node), [&] { return cluster_.nominate(pod, node); },
-            [&] { state.nominate(pod.row, node.row); })) {
+            [&] { state.assigned.nominate(pod.row, node.row); })) {
       model_.nominate(pod, node);
     }
   }

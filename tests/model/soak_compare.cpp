@@ -67,7 +67,7 @@ void soak::compare() {
   }
   for (const auto& [claim, count] : users) {
     const auto known = state.names.find(claim);
-    check(count == (known ? state.claims.users(*known) : 0), "users of claim " + claim);
+    check(count == (known ? state.assigned.claims.users(*known) : 0), "users of claim " + claim);
   }
 }
 

@@ -266,16 +266,16 @@ TEST_CASE("a dry run may take running pods off their nodes and put some back", "
   const auto before = s.now();
   {
     transaction trial{s.c};
-    inside(s.c).take_off_node(s.running.row);
-    inside(s.c).take_off_node(other.row);
+    inside(s.c).assigned.take_off_node(s.running.row);
+    inside(s.c).assigned.take_off_node(other.row);
     CHECK(s.c.requested(s.n2, "cpu") == 0);
     CHECK(s.c.requested(s.n2, "pods") == 0);
     {
       transaction reprieve{s.c};
-      inside(s.c).put_on_node(other.row, s.n2.row);
+      inside(s.c).assigned.put_on_node(other.row, s.n2.row);
       CHECK(s.c.requested(s.n2, "cpu") == 3000);
     }
-    inside(s.c).put_on_node(s.running.row, s.n2.row);
+    inside(s.c).assigned.put_on_node(s.running.row, s.n2.row);
     REQUIRE(s.c.assume(s.p, s.n2));
     CHECK(s.c.requested(s.n2, "cpu") == 3000);
   }
@@ -291,11 +291,11 @@ TEST_CASE("a pod that comes on a node is one entry of the undo log, whatever it 
   const auto before = s.now();
   {
     transaction trial{s.c};
-    inside(s.c).put_on_node(pod.row, s.n2.row);
+    inside(s.c).assigned.put_on_node(pod.row, s.n2.row);
     CHECK(inside(s.c).undo.size() == 1);
     REQUIRE(s.c.assume(s.q, s.n2));
-    inside(s.c).take_off_node(pod.row);  // not the last one any more
-    inside(s.c).put_on_node(pod.row, s.n1.row);
+    inside(s.c).assigned.take_off_node(pod.row);  // not the last one any more
+    inside(s.c).assigned.put_on_node(pod.row, s.n1.row);
     {
       transaction inner{s.c};
       REQUIRE(s.c.remove_pod(s.running));
@@ -303,7 +303,7 @@ TEST_CASE("a pod that comes on a node is one entry of the undo log, whatever it 
     }
     CHECK(s.c.node_of(s.running) == s.n2);
     CHECK(s.c.requested(s.n2, "cpu") == 3000);
-    CHECK(inside(s.c).priorities.lowest() == 0);
+    CHECK(inside(s.c).assigned.priorities.lowest() == 0);
   }
   CHECK(s.now() == before);
   CHECK(s.c.node_of(pod) == node_id{});

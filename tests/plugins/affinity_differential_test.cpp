@@ -105,7 +105,7 @@ void duel(std::uint64_t seed, std::size_t steps, tally& seen) {
                                           constraint("rack", 2, soft), constraint("kubernetes.io/hostname", 2, soft)};
   cluster c;
   if (seed % 2 == 0) inside(c).topologies.local_from = 2;
-  inside(c).collect_always = seed % 3 == 1;  // names, counters and topologies that nobody names go at every change
+  inside(c).collection.always = seed % 3 == 1;  // names, counters and topologies that nobody names go at every change
   affinity_events events{c, seed, seed % 3 == 0 ? 15u : 35u};
   events.random.shared_hostnames = seed % 4 < 2;
   contestant first{scheduler{c, profile{priority_sort{}, pod_topology_spread{}, inter_pod_affinity{}}},

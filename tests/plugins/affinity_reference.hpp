@@ -31,7 +31,7 @@ class affinity_reference {
     constraints_ = cls_.spread;
     if (constraints_.empty()) {
       const pod_record& record = *state_.pods.record[pod_];
-      if (const auto selector = default_selector(state_, record.ns, record.labels, record.controller)) {
+      if (const auto selector = state_.counting.default_selector(record.ns, record.labels, record.controller)) {
         constraints_ = options_.defaults;
         for (topology_spread& one : constraints_) one.selector = selector;
       }
@@ -181,7 +181,7 @@ class affinity_reference {
     bool here = term.namespaces.empty() && !term.namespace_selector && state_.pods.record[owner]->ns == ns;
     for (const std::string& name : term.namespaces) here = here || state_.names.text(ns) == name;
     if (term.namespace_selector) {
-      here = here || matches(*term.namespace_selector, state_.namespace_labels(ns)) ||
+      here = here || matches(*term.namespace_selector, state_.named.labels_of(ns)) ||
              (owner == pod_ && matches(*term.namespace_selector, {}));
     }
     return here && term.selector && matches(*term.selector, state_.pods.record[subject]->labels);

@@ -10,13 +10,13 @@ namespace detail {
 class attachments {
  public:
   explicit attachments(cluster_state& state) noexcept
-      : state_(&state), columns_(state.plugin_columns.size()), spread_(state.default_spread.size()) {}
+      : state_(&state), columns_(state.plugin_columns.size()), spread_(state.counting.default_spread.size()) {}
   attachments(const attachments&) = delete;
   attachments& operator=(const attachments&) = delete;
   ~attachments() {
     if (state_ == nullptr) return;
     state_->plugin_columns.erase(state_->plugin_columns.begin() + static_cast<std::ptrdiff_t>(columns_), state_->plugin_columns.end());
-    state_->default_spread.erase(state_->default_spread.begin() + static_cast<std::ptrdiff_t>(spread_), state_->default_spread.end());
+    state_->counting.default_spread.erase(state_->counting.default_spread.begin() + static_cast<std::ptrdiff_t>(spread_), state_->counting.default_spread.end());
   }
   void keep() noexcept { state_ = nullptr; }
 

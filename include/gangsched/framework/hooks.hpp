@@ -156,7 +156,7 @@ class column_maker {
     return {static_cast<std::uint32_t>(state_->plugin_columns.size() - 1)};
   }
   /// Spread constraints for pods without any; the number of the set in `pod_counters::default_spread`.
-  std::uint32_t add_default_spread(spread_defaults set) { return state_->add_default_spread(std::move(set)); }
+  std::uint32_t add_default_spread(spread_defaults set) { return state_->counting.add_default_spread(std::move(set)); }
 
  private:
   cluster_state* state_;

@@ -234,7 +234,7 @@ class pod_info : public pod_view {
   /// The volumes that are the pod's own; null if there are none.
   [[nodiscard]] const pod_disks* disks() const noexcept { return record().disks.get(); }
   /// How many pods on nodes use an exclusive claim.
-  [[nodiscard]] std::uint32_t claim_users(symbol claim) const noexcept { return state_->claims.users(claim); }
+  [[nodiscard]] std::uint32_t claim_users(symbol claim) const noexcept { return state_->assigned.claims.users(claim); }
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
@@ -368,7 +368,7 @@ class cluster_view {
  public:
   explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
   /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
-  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept { return state_->priorities.lowest(); }
+  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept { return state_->assigned.priorities.lowest(); }
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).

@@ -57,6 +57,8 @@ class GANGSCHED_API device_ledger {
   [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
   /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
+  /// What a hook sees of a node, asked for pods of @p cls, that changes without a record about that node.
+  [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept { return cls.claims.empty() ? reads::nothing : reads::claims; }
   /// Whether the claims that pods of @p cls share let one more of them onto @p node. O(claims).
   [[nodiscard]] status claims_allow(const pod_class& cls, row_t node) const noexcept;
   /// Whether the pod, which is on no node now, could have on @p node what it and its claims had there.

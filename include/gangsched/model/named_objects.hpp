@@ -52,14 +52,20 @@ struct named_table {
 };
 
 /// What the host names beside nodes, pods and groups. None of it has a place, or amounts: only a name and what was said last.
-struct named_objects {
-  explicit named_objects(undo_log& undo) : namespaces(undo), priority_classes(undo), budgets(undo), services(undo), controllers(undo) {}
+struct GANGSCHED_API named_objects {
+  named_objects(undo_log& undo, const interner& with_names)
+      : namespaces(undo), priority_classes(undo), budgets(undo), services(undo), controllers(undo), names(&with_names) {}
 
   named_table<namespace_record> namespaces;
   named_table<priority_class_record> priority_classes;
   named_table<budget_record> budgets;
   named_table<service_record> services;
   named_table<controller_record> controllers;
+  const interner* names;
+  label_map no_labels;
+
+  /// The labels of a namespace: none of one that nobody added.
+  [[nodiscard]] const label_map& labels_of(symbol ns) const;
 };
 
 }  // namespace gangsched

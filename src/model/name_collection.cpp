@@ -72,21 +72,21 @@ struct names_in_use {
 }  // namespace detail
 
 /// @pre no transaction is open
-GANGSCHED_INLINE void cluster_state::collect() {
-  constexpr collection_limits least;
-  bool freed = false;
-  classes.sweep(true);
-  priorities.sweep();
+GANGSCHED_INLINE void name_collection::run() {
+  constexpr limits least;
+  bool any = false;
+  state_.classes.sweep(true);
+  state_.assigned.priorities.sweep();
 
-  detail::names_in_use used{*this, std::vector<bool>(kinds.count())};
-  std::vector<bool> used_counters(counters.size()), used_topologies(topologies.size()), used_choices(choices.size());
+  detail::names_in_use used{state_, std::vector<bool>(state_.kinds.count())};
+  std::vector<bool> used_counters(state_.counters.size()), used_topologies(state_.topologies.size()), used_choices(state_.choices.size());
   std::fill_n(used.kinds.begin(), kinds::first_other, true);
 
   used.mark_records();
   bool volumes = false;
-  for (class_id id = 0; id < classes.size(); ++id) {
-    if (!classes.has_pods(id)) continue;
-    const pod_class& cls = classes[id];
+  for (class_id id = 0; id < state_.classes.size(); ++id) {
+    if (!state_.classes.has_pods(id)) continue;
+    const pod_class& cls = state_.classes[id];
     used.mark(cls);
     volumes = volumes || cls.volumes.disks || cls.volumes.attachments;
     for (const counter_id one : cls.counters.named) used_counters[one] = true;
@@ -94,35 +94,35 @@ GANGSCHED_INLINE void cluster_state::collect() {
   }
   if (volumes) used.mark_volumes();
 
-  for (counter_id id = 0; id < counters.size(); ++id) {
+  for (counter_id id = 0; id < state_.counters.size(); ++id) {
     if (!used_counters[id]) continue;
-    used_topologies[counters.spec(id).topology] = true;
-    used_choices[counters.spec(id).nodes] = true;
+    used_topologies[state_.counters.spec(id).topology] = true;
+    used_choices[state_.counters.spec(id).nodes] = true;
   }
   const struct announcement {  // also if a sweep throws half-way
-    cluster_state& state;
-    bool& freed;
+    name_collection& mine;
+    bool& any;
     ~announcement() {
-      if (freed) ++state.collections, state.topologies.move_plan_epoch();
+      if (any) ++mine.freed, mine.state_.topologies.move_plan_epoch();
     }
-  } announced{*this, freed};
-  freed |= counters.sweep(used_counters, names);
-  freed |= topologies.sweep(used_topologies, names);
-  freed |= choices.sweep(used_choices, names);
+  } announced{*this, any};
+  any |= state_.counters.sweep(used_counters, state_.names);
+  any |= state_.topologies.sweep(used_topologies, state_.names);
+  any |= state_.choices.sweep(used_choices, state_.names);
 
-  devices.sweep();
-  const resource_kinds::swept left = kinds.sweep(used.kinds);
-  freed |= left.freed;
-  const interner::swept swept = names.sweep();
-  freed |= swept.freed != 0;
-  if (tuples.size() != 0 && (tuples.size() >= limits_.tuples || collect_always)) tuples.clear(), freed = true;
+  state_.devices.sweep();
+  const resource_kinds::swept left = state_.kinds.sweep(used.kinds);
+  any |= left.freed;
+  const interner::swept swept = state_.names.sweep();
+  any |= swept.freed != 0;
+  if (state_.tuples.size() != 0 && (state_.tuples.size() >= limits_.tuples || always)) state_.tuples.clear(), any = true;
   limits_ = {.names = detail::next_limit(least.names, swept.live),
-             .counters = detail::next_limit(least.counters, counters.known()),
-             .topologies = detail::next_limit(least.topologies, topologies.known()),
-             .choices = detail::next_limit(least.choices, choices.known()),
+             .counters = detail::next_limit(least.counters, state_.counters.known()),
+             .topologies = detail::next_limit(least.topologies, state_.topologies.known()),
+             .choices = detail::next_limit(least.choices, state_.choices.known()),
              .kinds = detail::next_limit(least.kinds, left.live),
-             .expressions = detail::next_limit(least.expressions, devices.expressions()),
-             .priorities = detail::next_limit(least.priorities, 2 * priorities.known())};
+             .expressions = detail::next_limit(least.expressions, state_.devices.expressions()),
+             .priorities = detail::next_limit(least.priorities, 2 * state_.assigned.priorities.known())};
 }
 
 }  // namespace gangsched

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstdint>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/change_log.hpp"
+#include "gangsched/model/claim_table.hpp"
+#include "gangsched/model/class_table.hpp"
+#include "gangsched/model/device_ledger.hpp"
+#include "gangsched/model/group_table.hpp"
+#include "gangsched/model/node_table.hpp"
+#include "gangsched/model/pod_counting.hpp"
+#include "gangsched/model/pod_table.hpp"
+#include "gangsched/model/priority_table.hpp"
+
+namespace gangsched {
+
+/// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
+/// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of pods,
+/// the amounts, ports and lists of nodes and how many of a group's members are where, has devices and counters follow, and writes the log.
+///
+/// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
+class GANGSCHED_API assigned_pods final : public column_base {
+ public:
+  assigned_pods(undo_log& undo, change_log& log, node_table& nodes, pod_table& pods, group_table& groups, class_table& classes,
+                pod_counting& counting, device_ledger& devices) noexcept
+      : priorities(undo),
+        claims(undo),
+        undo_(undo),
+        log_(log),
+        nodes_(nodes),
+        pods_(pods),
+        groups_(groups),
+        classes_(classes),
+        counting_(counting),
+        devices_(devices) {}
+  assigned_pods(const assigned_pods&) = delete;
+  assigned_pods& operator=(const assigned_pods&) = delete;
+
+  priority_table priorities;
+  claim_table claims;
+  std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
+
+  void assume(row_t pod, row_t node);
+  void bind(row_t pod);
+  void release(row_t pod);
+  void put_on_node(row_t pod, row_t node, removal how = removal::real);
+  void take_off_node(row_t pod, removal how = removal::real);
+  void set_pod_state(row_t pod, pod_state to);
+
+  void nominate(row_t pod, row_t node);
+  /// Writes down that what was kept on @p before for the pod, and is now on @p after, changed.
+  void log_nomination(row_t pod, row_t before, row_t after);
+  /// Moves the pod to the list of @p node without a word in the log.
+  void set_nominated_node(row_t pod, row_t node);
+
+  /// Adds (sign +1) or takes back (−1) the exclusive claims of volumes that a pod on a node uses.
+  void count_claims(row_t pod, std::int32_t sign);
+  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, but for its ports.
+  void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
+  /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
+  [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
+  /// What a pod of @p cls touches on its node.
+  [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
+
+  void restore(row_t pod, std::uint32_t, std::uint64_t) noexcept override;
+  void digest_into(digest&, row_t) const override {}  // all of it is in other columns
+
+ private:
+  /// What both count of each other: amounts, priorities, the node's list of pods.
+  void put(row_t pod, row_t node);
+  void take_off(row_t pod);
+
+  undo_log& undo_;
+  change_log& log_;
+  node_table& nodes_;
+  pod_table& pods_;
+  group_table& groups_;
+  class_table& classes_;
+  pod_counting& counting_;
+  device_ledger& devices_;
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/assigned_pods.cpp"
+#endif

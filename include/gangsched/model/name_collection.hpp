@@ -1,0 +1,40 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/fwd.hpp"
+
+namespace gangsched {
+
+/// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a collection,
+/// which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what is used, so
+/// that whatever hangs on a node, pod, class or group is right as it was; who has more than that (plans, indexes) makes it anew when
+/// `topology_table::plan_epoch` or `freed` moves. It reads every table of the cluster, and has those that number something swept.
+class GANGSCHED_API name_collection {
+ public:
+  explicit name_collection(cluster_state& of) noexcept : state_(of) {}
+  name_collection(const name_collection&) = delete;
+  name_collection& operator=(const name_collection&) = delete;
+
+  /// Called where a change begins; nothing goes inside a transaction. O(1), or O(state) amortised over what was made.
+  void run_if_due();
+
+  std::uint64_t freed = 0;  ///< collections that freed something
+  bool always = false;      ///< at every change: for tests
+
+ private:
+  /// How many may be made before the next one.
+  struct limits {
+    std::size_t names = 1024, counters = 256, topologies = 16, choices = 64, kinds = 16, expressions = 16, priorities = 256, tuples = 65536;
+  };
+  [[nodiscard]] bool due() const noexcept;
+  void run();
+
+  cluster_state& state_;
+  limits limits_;
+};
+
+}  // namespace gangsched
+
+// Its bodies come with state.hpp, which they need whole.

@@ -1,0 +1,171 @@
+#include "gangsched/model/assigned_pods.hpp"
+
+namespace gangsched {
+
+GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
+                                                   const pod_class* replaced) const noexcept {
+  const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
+    std::int64_t sum = 0;
+    return !__builtin_add_overflow(nodes_.used.at(node, kind) - less, more, &sum);
+  };
+  for (const amount& a : cls.requests) {
+    if (!fits(a.kind, a.value, replaced != nullptr ? replaced->request(a.kind) : 0)) return false;
+  }
+  return fits(kinds::scored_cpu, cls.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
+         fits(kinds::scored_memory, cls.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
+}
+
+GANGSCHED_INLINE void assigned_pods::count_usage(row_t node, const pod_class& cls, std::int64_t sign) {
+  matrix_column& used = nodes_.used;
+  for (const amount& a : cls.requests) used.set(node, a.kind, used.at(node, a.kind) + sign * a.value);
+  used.set(node, kinds::pods, used.at(node, kinds::pods) + sign);
+  used.set(node, kinds::scored_cpu, used.at(node, kinds::scored_cpu) + sign * cls.scored_cpu);
+  used.set(node, kinds::scored_memory, used.at(node, kinds::scored_memory) + sign * cls.scored_memory);
+}
+
+GANGSCHED_INLINE reads assigned_pods::facets_of(const pod_class& cls) noexcept {
+  reads facets = reads::usage | reads::pods;
+  if (!cls.ports.empty()) facets |= reads::ports;
+  // Some node may count devices by a resource that it requests.
+  const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
+  const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
+  if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
+  if (!cls.claims.empty()) facets |= reads::claims;
+  return facets;
+}
+
+GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
+  const bool saved = undo_.recording();
+  if (saved) undo_.make_room();
+  const undo_log::pause words{undo_};
+  priorities.add(cls.priority, +1);  // it alone may want memory
+  count_usage(node, cls, +1);
+  if (const row_t next = nodes_.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
+    pods_.next_on_node.set(pod, next);
+    pods_.prev_on_node.set(next, pod);
+  }
+  nodes_.first_pod.set(node, pod);
+  pods_.node.set(pod, node);
+  if (saved) undo_.save(*this, pod, 0, 0);
+}
+
+GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
+  const row_t node = pods_.node[pod];
+  const pod_class& cls = classes_[pods_.cls[pod]];
+  count_usage(node, cls, -1);
+  priorities.add(cls.priority, -1);
+  const row_t next = pods_.next_on_node[pod];
+  const row_t prev = pods_.prev_on_node[pod];
+  if (next != no_row) pods_.prev_on_node.set(next, prev);
+  if (prev != no_row) pods_.next_on_node.set(prev, next);
+  else nodes_.first_pod.set(node, next);
+  pods_.next_on_node.set(pod, no_row);
+  pods_.prev_on_node.set(pod, no_row);
+  pods_.node.set(pod, no_row);
+}
+
+GANGSCHED_INLINE void assigned_pods::restore(row_t pod, std::uint32_t, std::uint64_t) noexcept {
+  const undo_log::pause words{undo_};
+  take_off(pod);
+}
+
+GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
+  if (const row_t next = nodes_.first_pod[node]; next != no_row) pods_.prefetch(next);
+  const pod_class& cls = classes_[counting_.class_of(pod)];  // what it counts for
+  counting_.count_pod(pod, node, +1, how);
+  for (const host_port& port : cls.ports) nodes_.ports.add(node, port);
+  devices_.pod_came(pod, cls, node);
+  count_claims(pod, +1);
+  put(pod, node);
+}
+
+GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {
+  const row_t node = pods_.node[pod];
+  const pod_class& cls = classes_[counting_.class_of(pod)];
+  counting_.count_pod(pod, node, -1, how);
+  for (const host_port& port : cls.ports) nodes_.ports.remove(node, port);
+  devices_.pod_leaves(pod, cls, node);
+  count_claims(pod, -1);
+  take_off(pod);
+}
+
+GANGSCHED_INLINE void assigned_pods::count_claims(row_t pod, std::int32_t sign) {
+  if (!classes_[pods_.cls[pod]].volumes.disks) return;
+  for (const symbol claim : pods_.record[pod]->disks->exclusive_claims) claims.add(claim, sign);
+}
+
+GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
+  const pod_state from = pods_.state[pod];
+  pods_.state.set(pod, to);
+  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]);
+  const row_t group = pods_.group[pod];
+  if (group == no_row) return;
+  const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {
+    if (from == counted) counter.set(group, counter[group] - 1);
+    if (to == counted) counter.set(group, counter[group] + 1);
+  };
+  count(groups_.assumed, pod_state::assumed);
+  count(groups_.bound, pod_state::bound);
+  if (to == pod_state::bound && !groups_.satisfied[group] && groups_.assumed[group] + groups_.bound[group] >= groups_.min_count(group)) {
+    groups_.satisfied.set(group, true);
+  }
+}
+
+GANGSCHED_INLINE void assigned_pods::assume(row_t pod, row_t node) {
+  put_on_node(pod, node);
+  set_pod_state(pod, pod_state::assumed);
+  nominate(pod, no_row);
+  pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the record that follows
+  log_.write({.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
+}
+
+GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
+  set_pod_state(pod, pod_state::bound);
+  log_.write({.kind = change_kind::pod_bound, .facets = reads::pods, .row = pod, .after = pods_.node[pod]});
+}
+
+GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
+  const row_t node = pods_.node[pod];
+  take_off_node(pod);
+  devices_.drop_claim(pod);
+  set_pod_state(pod, pod_state::pending);
+  pods_.attempt.set(pod, bind_attempt::none);
+  log_.write({.kind = change_kind::pod_released, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .before = node});
+}
+
+GANGSCHED_INLINE void assigned_pods::nominate(row_t pod, row_t node) {
+  const row_t before = pods_.nominated[pod];
+  if (before == node) return;
+  set_nominated_node(pod, node);
+  log_nomination(pod, before, node);
+}
+
+GANGSCHED_INLINE void assigned_pods::log_nomination(row_t pod, row_t before, row_t after) {
+  constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices | reads::claims;
+  log_.write({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
+}
+
+GANGSCHED_INLINE void assigned_pods::set_nominated_node(row_t pod, row_t node) {
+  const row_t before = pods_.nominated[pod];
+  if (before != no_row) {
+    const row_t next = pods_.next_nominated[pod];
+    const row_t prev = pods_.prev_nominated[pod];
+    if (next != no_row) pods_.prev_nominated.set(next, prev);
+    if (prev != no_row)
+      pods_.next_nominated.set(prev, next);
+    else
+      nodes_.first_nominated.set(before, next);
+    if (nodes_.first_nominated[before] == no_row) nodes_.want(before, false);
+  }
+  const row_t first = node == no_row ? no_row : nodes_.first_nominated[node];
+  pods_.nominated.set(pod, node);
+  pods_.next_nominated.set(pod, first);
+  pods_.prev_nominated.set(pod, no_row);
+  if (first != no_row) pods_.prev_nominated.set(first, pod);
+  if (node == no_row) return;
+  if (first == no_row) nodes_.want(node, true);
+  nodes_.first_nominated.set(node, pod);
+}
+
+}  // namespace gangsched
