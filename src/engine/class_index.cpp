@@ -36,7 +36,7 @@ GANGSCHED_INLINE void class_index::build() {
   rows_.groups.reset(plan.key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
-  bucketed_ = plan.local_range < score_set::limit;
+  bucketed_ = plan.cached.local_range < score_set::limit;
 
   std::vector<row_t>& all = passing_;
   all.resize(row_count_);
@@ -154,11 +154,11 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
 
 GANGSCHED_INLINE void class_index::link(row_t row) {
   if (!bucketed_) return;
-  if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->local_range)) rows_.score[row] = 0;
+  if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->cached.local_range)) rows_.score[row] = 0;
   const std::uint32_t group = rows_.group[row];
   while (groups_.size() <= group) {
     if (spare_groups_.empty()) {
-      groups_.emplace_back(static_cast<std::size_t>(plan_->local_range) + 1);
+      groups_.emplace_back(static_cast<std::size_t>(plan_->cached.local_range) + 1);
     } else {
       groups_.push_back(std::move(spare_groups_.back()));
       spare_groups_.pop_back();
@@ -202,7 +202,7 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
   std::size_t linked = 0;
   for (std::uint32_t group = 0; group < groups_.size(); ++group) {
     linked += groups_[group].population();
-    for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->local_range); ++score) {
+    for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->cached.local_range); ++score) {
       std::uint32_t size = 0;
       for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {
         if (rows_.verdict[row] != passes || rows_.group[row] != group || rows_.score[row] != static_cast<std::int64_t>(score)) {

@@ -86,14 +86,14 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
   switch (shape_of(hook, kernel.shape)) {
     case shape::local:
       plan.local_filters.push_back(hook);
-      plan.by_amounts += hook.by_amounts;
-      plan.filter_facets |= kernel.facets;
+      plan.cached.by_amounts += hook.by_amounts;
+      plan.cached.filters |= kernel.facets;
       break;
     case shape::keyed:
       plan.keyed_filters.push_back(hook);
       if (!hook.opaque) {
-        plan.cached_filter_keys.push_back(hook);
-        plan.key_facets |= kernel.facets;
+        plan.cached.filter_keys.push_back(hook);
+        plan.cached.keys |= kernel.facets;
       }
       break;
     default: plan.opaque_filters.push_back(hook); break;
@@ -108,15 +108,15 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
   switch (shape_of(hook, kernel.shape)) {
     case shape::local:
       plan.local_scores.push_back(hook);
-      plan.by_amounts += hook.by_amounts;
-      plan.score_facets |= kernel.facets;
-      plan.local_range += plugin.weight * max_node_score;
+      plan.cached.by_amounts += hook.by_amounts;
+      plan.cached.scores |= kernel.facets;
+      plan.cached.local_range += plugin.weight * max_node_score;
       break;
     case shape::keyed:
       plan.keyed_scores.push_back(hook);
       if (!hook.opaque) {
-        plan.cached_score_keys.push_back(hook);
-        plan.key_facets |= kernel.facets;
+        plan.cached.score_keys.push_back(hook);
+        plan.cached.keys |= kernel.facets;
       }
       break;
     default: plan.opaque_scores.push_back(hook); break;

@@ -38,7 +38,7 @@ GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std
 }
 
 GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result) {
-  withheld_.clear();
+  buffers_.withheld.clear();
   const node_table& nodes = state_->nodes;
   if (nodes.first_wanted[0] == no_row) return;
   skip_idle(plan_of(state_->pods.cls[pod]), pod);
@@ -48,13 +48,13 @@ GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const 
     std::uint8_t by = 0;
     const status said = filter_with_nominated(pod, row, &by);
     if (said.ok()) continue;
-    withheld_.push_back(row);
+    buffers_.withheld.push_back(row);
     result.kept = true;
     if (by != 0) result.rejectors |= plan_of(state_->pods.cls[pod]).rejector(by);
     if (by == 0 && !said.rejected()) result.said = said;
     else if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
   }
-  std::sort(withheld_.begin(), withheld_.end());
+  std::sort(buffers_.withheld.begin(), buffers_.withheld.end());
 }
 
 }  // namespace gangsched::engine

@@ -47,11 +47,11 @@ GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::
   std::vector<row_t> all;
   for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) all.push_back(row);
   only_filter_ = true;
-  candidates_.clear();
+  buffers_.candidates.clear();
   const picked said = pick_among(pod, within != nullptr ? within : &all, false);
   only_filter_ = false;
   if (said.said.code == code::error || !said.said.ok()) return {};
-  std::vector<row_t> found = candidates_;
+  std::vector<row_t> found = buffers_.candidates;
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -122,7 +122,7 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
 }
 
 GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
-  return std::binary_search(withheld_.begin(), withheld_.end(), row);
+  return std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
@@ -186,28 +186,28 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
   if (within == nullptr && !plan.opaque && index.bucketed() && !in_order(plan)) {
-    index.hide(withheld_);
+    index.hide(buffers_.withheld);
     result = from_index(index, pod, result);
-    index.show(withheld_);
+    index.show(buffers_.withheld);
     return result;
   }
   const bool lasting = within != nullptr && !plan.opaque && !only_filter_ && !in_order(plan);
   if (lasting && remembers(index, *within)) return scan_on(plan, index, pod);
   scanned_.candidates = 0;
-  candidates_.clear();
+  buffers_.candidates.clear();
   if (within != nullptr) {
-    candidates_.resize(within->size());
+    buffers_.candidates.resize(within->size());
     std::size_t count = 0;
     for (const row_t row : *within) {
       const std::uint8_t verdict = row < index.row_count() ? rows.verdict[row] : no_node;
-      candidates_[count] = row;
+      buffers_.candidates[count] = row;
       if (verdict == passes) ++count;
       else if (verdict != no_node) result.rejectors |= plan.rejector(verdict);
     }
-    candidates_.resize(count);
+    buffers_.candidates.resize(count);
   } else {
     for (row_t row = 0; row < index.row_count(); ++row) {
-      if (rows.verdict[row] == passes) candidates_.push_back(row);
+      if (rows.verdict[row] == passes) buffers_.candidates.push_back(row);
     }
     for (const planned& hook : plan.local_filters) {
       if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
@@ -215,7 +215,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   }
   const std::uint64_t rejectors = result.rejectors;
   result = scan(plan, rows, pod, result, within, sample);
-  if (lasting && withheld_.empty() && result.node != no_row) remember(index, *within, result, rejectors);
+  if (lasting && buffers_.withheld.empty() && result.node != no_row) remember(index, *within, result, rejectors);
   return result;
 }
 
@@ -227,8 +227,8 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
   const std::uint64_t decision = statistics_->decisions++;
-  population_.clear();
-  for (const buckets& group : groups) population_.push_back(group.population());
+  buffers_.population.clear();
+  for (const buckets& group : groups) buffers_.population.push_back(group.population());
   judge_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
   score_groups(plan, rows, pod, result);
@@ -236,22 +236,22 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
 
   std::int64_t best = -1;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (open_[g] != 0) best = std::max(best, offset_[g] + static_cast<std::int64_t>(groups[g].best()));
+    if (buffers_.open[g] != 0) best = std::max(best, buffers_.offset[g] + static_cast<std::int64_t>(groups[g].best()));
   }
   if (best < 0) return result;
-  best_of_group_.assign(groups.size(), -1);
+  buffers_.best_of_group.assign(groups.size(), -1);
   std::uint64_t count = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (open_[g] == 0) continue;
+    if (buffers_.open[g] == 0) continue;
     const std::size_t score = groups[g].best();
-    if (offset_[g] + static_cast<std::int64_t>(score) != best) continue;
-    best_of_group_[g] = static_cast<std::int64_t>(score);
+    if (buffers_.offset[g] + static_cast<std::int64_t>(score) != best) continue;
+    buffers_.best_of_group[g] = static_cast<std::int64_t>(score);
     count += groups[g].size(score);
   }
   const auto each = [&](auto&& visit) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (best_of_group_[g] < 0) continue;
-      row_t row = groups[g].head(static_cast<std::size_t>(best_of_group_[g]));
+      if (buffers_.best_of_group[g] < 0) continue;
+      row_t row = groups[g].head(static_cast<std::size_t>(buffers_.best_of_group[g]));
       for (; row != no_row; row = index.links().next(row)) visit(row);
     }
   };
@@ -262,7 +262,7 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     result.node = break_tie(
         options_.seed, decision, count, state_->nodes.rows.count(),
         [&](row_t row) {
-          return rows.verdict[row] == passes && rows.score[row] == best_of_group_[rows.group[row]] && !withheld(row);
+          return rows.verdict[row] == passes && rows.score[row] == buffers_.best_of_group[rows.group[row]] && !withheld(row);
         },
         each, mixed_rows());
   }
@@ -282,30 +282,31 @@ GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<
 
 /// Numbers equal keys, ascending.
 GANGSCHED_INLINE void picker::number_keys() {
-  if (std::adjacent_find(keys_.begin(), keys_.end(), std::not_equal_to<>{}) == keys_.end()) {
-    distinct_.assign(keys_.begin(), keys_.begin() + (keys_.empty() ? 0 : 1));
-    slot_.assign(keys_.size(), 0);
+  if (std::adjacent_find(buffers_.keys.begin(), buffers_.keys.end(), std::not_equal_to<>{}) == buffers_.keys.end()) {
+    buffers_.distinct.assign(buffers_.keys.begin(), buffers_.keys.begin() + (buffers_.keys.empty() ? 0 : 1));
+    buffers_.slot.assign(buffers_.keys.size(), 0);
     return;
   }
-  distinct_.assign(keys_.begin(), keys_.end());
-  std::sort(distinct_.begin(), distinct_.end());
-  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
-  slot_.clear();
-  for (const std::int64_t key : keys_) {
-    slot_.push_back(static_cast<std::uint32_t>(std::lower_bound(distinct_.begin(), distinct_.end(), key) - distinct_.begin()));
+  buffers_.distinct.assign(buffers_.keys.begin(), buffers_.keys.end());
+  std::sort(buffers_.distinct.begin(), buffers_.distinct.end());
+  buffers_.distinct.erase(std::unique(buffers_.distinct.begin(), buffers_.distinct.end()), buffers_.distinct.end());
+  buffers_.slot.clear();
+  for (const std::int64_t key : buffers_.keys) {
+    buffers_.slot.push_back(static_cast<std::uint32_t>(
+        std::lower_bound(buffers_.distinct.begin(), buffers_.distinct.end(), key) - buffers_.distinct.begin()));
   }
 }
 
 /// `key` of the groups among some, numbered.
 GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among) {
   if (among.size() == 1 && among[0] != 0) {  // as in most clusters
-    distinct_.assign(1, rows.groups.key(0, key));
-    slot_.assign(1, 0);
+    buffers_.distinct.assign(1, rows.groups.key(0, key));
+    buffers_.slot.assign(1, 0);
     return;
   }
-  keys_.clear();
+  buffers_.keys.clear();
   for (std::uint32_t g = 0; g < among.size(); ++g) {
-    if (among[g] != 0) keys_.push_back(rows.groups.key(g, key));
+    if (among[g] != 0) buffers_.keys.push_back(rows.groups.key(g, key));
   }
   number_keys();
 }
@@ -314,28 +315,30 @@ template <class Visit>
 void picker::each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit) {
   std::size_t i = 0;
   for (std::uint32_t g = 0; g < among.size(); ++g) {
-    if (among[g] != 0) visit(g, slot_[i++]);
+    if (among[g] != 0) visit(g, buffers_.slot[i++]);
   }
 }
 
 GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  open_.clear();
-  for (const std::uint32_t population : population_) open_.push_back(population != 0);
-  populated_ = open_;
+  buffers_.open.clear();
+  for (const std::uint32_t population : buffers_.population) buffers_.open.push_back(population != 0);
+  buffers_.populated = buffers_.open;
   std::size_t which = 0;
-  for (const planned& hook : plan.cached_filter_keys) {
+  for (const planned& hook : plan.cached.filter_keys) {
     const std::size_t key = which++;
     if (skipped(hook)) continue;
-    number_groups(rows, key, populated_);
-    if (distinct_.empty()) continue;
-    filtered_.clear();
-    for (const std::int64_t value : distinct_) filtered_.push_back({value, 0, {}});
-    each_numbered(populated_, [&](std::uint32_t g, std::uint32_t slot) { filtered_[slot].population += population_[g]; });
-    hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), filtered_);
-    each_numbered(populated_, [&](std::uint32_t g, std::uint32_t slot) {
-      const status& said = filtered_[slot].verdict;
+    number_groups(rows, key, buffers_.populated);
+    if (buffers_.distinct.empty()) continue;
+    buffers_.filtered.clear();
+    for (const std::int64_t value : buffers_.distinct) buffers_.filtered.push_back({value, 0, {}});
+    each_numbered(buffers_.populated, [&](std::uint32_t g, std::uint32_t slot) {
+      buffers_.filtered[slot].population += buffers_.population[g];
+    });
+    hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.filtered);
+    each_numbered(buffers_.populated, [&](std::uint32_t g, std::uint32_t slot) {
+      const status& said = buffers_.filtered[slot].verdict;
       if (said.ok()) return;
-      open_[g] = 0;
+      buffers_.open[g] = 0;
       result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
     });
@@ -344,23 +347,26 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
 
 /// The weighted keyed scores of the groups that are open.
 GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  offset_.assign(population_.size(), 0);
-  const auto only = std::find_if(open_.begin(), open_.end(), [](std::uint8_t open) { return open != 0; });
-  if (only != open_.end() && std::find_if(only + 1, open_.end(), [](std::uint8_t open) { return open != 0; }) == open_.end()) {
-    const auto group = static_cast<std::uint32_t>(only - open_.begin());
-    offset_[group] = score_only_group(plan, rows, pod, group, result);
+  buffers_.offset.assign(buffers_.population.size(), 0);
+  const auto only = std::find_if(buffers_.open.begin(), buffers_.open.end(), [](std::uint8_t open) { return open != 0; });
+  if (only != buffers_.open.end() &&
+      std::find_if(only + 1, buffers_.open.end(), [](std::uint8_t open) { return open != 0; }) == buffers_.open.end()) {
+    const auto group = static_cast<std::uint32_t>(only - buffers_.open.begin());
+    buffers_.offset[group] = score_only_group(plan, rows, pod, group, result);
     return;
   }
-  std::size_t which = plan.cached_filter_keys.size();
-  for (const planned& hook : plan.cached_score_keys) {
-    number_groups(rows, which++, open_);
-    if (distinct_.empty()) continue;
-    scored_.clear();
-    for (const std::int64_t value : distinct_) scored_.push_back({value, 0});
-    each_numbered(open_, [&](std::uint32_t g, std::uint32_t slot) { scored_[slot].population += population_[g]; });
-    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), scored_).code == code::skip) continue;
-    check_range(*hook.plugin, scored_, result);
-    each_numbered(open_, [&](std::uint32_t g, std::uint32_t slot) { offset_[g] += hook.plugin->weight * scored_[slot].score; });
+  std::size_t which = plan.cached.filter_keys.size();
+  for (const planned& hook : plan.cached.score_keys) {
+    number_groups(rows, which++, buffers_.open);
+    if (buffers_.distinct.empty()) continue;
+    buffers_.scored.clear();
+    for (const std::int64_t value : buffers_.distinct) buffers_.scored.push_back({value, 0});
+    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) { buffers_.scored[slot].population += buffers_.population[g]; });
+    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code == code::skip) continue;
+    check_range(*hook.plugin, buffers_.scored, result);
+    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) {
+      buffers_.offset[g] += hook.plugin->weight * buffers_.scored[slot].score;
+    });
   }
 }
 
@@ -368,9 +374,9 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
 GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
                                                        std::uint32_t group, picked& result) {
   std::int64_t sum = 0;
-  std::size_t which = plan.cached_filter_keys.size();
-  for (const planned& hook : plan.cached_score_keys) {
-    scored_group one{rows.groups.key(group, which++), population_[group]};
+  std::size_t which = plan.cached.filter_keys.size();
+  for (const planned& hook : plan.cached.score_keys) {
+    scored_group one{rows.groups.key(group, which++), buffers_.population[group]};
     const std::span<scored_group> all{&one, 1};
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip) continue;
     check_range(*hook.plugin, all, result);

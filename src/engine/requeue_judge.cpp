@@ -48,7 +48,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
     else beyond = true;
   }
   if (beyond) return any(touched);
-  return local && what.node && any(record.facets & plan.filter_facets) && picks_->passes_locally(cls, what.node->id().row);
+  return local && what.node && any(record.facets & plan.cached.filters) && picks_->passes_locally(cls, what.node->id().row);
 } catch (const hook_error&) {
   return true;  // the attempt will say what it is
 }

@@ -26,10 +26,10 @@ GANGSCHED_INLINE void row_scores::run_scores(const cluster_state& state, const c
 
 GANGSCHED_INLINE void row_scores::run_keys(const cluster_state& state, const class_plan& plan, row_t row) {
   tuple_.clear();
-  for (const planned& hook : plan.cached_filter_keys) {
+  for (const planned& hook : plan.cached.filter_keys) {
     tuple_.push_back(hook.plugin->filter.key(hook.plugin->self.get(), plan.context(state, hook, no_row), row));
   }
-  for (const planned& hook : plan.cached_score_keys) {
+  for (const planned& hook : plan.cached.score_keys) {
     tuple_.push_back(hook.plugin->score.one(hook.plugin->self.get(), plan.context(state, hook, no_row), row));
   }
   group[row] = groups.find_or_add(tuple_);
@@ -40,11 +40,11 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state&
   if (!passed) verdict[row] = state.nodes.alive(row) ? passes : no_node;
   if (verdict[row] == no_node) return nullptr;
   // (To remember what one hook said costs as much as to ask it.)
-  amount_memory::answer* const known = plan.by_amounts > 1 ? alike_.find(state, row) : nullptr;
-  if (!passed || any(dirty & plan.filter_facets)) judge(state, plan, row, passed ? dirty : reads::everything, known);
+  amount_memory::answer* const known = plan.cached.by_amounts > 1 ? alike_.find(state, row) : nullptr;
+  if (!passed || any(dirty & plan.cached.filters)) judge(state, plan, row, passed ? dirty : reads::everything, known);
   if (verdict[row] != passes) return known;
-  if (!passed || any(dirty & plan.score_facets)) rate(state, plan, row, known);
-  if (!passed || any(dirty & plan.key_facets)) run_keys(state, plan, row);
+  if (!passed || any(dirty & plan.cached.scores)) rate(state, plan, row, known);
+  if (!passed || any(dirty & plan.cached.keys)) run_keys(state, plan, row);
   return known;
 }
 

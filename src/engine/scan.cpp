@@ -23,13 +23,13 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   picked result;
   withhold(scratch_, pod, &rows, result);
   if (result.said.code == code::error) return result;
-  candidates_.clear();
+  buffers_.candidates.clear();
   for (const row_t row : rows) {
-    if (scratch_.verdict[row] == passes) candidates_.push_back(row);
+    if (scratch_.verdict[row] == passes) buffers_.candidates.push_back(row);
     else result.rejectors |= plan.rejector(scratch_.verdict[row]);
   }
-  scratch_.run_scores(*state_, plan, candidates_);
-  for (const row_t row : candidates_) scratch_.run_keys(*state_, plan, row);
+  scratch_.run_scores(*state_, plan, buffers_.candidates);
+  for (const row_t row : buffers_.candidates) scratch_.run_keys(*state_, plan, row);
   if (scratch_.broken != nullptr) {
     result.said = broken(plan, scratch_);
     return result;
@@ -41,8 +41,8 @@ GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, 
   for (const planned& hook : plan.opaque_filters) {
     if (skipped(hook)) continue;
     const hook_context context = plan.context(*state_, hook, pod);
-    statistics_->opaque_evaluations += candidates_.size();
-    std::erase_if(candidates_, [&](row_t row) {
+    statistics_->opaque_evaluations += buffers_.candidates.size();
+    std::erase_if(buffers_.candidates, [&](row_t row) {
       const status said = hook.plugin->filter.one(hook.plugin->self.get(), context, row);
       if (said.ok()) return false;
       result.rejectors |= plan.rejector(hook.mark);
@@ -54,52 +54,52 @@ GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, 
 
 GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t pod, picked& result) {
   for (const planned& hook : plan.keyed_filters) {
-    if (!hook.opaque || skipped(hook) || candidates_.empty()) continue;
+    if (!hook.opaque || skipped(hook) || buffers_.candidates.empty()) continue;
     const hook_context context = plan.context(*state_, hook, pod);
-    statistics_->opaque_evaluations += candidates_.size();
-    keys_.clear();
-    for (const row_t row : candidates_) keys_.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
+    statistics_->opaque_evaluations += buffers_.candidates.size();
+    buffers_.keys.clear();
+    for (const row_t row : buffers_.candidates) buffers_.keys.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
     number_keys();
-    filtered_.clear();
-    for (const std::int64_t key : distinct_) filtered_.push_back({key, 0, {}});
-    for (const std::uint32_t slot : slot_) ++filtered_[slot].population;
-    hook.plugin->filter.finish(hook.plugin->self.get(), context, filtered_);
+    buffers_.filtered.clear();
+    for (const std::int64_t key : buffers_.distinct) buffers_.filtered.push_back({key, 0, {}});
+    for (const std::uint32_t slot : buffers_.slot) ++buffers_.filtered[slot].population;
+    hook.plugin->filter.finish(hook.plugin->self.get(), context, buffers_.filtered);
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const status& said = filtered_[slot_[i]].verdict;
+    for (std::size_t i = 0; i < buffers_.candidates.size(); ++i) {
+      const status& said = buffers_.filtered[buffers_.slot[i]].verdict;
       if (said.ok()) {
-        candidates_[kept++] = candidates_[i];
+        buffers_.candidates[kept++] = buffers_.candidates[i];
         continue;
       }
       result.rejectors |= plan.rejector(hook.mark);
-      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, candidates_[i]);
+      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, buffers_.candidates[i]);
     }
-    candidates_.resize(kept);
+    buffers_.candidates.resize(kept);
   }
 }
 
 GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, picked& result) {
   for (const planned& hook : plan.opaque_scores) {
     const hook_context context = plan.context(*state_, hook, pod);
-    statistics_->opaque_evaluations += candidates_.size();
-    if (!hook.plugin->score.rows(hook.plugin->self.get(), context, candidates_, hook.plugin->weight, total_.data())) {
+    statistics_->opaque_evaluations += buffers_.candidates.size();
+    if (!hook.plugin->score.rows(hook.plugin->self.get(), context, buffers_.candidates, hook.plugin->weight, buffers_.total.data())) {
       result.said = broken(*hook.plugin, "a score is outside 0 to 100");
     }
   }
   for (const planned& hook : plan.keyed_scores) {
     if (!hook.opaque) continue;
     const hook_context context = plan.context(*state_, hook, pod);
-    statistics_->opaque_evaluations += candidates_.size();
-    keys_.clear();
-    for (const row_t row : candidates_) keys_.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
+    statistics_->opaque_evaluations += buffers_.candidates.size();
+    buffers_.keys.clear();
+    for (const row_t row : buffers_.candidates) buffers_.keys.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
     number_keys();
-    scored_.clear();
-    for (const std::int64_t raw : distinct_) scored_.push_back({raw, 0});
-    for (const std::uint32_t slot : slot_) ++scored_[slot].population;
-    if (hook.plugin->score.finish(hook.plugin->self.get(), context, scored_).code == code::skip) continue;
-    check_range(*hook.plugin, scored_, result);
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      total_[candidates_[i]] += hook.plugin->weight * scored_[slot_[i]].score;
+    buffers_.scored.clear();
+    for (const std::int64_t raw : buffers_.distinct) buffers_.scored.push_back({raw, 0});
+    for (const std::uint32_t slot : buffers_.slot) ++buffers_.scored[slot].population;
+    if (hook.plugin->score.finish(hook.plugin->self.get(), context, buffers_.scored).code == code::skip) continue;
+    check_range(*hook.plugin, buffers_.scored, result);
+    for (std::size_t i = 0; i < buffers_.candidates.size(); ++i) {
+      buffers_.total[buffers_.candidates[i]] += hook.plugin->weight * buffers_.scored[buffers_.slot[i]].score;
     }
   }
 }
@@ -126,60 +126,60 @@ GANGSCHED_INLINE bool picker::in_order(const class_plan& plan) const noexcept {
 /// Puts the candidates into the order in which kube-scheduler's one worker examines the nodes, beginning where the last cycle stopped,
 /// and drops those after enough of them. O(nodes).
 GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<row_t>* among) {
-  feasible_.assign(state_->nodes.rows.count(), 0);
-  for (const row_t row : candidates_) feasible_[row] = 1;
-  listed_.clear();
-  for (const row_t row : state_->tree.rows()) {
-    if (among == nullptr || std::binary_search(among->begin(), among->end(), row)) listed_.push_back(row);
+  buffers_.feasible.assign(state_->nodes.rows.count(), 0);
+  for (const row_t row : buffers_.candidates) buffers_.feasible[row] = 1;
+  buffers_.listed.clear();
+  for (const row_t row : state_->nodes.tree.rows()) {
+    if (among == nullptr || std::binary_search(among->begin(), among->end(), row)) buffers_.listed.push_back(row);
   }
-  candidates_.clear();
-  const std::size_t wanted = detail::enough(*plan.table, listed_.size());
+  buffers_.candidates.clear();
+  const std::size_t wanted = detail::enough(*plan.table, buffers_.listed.size());
   std::size_t rejected = 0;
   bool tried = tried_ != no_row;  // one word on the nominated node, though it may be examined twice
-  for (std::size_t i = 0; i < listed_.size(); ++i) {
-    const row_t row = listed_[(start_ + i) % listed_.size()];
-    if (feasible_[row] == 0) {
+  for (std::size_t i = 0; i < buffers_.listed.size(); ++i) {
+    const row_t row = buffers_.listed[(start_ + i) % buffers_.listed.size()];
+    if (buffers_.feasible[row] == 0) {
       ++rejected;
       tried = tried && row != tried_;
-    } else if (candidates_.size() == wanted) {
+    } else if (buffers_.candidates.size() == wanted) {
       break;
     } else {
-      candidates_.push_back(row);
+      buffers_.candidates.push_back(row);
     }
   }
   const std::uint32_t nodes = state_->nodes.total[0];
-  if (nodes != 0) start_ = (start_ + candidates_.size() + rejected + (tried ? 1 : 0)) % nodes;
+  if (nodes != 0) start_ = (start_ + buffers_.candidates.size() + rejected + (tried ? 1 : 0)) % nodes;
 }
 
 /// Without extenders kube-scheduler 1.36 heapifies the feasible nodes as examined, bottom-up; a child moves up only if strictly
 /// greater, the left one unless the right is strictly greater; the root wins (peer-workloads, "The placements themselves").
 GANGSCHED_INLINE row_t picker::top_of_heap() {
-  heap_rows_ = candidates_;
-  const std::size_t size = heap_rows_.size();
+  buffers_.heap_rows = buffers_.candidates;
+  const std::size_t size = buffers_.heap_rows.size();
   for (std::size_t start = size / 2; start-- > 0;) {
     for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
-      if (child + 1 < size && total_[heap_rows_[child + 1]] > total_[heap_rows_[child]]) ++child;
-      if (total_[heap_rows_[child]] <= total_[heap_rows_[i]]) break;
-      std::swap(heap_rows_[i], heap_rows_[child]);
+      if (child + 1 < size && buffers_.total[buffers_.heap_rows[child + 1]] > buffers_.total[buffers_.heap_rows[child]]) ++child;
+      if (buffers_.total[buffers_.heap_rows[child]] <= buffers_.total[buffers_.heap_rows[i]]) break;
+      std::swap(buffers_.heap_rows[i], buffers_.heap_rows[child]);
       i = child;
     }
   }
-  return heap_rows_.front();
+  return buffers_.heap_rows.front();
 }
 
-/// The best of the candidates by `total_of(row)`; those that tie are in `tied_`, in the order of the candidates.
+/// The best of the candidates by `total_of(row)`; those that tie are in `buffers_.tied`, in the order of the candidates.
 template <class Total>
 std::int64_t picker::find_best(const Total& total_of) {
-  tied_.resize(candidates_.size());
+  buffers_.tied.resize(buffers_.candidates.size());
   std::int64_t best = -1;
   std::size_t count = 0;
-  for (const row_t row : candidates_) {
+  for (const row_t row : buffers_.candidates) {
     const std::int64_t total = total_of(row);
     if (total < best) continue;
     if (total > best) best = total, count = 0;
-    tied_[count++] = row;
+    buffers_.tied[count++] = row;
   }
-  tied_.resize(count);
+  buffers_.tied.resize(count);
   return best;
 }
 
@@ -203,7 +203,7 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   scan_memory& last = scanned_;
   const row_scores& rows = index.rows();
   const std::uint64_t since = index.refreshes() - last.refreshes;
-  if (last.index != &index || since > 1 || last.candidates == 0 || !withheld_.empty() || last.within != within) return false;
+  if (last.index != &index || since > 1 || last.candidates == 0 || !buffers_.withheld.empty() || last.within != within) return false;
   last.refreshes = index.refreshes();
   const row_t row = index.last_refreshed();
   if (since == 0 || !std::binary_search(within.begin(), within.end(), row)) return true;
@@ -230,7 +230,7 @@ GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* withi
   if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() ||
       state_->nodes.first_wanted[0] != no_row)
     return false;
-  withheld_.clear();
+  buffers_.withheld.clear();
   skipped_.clear();
   rejected_by_ = nullptr;
   if (&index_of(plan.cls) != index) return false;  // (It is in use.)
@@ -248,11 +248,11 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
   const row_scores& rows = index.rows();
   picked result;
   result.rejectors = last.rejectors;
-  population_.assign(rows.groups.size(), 0);
-  population_[last.group] = last.candidates;
-  if (!plan.cached_filter_keys.empty()) {
+  buffers_.population.assign(rows.groups.size(), 0);
+  buffers_.population[last.group] = last.candidates;
+  if (!plan.cached.filter_keys.empty()) {
     judge_groups(plan, rows, pod, result);
-    if (result.said.code == code::error || open_[last.group] == 0) return result;
+    if (result.said.code == code::error || buffers_.open[last.group] == 0) return result;
   }
   const std::int64_t more = score_only_group(plan, rows, pod, last.group, result);
   if (result.said.code == code::error) return result;
@@ -265,14 +265,16 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
 GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors) {
   const row_scores& rows = index.rows();
   const std::uint32_t group = rows.group[found.node];
-  if (population_[group] != candidates_.size() || std::count(populated_.begin(), populated_.end(), 1) != 1) return;
+  if (buffers_.population[group] != buffers_.candidates.size() ||
+      std::count(buffers_.populated.begin(), buffers_.populated.end(), 1) != 1)
+    return;
   scanned_.index = &index;
   scanned_.refreshes = index.refreshes();
   scanned_.within = within;
-  scanned_.tied = tied_;
-  scanned_.candidates = population_[group];
+  scanned_.tied = buffers_.tied;
+  scanned_.candidates = buffers_.population[group];
   scanned_.group = group;
-  scanned_.best = found.score - offset_[group];
+  scanned_.best = found.score - buffers_.offset[group];
   scanned_.rejectors = rejectors;
 }
 
@@ -280,43 +282,44 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
                                      const std::vector<row_t>* among, bool sample) {
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
-  if (!withheld_.empty()) std::erase_if(candidates_, [&](row_t row) { return withheld(row); });
+  if (!buffers_.withheld.empty()) std::erase_if(buffers_.candidates, [&](row_t row) { return withheld(row); });
   if (plan.opaque) {
     opaque_filters(plan, pod, result);
     opaque_key_filters(plan, pod, result);
   }
 
   const auto populate = [&] {
-    population_.assign(rows.groups.size(), 0);
-    if (rows.groups.size() == 1) population_[0] = static_cast<std::uint32_t>(candidates_.size());
-    else for (const row_t row : candidates_) ++population_[rows.group[row]];
+    buffers_.population.assign(rows.groups.size(), 0);
+    if (rows.groups.size() == 1) buffers_.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
+    else for (const row_t row : buffers_.candidates) ++buffers_.population[rows.group[row]];
   };
   populate();
   judge_groups(plan, rows, pod, result);
-  if (open_ != populated_) std::erase_if(candidates_, [&](row_t row) { return open_[rows.group[row]] == 0; });
+  if (buffers_.open != buffers_.populated)
+    std::erase_if(buffers_.candidates, [&](row_t row) { return buffers_.open[rows.group[row]] == 0; });
   if (result.said.code == code::error || only_filter_) return result;
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
-    for (std::size_t g = 0; g < open_.size(); ++g) open_[g] = open_[g] != 0 && population_[g] != 0;
+    for (std::size_t g = 0; g < buffers_.open.size(); ++g) buffers_.open[g] = buffers_.open[g] != 0 && buffers_.population[g] != 0;
   }
-  if (candidates_.empty()) return result;
+  if (buffers_.candidates.empty()) return result;
   score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
-  const auto cached_total = [&](row_t row) { return rows.score[row] + offset_[rows.group[row]]; };
+  const auto cached_total = [&](row_t row) { return rows.score[row] + buffers_.offset[rows.group[row]]; };
   const bool in_heap = options_.ties == tie_rule::kube_heap;
   if (!in_heap && !plan.opaque) {
     result.score = find_best(cached_total);
-    result.node = break_scan_tie(tied_, decision);
+    result.node = break_scan_tie(buffers_.tied, decision);
     return result;
   }
-  if (total_.size() < state_->nodes.rows.count()) total_.resize(state_->nodes.rows.count());
-  for (const row_t row : candidates_) total_[row] = cached_total(row);
+  if (buffers_.total.size() < state_->nodes.rows.count()) buffers_.total.resize(state_->nodes.rows.count());
+  for (const row_t row : buffers_.candidates) buffers_.total[row] = cached_total(row);
   opaque_totals(plan, pod, result);
   if (result.said.code == code::error) return result;
-  result.score = find_best([&](row_t row) { return total_[row]; });
-  result.node = in_heap ? top_of_heap() : break_scan_tie(tied_, decision);
+  result.score = find_best([&](row_t row) { return buffers_.total[row]; });
+  result.node = in_heap ? top_of_heap() : break_scan_tie(buffers_.tied, decision);
   return result;
 }
 

@@ -163,9 +163,9 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);
   nodes.by_name.insert({}, spec.name, row);
-  state.tree.add(row, record->labels);
+  state.nodes.tree.add(row, record->labels);
   nodes.total.set(0, nodes.total[0] + 1);
-  state.images.add(record->images);
+  state.nodes.images.add(record->images);
   nodes.set_record(row, std::move(record));
   state.devices.mark_devices(row);
   state.counting.node_came(row);
@@ -193,10 +193,10 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
   const reads facets = detail::difference(*state.nodes.record[node.row], *record);
   detail::set_allocatable(state, node.row, record->allocatable);
-  if (any(facets & reads::labels)) state.tree.update(node.row, record->labels);
+  if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
   if (any(facets & reads::images)) {
-    state.images.remove(state.nodes.record[node.row]->images);
-    state.images.add(record->images);
+    state.nodes.images.remove(state.nodes.record[node.row]->images);
+    state.nodes.images.add(record->images);
   }
   const bool moves = any(facets & reads::devices);
   const node_claims held = moves ? state.devices.take_claims(node.row) : node_claims{};
@@ -236,10 +236,10 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   for (const auto& own : state.plugin_columns) own->set(node.row, 0);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
-  state.images.remove(state.nodes.record[node.row]->images);
+  state.nodes.images.remove(state.nodes.record[node.row]->images);
   state.nodes.set_record(node.row, nullptr);
   state.nodes.rows.give_back(node.row);
-  state.tree.remove(node.row);
+  state.nodes.tree.remove(node.row);
   state.changed({.kind = change_kind::node_removed, .facets = reads::everything, .row = node.row});
   whole.keep();
   return gone;

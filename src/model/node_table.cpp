@@ -38,7 +38,7 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   out.add(text.bytes);
 }
 
-GANGSCHED_INLINE node_table::node_table(undo_log& undo)
+GANGSCHED_INLINE node_table::node_table(interner& names, undo_log& undo)
     : rows(undo),
       record(undo),
       inventory(undo),
@@ -52,6 +52,8 @@ GANGSCHED_INLINE node_table::node_table(undo_log& undo)
       first_wanted(undo, no_row),
       arrival(undo),
       ports(undo),
+      tree(names, undo),
+      images(undo),
       by_name(undo),
       total(undo) {
   first_wanted.grow(1);

@@ -81,8 +81,7 @@ GANGSCHED_INLINE void digest_amounts(digest& out, const cluster_state& state, co
 GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_semantics& whose)
     : semantics(whose),
       log(log_bound),
-      nodes(undo),
-      images(undo),
+      nodes(names, undo),
       pods(undo),
       groups(undo),
       classes(undo),
@@ -106,10 +105,10 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   detail::digest_amounts(out, *this, nodes.allocatable);
   detail::digest_amounts(out, *this, nodes.used);
   for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
-  tree.digest_into(out, 0);
+  nodes.tree.digest_into(out, 0);
   nodes.total.digest_into(out, 1);
   nodes.first_wanted.digest_into(out, 1);
-  images.digest_into(out);
+  nodes.images.digest_into(out);
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{

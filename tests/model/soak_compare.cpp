@@ -48,7 +48,7 @@ void soak::compare() {
               state.named.priority_classes.record[row]->spec.global_default == spec.global_default,
           "priority class " + name);
   }
-  std::vector<row_t> listed = inside(cluster_).tree.rows();
+  std::vector<row_t> listed = inside(cluster_).nodes.tree.rows();
   std::sort(listed.begin(), listed.end());
   std::vector<row_t> there;
   for (const node_id node : cluster_.nodes()) there.push_back(node.row);

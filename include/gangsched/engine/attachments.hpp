@@ -16,7 +16,9 @@ class attachments {
   ~attachments() {
     if (state_ == nullptr) return;
     state_->plugin_columns.erase(state_->plugin_columns.begin() + static_cast<std::ptrdiff_t>(columns_), state_->plugin_columns.end());
-    state_->counting.default_spread.erase(state_->counting.default_spread.begin() + static_cast<std::ptrdiff_t>(spread_), state_->counting.default_spread.end());
+    state_->counting.default_spread.erase(
+        state_->counting.default_spread.begin() + static_cast<std::ptrdiff_t>(spread_),
+        state_->counting.default_spread.end());
   }
   void keep() noexcept { state_ = nullptr; }
 

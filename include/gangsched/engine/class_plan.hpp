@@ -61,20 +61,21 @@ struct class_plan {
 
   std::vector<planned> device_choosers;  ///< the first one decides
 
-  // What of a node the cached parts read.
-  reads filter_facets = reads::nothing;
-  reads score_facets = reads::nothing;
-  reads key_facets = reads::nothing;
-  std::size_t by_amounts = 0;    ///< local filters and scores that see nothing of a node but amounts
-  std::int64_t local_range = 0;  ///< the largest sum of local scores
+  /// What is remembered of each row: verdicts and sums of the local hooks, and keys.
+  struct cached_parts {
+    reads filters = reads::nothing, scores = reads::nothing, keys = reads::nothing;  ///< what of a node they read
+    std::size_t by_amounts = 0;    ///< local filters and scores that see nothing of a node but amounts
+    std::int64_t local_range = 0;  ///< the largest sum of local scores
+    std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
+  };
+  cached_parts cached;
   bool opaque = false;           ///< something must be asked about every candidate at every pick
 
   std::vector<std::shared_ptr<void>> data;  ///< by plugin
 
-  [[nodiscard]] reads cached_facets() const noexcept { return filter_facets | score_facets | key_facets; }
-  /// The number of cached keys of a row: keyed filters first, then keyed scores, opaque ones left out.
-  [[nodiscard]] std::size_t key_count() const noexcept { return cached_filter_keys.size() + cached_score_keys.size(); }
-  std::vector<planned> cached_filter_keys, cached_score_keys;
+  [[nodiscard]] reads cached_facets() const noexcept { return cached.filters | cached.scores | cached.keys; }
+  /// The number of cached keys of a row.
+  [[nodiscard]] std::size_t key_count() const noexcept { return cached.filter_keys.size() + cached.score_keys.size(); }
 
   /// Who rejects with this mark, as a set of plugins.
   [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept { return plugin_bit(*table, *filters[mark - 1u].plugin); }

@@ -104,7 +104,7 @@ class GANGSCHED_API picker {
   [[nodiscard]] bool goes_on(row_t pod, const std::vector<row_t>* within);
   void remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
-  /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `withheld_`.
+  /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `buffers::withheld`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
   [[nodiscard]] bool withheld(row_t row) const noexcept;
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
@@ -153,24 +153,27 @@ class GANGSCHED_API picker {
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 
-  // Buffers of one pick.
-  std::vector<row_t> withheld_;             // ascending
-  std::vector<row_t> candidates_;
-  std::vector<std::uint32_t> population_;   // by group
-  std::vector<std::uint8_t> populated_;     // by group: some candidate is in it
-  std::vector<std::uint8_t> open_;          // by group: and no keyed filter rejects it
-  std::vector<std::int64_t> offset_;        // by group: weighted keyed scores
-  std::vector<std::int64_t> keys_;          // of groups or candidates
-  std::vector<std::uint32_t> slot_;         // by place in `keys_`: which of `distinct_` it is
-  std::vector<filtered_group> filtered_;
-  std::vector<scored_group> scored_;
-  std::vector<std::int64_t> distinct_;
-  std::vector<std::int64_t> best_of_group_; // by group: the winning score, −1 if it does not win
-  std::vector<std::int64_t> total_;         // by row, of the candidates; where the cached parts are not all of it
-  std::vector<row_t> tied_;                 // the best of the candidates
-  std::vector<row_t> heap_rows_;
-  std::vector<std::uint8_t> feasible_;      // by row
-  std::vector<row_t> listed_;               // the nodes that may be examined, in order
+  /// Of one pick: kept for their memory only.
+  struct buffers {
+    std::vector<row_t> withheld;  ///< ascending
+    std::vector<row_t> candidates;
+    std::vector<std::uint32_t> population;  ///< by group
+    std::vector<std::uint8_t> populated;    ///< by group: some candidate is in it
+    std::vector<std::uint8_t> open;         ///< by group: and no keyed filter rejects it
+    std::vector<std::int64_t> offset;       ///< by group: weighted keyed scores
+    std::vector<std::int64_t> keys;         ///< of groups or candidates
+    std::vector<std::uint32_t> slot;        ///< by place in `keys`: which of `distinct` it is
+    std::vector<filtered_group> filtered;
+    std::vector<scored_group> scored;
+    std::vector<std::int64_t> distinct;
+    std::vector<std::int64_t> best_of_group;  ///< by group: the winning score, −1 if it does not win
+    std::vector<std::int64_t> total;          ///< by row, of the candidates; where the cached parts are not all of it
+    std::vector<row_t> tied;                  ///< the best of the candidates
+    std::vector<row_t> heap_rows;
+    std::vector<std::uint8_t> feasible;  ///< by row
+    std::vector<row_t> listed;           ///< the nodes that may be examined, in order
+  };
+  buffers buffers_;
 };
 
 }  // namespace gangsched::engine

@@ -372,8 +372,8 @@ class cluster_view {
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).
-  [[nodiscard]] std::int64_t image_size(symbol name) const noexcept { return state_->images.size_bytes(name); }
-  [[nodiscard]] std::uint32_t image_nodes(symbol name) const noexcept { return state_->images.nodes(name); }
+  [[nodiscard]] std::int64_t image_size(symbol name) const noexcept { return state_->nodes.images.size_bytes(name); }
+  [[nodiscard]] std::uint32_t image_nodes(symbol name) const noexcept { return state_->nodes.images.nodes(name); }
   [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }
   /// Calls visit(node_info) for every node by row.
   template <class Visit>

@@ -15,8 +15,9 @@
 namespace gangsched {
 
 /// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
-/// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of pods,
-/// the amounts, ports and lists of nodes and how many of a group's members are where, has devices and counters follow, and writes the log.
+/// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
+/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices and counters follow, and writes the
+/// log.
 ///
 /// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {

@@ -11,6 +11,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/image_table.hpp"
 #include "gangsched/model/name_index.hpp"
+#include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/port_column.hpp"
 #include "gangsched/model/slots.hpp"
@@ -57,7 +58,7 @@ struct node_record {
 };
 
 struct node_table {
-  explicit node_table(undo_log& undo);
+  node_table(interner& names, undo_log& undo);
 
   slots rows;
   object_column<node_record> record;  ///< null: no node in this row
@@ -71,6 +72,8 @@ struct node_table {
   column<row_t> first_wanted;              ///< row 0: the first of them
   column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
+  node_tree tree;      ///< their order round the zones
+  image_table images;  ///< what they list
   name_index by_name;
   column<std::uint32_t> total;  ///< row 0: nodes there are
 

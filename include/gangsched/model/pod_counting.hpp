@@ -24,8 +24,8 @@ struct spread_defaults {
 };
 
 /// Which counters a pod is counted in: keeps classes, counters and the topologies that they count by right while pods, nodes and namespaces
-/// change. It owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod and
-/// the record of a node, and reads the others.
+/// change. It owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod
+/// and the record of a node, and reads the others.
 class GANGSCHED_API pod_counting {
  public:
   pod_counting(const kube_semantics& semantics, interner& names, node_table& nodes, pod_table& pods, class_table& classes,

@@ -10,12 +10,10 @@
 #include "gangsched/model/counters.hpp"
 #include "gangsched/model/device_ledger.hpp"
 #include "gangsched/model/group_table.hpp"
-#include "gangsched/model/image_table.hpp"
 #include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/name_collection.hpp"
 #include "gangsched/model/named_objects.hpp"
 #include "gangsched/model/node_table.hpp"
-#include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/pod_templates.hpp"
@@ -36,9 +34,7 @@ struct GANGSCHED_API cluster_state {
   change_log log;
   interner names;
   node_table nodes;
-  node_tree tree{names, undo};
   resource_kinds kinds{names, nodes};
-  image_table images;
   pod_table pods;
   group_table groups;
   class_table classes;
