@@ -8,7 +8,7 @@
 #include "gangsched/model/free_places.hpp"
 #include "gangsched/model/mark_names.hpp"
 #include "gangsched/model/node_selector.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/node_table.hpp"
 
 namespace gangsched {
 GANGSCHED_INLINE topology_table::topology::topology(undo_log& undo, symbol with_key, bool with_empty)
