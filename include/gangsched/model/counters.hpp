@@ -93,7 +93,7 @@ class GANGSCHED_API counter_table {
     return static_cast<std::int32_t>(all_[id]->facts[lowest]);
   }
 
-  // For cluster_state, which knows pods and nodes.
+  // For pod_counting, which knows pods and nodes.
   void clear(counter_id id);
   void add(counter_id id, domain_id domain, std::int32_t by);
   /// A node that counts came into a domain, or left it.
@@ -149,4 +149,4 @@ class GANGSCHED_API tuple_table {
 
 }  // namespace gangsched
 
-// Its bodies come with state.hpp, which they need whole.
+// Its bodies come with pod_counting.hpp.

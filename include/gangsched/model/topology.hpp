@@ -161,4 +161,4 @@ class GANGSCHED_API choice_table {
 
 }  // namespace gangsched
 
-// Its bodies come with state.hpp, which they need whole.
+// Its bodies come with pod_counting.hpp.
