@@ -34,7 +34,7 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
         break;
       }
       transaction choice{*state_};
-      if (state_->devices.claim_devices(pod, node, rules)) {
+      if (state_->devices.claim_anew(pod, node, rules)) {
         choice.commit();
         broken = nullptr;
         break;

@@ -190,6 +190,11 @@ GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const 
   return found;
 }
 
+GANGSCHED_INLINE bool device_ledger::claim_anew(row_t pod, row_t node, const device_rules& rules) {
+  drop_unused(classes_[pods_.cls[pod]].claims);
+  return claim_devices(pod, node, rules);
+}
+
 GANGSCHED_INLINE void device_ledger::count_changes(const device_claim& claim, row_t node, std::int64_t sign) {
   for (const device_claim::change& one : claim.changes) {
     const auto used = static_cast<std::uint64_t>(nodes_.devices.at(node, one.word));

@@ -393,4 +393,20 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   CHECK(rejects > 100);
 }
 
+TEST_CASE("what a victim's claim had binds no gang that would use the claim when the victim is gone", "[engine][resource_claims][preemption]") {
+  sharing_world w;
+  node_spec n = a_node{"n"}.cpu(4).cards(3);
+  for (std::size_t i = 0; i < 3; ++i) n.devices.gpus[i].numa = i < 2 ? 0 : 1;
+  const node_id node = w.add(n);
+  const resource_claim_id one = w.must(w.cluster.add_resource_claim(
+      {.name = "one", .devices = {{.count = 1}}, .held_devices = {{.id = "0"}}, .node = node}));
+  w.add(w.sharing("victim", {one}).cpu(4).on(node));
+  const group_id gang = w.add(a_gang{"g", 1}.priority(10));
+  pod_spec next = w.sharing("next", {one}).cpu(2).priority(10).device({.count = 2, .within = device_scope::numa}).in(gang);
+  w.add(next);
+  CHECK(w.run() == words{"nominate next n", "evict victim n"});  // GPUs 0 and 1 for itself, 2 for the claim
+  w.remove(w.pod("victim"));
+  CHECK(w.run_at(60s) == words{"bind next n"});
+}
+
 }  // namespace gangsched::testing::resource_claims_test

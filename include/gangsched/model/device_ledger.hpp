@@ -67,6 +67,8 @@ class GANGSCHED_API device_ledger {
   // --- pods that come and go
   /// Chooses the devices that the pod is to have on @p node, before it is put there. False if there are none for it.
   bool claim_devices(row_t pod, row_t node, const device_rules& rules = {});
+  /// The same where a scheduler decides: what its claims had there, before their last pod left, binds nobody any more.
+  bool claim_anew(row_t pod, row_t node, const device_rules& rules);
   /// Makes the claim of what the host says that a pod on @p node holds already; if that is nothing, leaves it open. Then its shared claims.
   void claim_held(row_t pod, row_t node, std::span<const held_device> held);
   /// Counts what the pod, of class @p cls, has in use there, chosen now if it was not before, and itself among its shared claims' users; or
