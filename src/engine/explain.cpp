@@ -65,6 +65,7 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
 
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
+  const held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
   const class_plan& plan = *kept;
   status said = plan.rejected;

@@ -19,6 +19,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   status other;
   row_t other_node = no_row;
   const auto each_lack = [&](row_t node, const auto& visit) {
+    const held_rooms::lift own_room{state_->rooms, cls, node};
     const auto look = [&](resource_kind kind, std::int64_t wanted) {
       const std::int64_t free = state_->nodes.allocatable.at(node, kind) - state_->nodes.used.at(node, kind);
       if (wanted > free) visit(kind, wanted - free, wanted);

@@ -36,6 +36,11 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
     known = nullptr;
     return;
   }
+  if (record.kind == change_kind::node_updated && any(record.facets & reads::usage) && state_->nodes.alive(record.row)) {
+    // Room that is held for other owners, or no more. Kubernetes has no word for that; a node that comes helps the same pods.
+    out.push_back({.record = record, .what = events::node_added, .new_node = known = look_at_node(record.row)});
+    return;
+  }
   constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images |
                          reads::devices;
   if (!state_->nodes.alive(record.row) || !any(record.facets & told)) return;

@@ -184,6 +184,8 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
+  // (Domains are summed up as everybody sees them: for who has room held there they say too little.)
+  const bool owners = std::any_of(parts.begin(), parts.end(), [](const auto& one) { return static_cast<bool>(one.cls->held_room); });
   const kernel_table& profile = entities_->profile_of_group(what.group);
   list.set_scorers(profile.hooks(point::score_placement));
   const std::size_t scorers = list.scorers.size();
@@ -192,7 +194,7 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     const placement_demand demand{scheduled, static_cast<std::uint32_t>(one.room), parts};
     for (std::size_t s = 0; s < scorers; ++s) {
       const plugin_entry& plugin = list.scorers[s];
-      if (plugin.placement_bound != nullptr) bounds[s] = plugin.placement_bound(plugin.self.get(), where, demand);
+      if (plugin.placement_bound != nullptr && !owners) bounds[s] = plugin.placement_bound(plugin.self.get(), where, demand);
       else bounds[s] = plugin.relative_placement_score ? std::numeric_limits<std::int64_t>::max() : max_node_score;
     }
   };

@@ -41,6 +41,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
   const undo_log::pause words{undo_};
   priorities.add(cls.priority, +1);  // it alone may want memory
   count_usage(node, cls, +1);
+  rooms_.draw(cls, node, +1);
   if (const row_t next = nodes_.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
     pods_.next_on_node.set(pod, next);
     pods_.prev_on_node.set(next, pod);
@@ -54,6 +55,7 @@ GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const row_t node = pods_.node[pod];
   const pod_class& cls = classes_[pods_.cls[pod]];
   count_usage(node, cls, -1);
+  rooms_.draw(cls, node, -1);
   priorities.add(cls.priority, -1);
   const row_t next = pods_.next_on_node[pod];
   const row_t prev = pods_.prev_on_node[pod];

@@ -229,6 +229,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   while (state.nodes.first_nominated[node.row] != no_row) {  // nominations to a node that is gone mean nothing
     state.assigned.nominate(state.nodes.first_nominated[node.row], no_row);
   }
+  state.rooms.node_leaves(node.row);
   state.counting.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});

@@ -123,6 +123,7 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   made.ns = names.intern(spec.ns);
   made.scheduler_name = names.intern(spec.scheduler_name);
   made.required_node = names.intern(spec.required_node);
+  made.held_room = names.intern(spec.held_room);
   made.priority = priority;
   made.preemption = preemption;
   made.requests = to_amounts(state, requests.requests);

@@ -54,6 +54,10 @@ struct names_in_use {
     for (row_t row = 0; row < state.devices.resource_claims.rows.count(); ++row) {
       if (state.devices.resource_claims.record[row] != nullptr) mark(*state.devices.resource_claims.record[row]);
     }
+    state.rooms.each([&](const held_room_record& room) {
+      mark(room.owner);
+      for (const held_room_record::part& one : room.parts) mark_kinds(one.amounts);
+    });
     mark_namespaces(state.groups), mark_namespaces(state.named.budgets), mark_namespaces(state.named.services),
         mark_namespaces(state.named.controllers);
   }

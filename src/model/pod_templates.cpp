@@ -59,12 +59,12 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
   const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed, bind_cpus, devices,
                constraints, claims, held_devices, node_selector, affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, spread,
                priority, priority_class, preemption, scheduler_name, gates, required_node, group, role, rank, node, nominated_node,
-               terminating, preempted, start_time, controller, cookie] = a;
+               held_room, terminating, preempted, start_time, controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
          all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes && resources == b.resources &&
          overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus && node_selector == b.node_selector &&
          all_alike(tolerations, b.tolerations) && priority == b.priority && priority_class == b.priority_class &&
-         preemption == b.preemption && scheduler_name == b.scheduler_name && required_node == b.required_node &&
+         preemption == b.preemption && scheduler_name == b.scheduler_name && required_node == b.required_node && held_room == b.held_room &&
          controller.kind == b.controller.kind && controller.name == b.controller.name;
 }
 

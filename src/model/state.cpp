@@ -140,6 +140,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   each(named.budgets);
   each(named.services);
   each(named.controllers);
+  rooms.digest_into(out);
   devices.resource_claims.digest_into(out);
   std::vector<bool> counted_by(topologies.size());
   for (counter_id id = 0; id < counters.size(); ++id) {

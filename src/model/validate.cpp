@@ -86,7 +86,8 @@ class spec_checker {
            kind(spec.controller.kind, top("controller").field("kind")) &&
            enumerator(spec.bind_cpus.exclusive, cpu_exclusive_policy::numa_node_level, "policy", top("bind_cpus").field("exclusive")) &&
            enumerator(spec.bind_cpus.policy, cpu_bind_policy::spread_by_pcpus, "policy", top("bind_cpus").field("policy")) &&
-           (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node")));
+           (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
+           (spec.held_room.empty() || dns_subdomain(spec.held_room, top("held_room")));
   }
 
   /// What pods that are otherwise alike differ in.
@@ -133,6 +134,13 @@ class spec_checker {
            (spec.disruptions_allowed >= 0 || fail(errc::out_of_range, top("disruptions_allowed"), "is negative")) &&
            each(spec.disrupted_pods, top("disrupted_pods"),
                 [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); });
+  }
+
+  [[nodiscard]] bool held_room(const held_room_spec& spec) {
+    return dns_subdomain(spec.name, top("name")) &&
+           each(spec.parts, top("parts"), [&](const held_room_spec::part& one, const spec_path& at) {
+             return resources(one.amounts, resource_owner::pod, at.field("amounts"));
+           });
   }
 
   [[nodiscard]] bool service(const service_spec& spec) {
@@ -522,12 +530,17 @@ class spec_checker {
   }
 };
 
+/// What is wrong by one of these functions, if anything is; @p object: calls for its name.
+template <class Spec, class Object>
+std::optional<error> failure_of(bool (spec_checker::*check)(const Spec&), const Spec& spec, const Object& object) {
+  spec_checker checker;
+  return (checker.*check)(spec) ? std::nullopt : std::optional{std::move(checker).failure(object())};
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::optional<error> check(const node_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.node(spec)) return std::nullopt;
-  return std::move(checker).failure("node " + spec.name);
+  return detail::failure_of(&detail::spec_checker::node, spec, [&] { return "node " + spec.name; });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
@@ -545,53 +558,43 @@ GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
 }
 
 GANGSCHED_INLINE std::optional<error> check_own(const pod_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.pod_own(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("pod {}/{}", spec.ns, spec.name));
+  return detail::failure_of(&detail::spec_checker::pod_own, spec, [&] { return fmt::format("pod {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const resource_claim_spec& spec) {
-  detail::spec_checker checker;
   const std::string object = fmt::format("resource claim {}/{}", spec.ns, spec.name);
-  if (!checker.resource_claim(spec)) return std::move(checker).failure(object);
+  if (auto wrong = detail::failure_of(&detail::spec_checker::resource_claim, spec, [&] { return object; })) return wrong;
   if (auto wrong = check(spec.devices, object)) return wrong;
   return check(spec.constraints, spec.devices, object, "constraints");
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.group(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("group {}/{}", spec.ns, spec.name));
+  return detail::failure_of(&detail::spec_checker::group, spec, [&] { return fmt::format("group {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const priority_class_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.priority_class(spec)) return std::nullopt;
-  return std::move(checker).failure("priority class " + spec.name);
+  return detail::failure_of(&detail::spec_checker::priority_class, spec, [&] { return "priority class " + spec.name; });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const pod_disruption_budget_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.budget(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("disruption budget {}/{}", spec.ns, spec.name));
+  return detail::failure_of(&detail::spec_checker::budget, spec,
+                            [&] { return fmt::format("disruption budget {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const namespace_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.namespace_(spec)) return std::nullopt;
-  return std::move(checker).failure("namespace " + spec.name);
+  return detail::failure_of(&detail::spec_checker::namespace_, spec, [&] { return "namespace " + spec.name; });
+}
+
+GANGSCHED_INLINE std::optional<error> check(const held_room_spec& spec) {
+  return detail::failure_of(&detail::spec_checker::held_room, spec, [&] { return "held room " + spec.name; });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const service_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.service(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("service {}/{}", spec.ns, spec.name));
+  return detail::failure_of(&detail::spec_checker::service, spec, [&] { return fmt::format("service {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const controller_spec& spec) {
-  detail::spec_checker checker;
-  if (checker.controller(spec)) return std::nullopt;
-  return std::move(checker).failure(fmt::format("controller {}/{}", spec.ns, spec.name));
+  return detail::failure_of(&detail::spec_checker::controller, spec, [&] { return fmt::format("controller {}/{}", spec.ns, spec.name); });
 }
 
 }  // namespace gangsched

@@ -393,7 +393,7 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   CHECK(rejects > 100);
 }
 
-TEST_CASE("what a victim's claim had binds no gang that would use the claim when the victim is gone", "[engine][resource_claims][preemption]") {
+TEST_CASE("what a victim's claim had binds no gang that would use the claim when the victim is gone", "[engine][resource_claims]") {
   sharing_world w;
   node_spec n = a_node{"n"}.cpu(4).cards(3);
   for (std::size_t i = 0; i < 3; ++i) n.devices.gpus[i].numa = i < 2 ? 0 : 1;

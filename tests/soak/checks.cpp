@@ -24,6 +24,17 @@ void host::check_usage() const {
     if (pod.node == nobody) continue;
     for (std::size_t i = 0; i < resources.size(); ++i) used[pod.node][i] += pod.needs[i];
   }
+  called<"cluster::left_of_room">();
+  for (const auto& [room, parts] : known_.rooms) {
+    for (const auto& [at, held] : parts) {
+      const amounts left = known_.left(room, at);
+      for (std::size_t i = 0; i < resources.size(); ++i) {
+        if (cluster_.left_of_room(room_name(room), known_.nodes.at(at).id, resources[i]) != left[i])
+          wrong("what is left of held room is not what its owners left", known_.nodes.at(at).spec.name);
+        used[at][i] += left[i];
+      }
+    }
+  }
   called<"cluster::requested">();
   called<"cluster::allocatable">();
   for (const auto& [at, node] : known_.nodes) {

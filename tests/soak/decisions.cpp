@@ -197,7 +197,10 @@ void host::check_place(const known_pod& pod, const decision& one) const {
     wrong("a pod is not put on the node it names", where);
   for (std::size_t i = 0; i < resources.size(); ++i) {
     if (pod.needs[i] == 0 || (resources[i].starts_with("nvidia.com/") && !pod.spec.devices.empty())) continue;
-    if (cluster_.requested(node.id, resources[i]) > node.allocatable[i])
+    // (What is left of room that is held for it the pod does not ask for; the host may hold more than there is.)
+    std::int64_t own = 0;
+    for (const auto& [room, parts] : known_.rooms) own += pod.spec.held_room == room_name(room) ? known_.left(room, pod.node)[i] : 0;
+    if (cluster_.requested(node.id, resources[i]) - own > node.allocatable[i])
       wrong("a node gets more than it has", std::string{resources[i]} + ": " + where);
   }
   const std::set<std::int32_t> ports = ports_of(pod.spec);

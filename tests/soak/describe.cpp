@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> 
     "add_disruption_budget",
     "update_disruption_budget",
     "remove_disruption_budget",
+    "hold room, or no more",
     "reserve",
     "a trial that is rolled back",
     "assume and bind in a transaction",
@@ -88,6 +89,7 @@ std::string of_pod(const step& one) {
   if (made.priority) text += "; priority " + std::to_string(*made.priority);
   if (one.group != nobody) text += "; of " + group_name(one.group);
   if (!made.role.empty()) text += " as " + made.role;
+  if (!made.held_room.empty()) text += "; owns " + made.held_room;
   return text + list(pod_chances(), one.traits) + "}";
 }
 

@@ -45,6 +45,7 @@ step generator::new_pod(number group) {
   one.traits = draw(pod_chances(), never);
   if (one.trait(pod_trait::by_others) || one.trait(pod_trait::nominated)) one.node = some(host_.known().nodes);
   if (one.trait(pod_trait::claim)) one.other = some(host_.known().claims);
+  if (on_.held_rooms && rooms_.percent(35)) one.room = static_cast<number>(rooms_.below(2));
   return one;
 }
 
@@ -108,6 +109,9 @@ step generator::next() {
 }
 
 void generator::refill() {
+  if (on_.held_rooms && rooms_.percent(12)) {
+    coming_.push_back({.what = act::hold_room, .object = static_cast<number>(rooms_.below(2)), .seed = rooms_.next()});
+  }
   const std::size_t roll = dice_.below(100);
   if (roll < 62)
     object_steps();

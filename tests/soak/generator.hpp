@@ -8,7 +8,7 @@ namespace gangsched::soak {
 /// What happens next, by what the model knows and the dice.
 class generator {
  public:
-  generator(const setting& on, const host& of) : on_(on), host_(of), dice_(on.seed) {}
+  generator(const setting& on, const host& of) : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)) {}
 
   /// The objects that a sequence begins with.
   [[nodiscard]] sequence beginning();
@@ -37,6 +37,7 @@ class generator {
   const setting& on_;
   const host& host_;
   dice dice_;
+  dice rooms_;  ///< their own, so that other sequences stay what they were
   std::deque<step> coming_;
   number made_ = 0;
   std::size_t since_settled_ = 0, since_checked_ = 0;

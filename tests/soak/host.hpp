@@ -66,6 +66,7 @@ class host {
   void change_name(const step& one);
   void change_claim(const step& one);
   void change_budget(const step& one);
+  void hold_room(const step& one);
 
   // turns.cpp
   void pass_time(const step& one);

@@ -85,6 +85,30 @@ void host::drop_gone_groups() {
   }
 }
 
+/// Some of most nodes, at times more than is free there; or nothing at all, or the room is given up.
+void host::hold_room(const step& one) {
+  dice any = one.details();
+  held_room_spec spec{.name = room_name(one.object)};
+  if (any.percent(25)) {
+    called<"cluster::remove_held_room">();
+    const bool was = known_.rooms.erase(one.object) != 0;
+    const result<void> said = tell([&] { return cluster_.remove_held_room(spec.name); });
+    if (said.has_value() != was) wrong("remove_held_room is wrong about whether there was one");
+    return;
+  }
+  std::map<number, amounts> parts;
+  for (const auto& [at, node] : known_.nodes) {
+    if (any.percent(40)) continue;
+    resource_list held{{"cpu", quantity{any.between(0, 4)}}};
+    if (any.percent(30)) held["memory"] = quantity{any.between(0, 3) << 30};
+    spec.parts.push_back({node.id, held});
+    parts[at] = amounts_of(held);
+  }
+  called<"cluster::set_held_room">();
+  must(cluster_.set_held_room(spec), "set_held_room");
+  known_.rooms[one.object] = std::move(parts);
+}
+
 void host::change_name(const step& one) {
   dice any = one.details();
   const std::string ns = "ns" + std::to_string(one.object), name = "s" + std::to_string(one.object);

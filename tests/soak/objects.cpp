@@ -65,6 +65,7 @@ void host::remove_node(const step& one) {
       wrong("remove_node returns a pod with a wrong name or cookie", text_of(at));
   }
   if (!expected.empty()) wrong("remove_node returns fewer pods than ran there");
+  for (auto& [room, parts] : known_.rooms) parts.erase(one.object);
   for (const number pod : dead) {
     std::erase_if(owed_, [&](const auto& owed) { return owed.second == pod; });
     known_.dead_pods.push_back(known_.pods.at(pod).id);

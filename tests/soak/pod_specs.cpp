@@ -250,6 +250,7 @@ pod_spec make_pod(const step& from, const references& to) {
     made.nominated_node = to.node;
   }
   made.cookie = from.object + 1u;
+  if (from.room != nobody) made.held_room = room_name(from.room);
   return made;
 }
 

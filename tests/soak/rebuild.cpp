@@ -36,6 +36,13 @@ void host::rebuild() {
     to.nodes[node.id] = id;
     node.id = id;
   }
+  for (const auto& [room, parts] : known_.rooms) {
+    held_room_spec spec{.name = room_name(room)};
+    for (const auto& [at, held] : parts) {
+      spec.parts.push_back({known_.nodes.at(at).id, {{"cpu", quantity::from_milli(held[0])}, {"memory", quantity{held[1]}}}});
+    }
+    told(fresh.set_held_room(spec), "set_held_room");
+  }
   for (const auto& [at, group] : known_.groups) {
     to.groups[group.id] = told(fresh.expect_group("default", group.spec.name, group.spec.composite), "expect_group");
   }

@@ -115,6 +115,7 @@ setting make_setting(std::uint64_t seed) {
         quirk::trials_count_terminating_pods, quirk::idle_affinity_filter}) {
     if (any.percent(10)) made.cluster.semantics = made.cluster.semantics.without(one);
   }
+  made.held_rooms = any.percent(20);
   return made;
 }
 
@@ -152,6 +153,7 @@ std::string describe(const setting& of) {
   if (of.scheduler.check_hooks) text += ", check_hooks";
   if (of.host_plugin) text += of.broken_hooks ? ", a plugin of the host's that throws" : ", a plugin of the host's";
   if (of.host_decides) text += ", the host decides too";
+  if (of.held_rooms) text += ", held rooms";
   return text;
 }
 

@@ -21,6 +21,7 @@ struct setting {
   bool host_plugin = false;   ///< the profile has one of the host's own
   bool broken_hooks = false;  ///< which throws now and then
   bool host_decides = false;  ///< the queue is used alone, too
+  bool held_rooms = false;    ///< room of nodes is held for some pods
 };
 
 [[nodiscard]] setting make_setting(std::uint64_t seed);

@@ -48,6 +48,7 @@ enum class act : std::uint8_t {
   add_budget,
   update_budget,
   remove_budget,
+  hold_room,  ///< or not any more
   reserve,
   roll_back,  ///< changes in a transaction that is discarded
   commit,     ///< a pod is assumed in one that is kept
@@ -83,6 +84,7 @@ struct step {
   number group = nobody;   ///< of a pod its group; of a group the one above
   number node = nobody;
   number other = nobody;   ///< of a pod its claim; of a group the one that it refers to
+  number room = nobody;    ///< that is held for the pod
   std::uint64_t seed = 0;  ///< decides the details
   std::uint64_t traits = 0;
   instant time{};

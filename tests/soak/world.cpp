@@ -57,6 +57,18 @@ std::uint32_t world::placed(number group, std::string_view role) const {
   }));
 }
 
+amounts world::left(number room, number node) const {
+  const auto of = rooms.find(room);
+  if (of == rooms.end() || !of->second.contains(node)) return {};
+  amounts made = of->second.at(node);
+  for (const auto& [at, pod] : pods) {
+    if (pod.node != node || pod.spec.held_room != room_name(room)) continue;
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] -= pod.needs[i];
+  }
+  for (std::int64_t& one : made) one = std::max<std::int64_t>(0, one);
+  return made;
+}
+
 std::uint32_t world::ready(number group) const {
   const known_group& of = groups.at(group);
   if (!of.spec.composite) return placed(group);

@@ -80,6 +80,7 @@ struct world {
   std::map<number, known_claim> claims;
   std::map<number, budget_id> budgets;
   std::map<number, priority_class_spec> classes;
+  std::map<number, std::map<number, amounts>> rooms;  ///< by node what is held there
   std::set<number> namespaces, services, controllers;
   std::vector<pod_id> dead_pods;
   std::vector<node_id> dead_nodes;
@@ -91,6 +92,8 @@ struct world {
   /// Members with a node; of a group of groups: those that have their minimum in that sense.
   [[nodiscard]] std::uint32_t ready(number group) const;
   [[nodiscard]] number root(number group) const;
+  /// What its owners have not drawn of a room on a node.
+  [[nodiscard]] amounts left(number room, number node) const;
   /// What a tree of groups is worth: its root's priority, else that of its most important pod.
   [[nodiscard]] std::int32_t tree_priority(number group) const;
   /// By spec, class, default class; nothing if they disagree or the class is not there.

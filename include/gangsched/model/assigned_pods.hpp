@@ -7,6 +7,7 @@
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/device_ledger.hpp"
 #include "gangsched/model/group_table.hpp"
+#include "gangsched/model/held_rooms.hpp"
 #include "gangsched/model/node_table.hpp"
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
@@ -22,13 +23,14 @@ namespace gangsched {
 /// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
-  assigned_pods(undo_log& undo, change_log& log, node_table& nodes, pod_table& pods, group_table& groups, class_table& classes,
-                pod_counting& counting, device_ledger& devices) noexcept
+  assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods, group_table& groups,
+                class_table& classes, pod_counting& counting, device_ledger& devices) noexcept
       : priorities(undo),
         claims(undo),
         undo_(undo),
         log_(log),
         nodes_(nodes),
+        rooms_(rooms),
         pods_(pods),
         groups_(groups),
         classes_(classes),
@@ -74,6 +76,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   undo_log& undo_;
   change_log& log_;
   node_table& nodes_;
+  held_rooms& rooms_;
   pod_table& pods_;
   group_table& groups_;
   class_table& classes_;

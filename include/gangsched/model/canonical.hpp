@@ -292,7 +292,7 @@ void put(Out& out, const pod_class& v) {
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
   put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required);
   put(out, v.bind_cpus.exclusive), put(out, v.containers);
-  put(out, v.device_matches), put(out, v.claims);
+  put(out, v.device_matches), put(out, v.claims), put(out, v.held_room);
 }
 
 /// The bytes by themselves.

@@ -117,6 +117,14 @@ class GANGSCHED_API cluster {
   result<void> set_priority_class(const priority_class_spec& spec);
   result<void> remove_priority_class(std::string_view name);
 
+  // --- room held for owners
+  /// Holds room of nodes for pods that name it, or changes what is held: others see it as used. A node may have less free than is held
+  /// there; its usage says so. Of devices only what is counted by requests is held. Error: a node that nothing has, or named twice.
+  /// O(parts · (resources + pods there)).
+  result<void> set_held_room(const held_room_spec& spec);
+  /// What was left of it is free for everybody. O(parts · resources).
+  result<void> remove_held_room(std::string_view name);
+
   // --- claims of devices that pods share
   /// What of its `held_devices` is not to be had on its node is left out. O(size of the spec).
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
@@ -196,6 +204,8 @@ class GANGSCHED_API cluster {
   /// What is free, allocatable or requested of a resource on a node, in the units of `integer_resources`; 0 if it has none of it.
   [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
+  /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains. O(log parts + resources held).
+  [[nodiscard]] std::int64_t left_of_room(std::string_view room, node_id node, std::string_view resource) const;
   /// Pods with a reserved node that nobody has confirmed yet, by row. O(pods).
   [[nodiscard]] std::vector<pod_id> assumed() const;
   [[nodiscard]] std::vector<node_id> nodes() const;
@@ -217,6 +227,7 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster_budgets.cpp"
 #include "gangsched/src/model/cluster_devices.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
+#include "gangsched/src/model/cluster_held_rooms.cpp"
 #include "gangsched/src/model/group_ratios.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"

@@ -44,7 +44,7 @@ inline void mark(interner& names, const device_match& v) noexcept { names.mark(v
 
 /// All of a class but its resources and counters.
 inline void mark(interner& names, const pod_class& v) noexcept {
-  names.mark(v.ns), names.mark(v.scheduler_name), names.mark(v.required_node);
+  names.mark(v.ns), names.mark(v.scheduler_name), names.mark(v.required_node), names.mark(v.held_room);
   for (const device_demand& one : v.devices) mark(names, one);
   for (const device_match& one : v.device_matches) mark(names, one);
   mark(names, v.tolerations), mark(names, v.node_selector), mark(names, v.ports), mark(names, v.images);

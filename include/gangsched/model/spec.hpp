@@ -196,11 +196,24 @@ struct pod_spec {
   std::optional<std::int32_t> rank = {};  ///< its index in the group: neighbours in rank are placed close to each other
   node_id node = {};               ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
+  std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};
   controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
+};
+
+/// Room of nodes that is held for its owners, the pods that name it (Koordinator's Reservation, without its life of its own): to all others
+/// it is used. What an owner requests on such a node is drawn from it, and comes back when the pod leaves; beyond that owners use what is
+/// free there, like everybody.
+struct held_room_spec {
+  struct part {
+    node_id node;
+    resource_list amounts = {};
+  };
+  std::string name;
+  std::vector<part> parts = {};  ///< each node once
 };
 
 /// A pod that is gone, by what still means something then.

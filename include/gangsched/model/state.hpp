@@ -10,6 +10,7 @@
 #include "gangsched/model/counters.hpp"
 #include "gangsched/model/device_ledger.hpp"
 #include "gangsched/model/group_table.hpp"
+#include "gangsched/model/held_rooms.hpp"
 #include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/name_collection.hpp"
 #include "gangsched/model/named_objects.hpp"
@@ -34,6 +35,7 @@ struct GANGSCHED_API cluster_state {
   change_log log;
   interner names;
   node_table nodes;
+  held_rooms rooms{undo, nodes.used};
   resource_kinds kinds{names, nodes};
   pod_table pods;
   group_table groups;
@@ -45,7 +47,7 @@ struct GANGSCHED_API cluster_state {
   counter_table counters;
   named_objects named;
   pod_counting counting{semantics, names, nodes, pods, classes, topologies, choices, counters, named, devices};
-  assigned_pods assigned{undo, log, nodes, pods, groups, classes, counting, devices};
+  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices};
   name_collection collection{*this};
   mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added

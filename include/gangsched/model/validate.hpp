@@ -15,6 +15,7 @@ namespace gangsched {
 /// The part of it that is about this pod alone; of pods that are otherwise alike the rest says the same.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_own(const pod_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const resource_claim_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const held_room_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const group_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const priority_class_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_disruption_budget_spec& spec);

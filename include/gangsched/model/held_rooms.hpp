@@ -1,0 +1,109 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/slots.hpp"
+
+namespace gangsched {
+
+class digest;
+
+/// A room: what of which nodes is held for pods that name it.
+struct held_room_record {
+  struct part {
+    row_t node;
+    row_t row;  ///< of what is drawn from it
+    std::vector<amount> amounts;
+  };
+  std::string name;
+  symbol owner;             ///< the name, as pods' classes have it
+  std::vector<part> parts;  ///< by node
+  GANGSCHED_API void digest_into(digest& out) const;
+};
+
+/// Room of nodes that is held for its owners. What is left of it counts as used on the node, to everybody but its owners: who asks for them
+/// has it lifted (`lift`). A pod of an owner's class draws what it requests, as far as there is that much.
+///
+/// left(kind) = max(0, held − requests of owners on the node), and the node's usage contains left(kind), unless the room is lifted.
+class GANGSCHED_API held_rooms {
+ public:
+  held_rooms(undo_log& undo, matrix_column& used);
+
+  /// Adds the room or replaces it. @p there: calls visit(class) for the class of every pod on a node. O(parts · (kinds + pods there)).
+  template <class ClassesThere>
+  void set(std::string_view name, symbol owner, std::vector<held_room_record::part> parts, const ClassesThere& there) {
+    const row_t row = replace(name, owner, std::move(parts));
+    for (const held_room_record::part& one : record_[row]->parts) there(one.node, [&](const pod_class& cls) { draw(cls, one.node, +1); });
+  }
+  /// False if there is no such room. O(parts · kinds).
+  bool remove(symbol owner);
+  /// The node is gone, and nobody is on it. O(rooms) if some is held there.
+  void node_leaves(row_t node);
+  /// A pod comes on a node (@p sign +1), or leaves it. Takes memory for the undo log only. O(log parts + kinds held).
+  void draw(const pod_class& cls, row_t node, std::int64_t sign) {
+    if (cls.held_room) draw_as_owner(cls, node, sign);
+  }
+
+  /// The room of that name, or null. Valid until it changes. O(1).
+  [[nodiscard]] const held_room_record* find(symbol owner) const noexcept;
+  /// What is left of it on @p node. O(log parts + kinds held).
+  [[nodiscard]] std::int64_t left(const held_room_record& room, row_t node, resource_kind kind) const noexcept;
+  /// Calls visit(record) for all.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (row_t row = 0; row < rows_.count(); ++row) {
+      if (record_[row] != nullptr) visit(*record_[row]);
+    }
+  }
+
+  /// While it lives, what is left of the room of a class counts as free: on @p node, or wherever some is held. Nothing happens if the class
+  /// owns none, or it is lifted already. What pods draw meanwhile is to be taken back before it ends. O(parts · kinds).
+  class lift {
+   public:
+    lift(held_rooms& rooms, const pod_class& cls, row_t node = no_row) noexcept {
+      if (cls.held_room && !rooms.lifted_) begin(rooms, cls.held_room, node);
+    }
+    lift(const lift&) = delete;
+    lift& operator=(const lift&) = delete;
+    ~lift() {
+      if (rooms_ != nullptr) end();
+    }
+
+   private:
+    GANGSCHED_API void begin(held_rooms& rooms, symbol owner, row_t node) noexcept;
+    GANGSCHED_API void end() noexcept;
+    held_rooms* rooms_ = nullptr;
+    row_t node_ = no_row;
+  };
+
+  void digest_into(digest& out) const;
+
+ private:
+  row_t replace(std::string_view name, symbol owner, std::vector<held_room_record::part> parts);
+  void draw_as_owner(const pod_class& cls, row_t node, std::int64_t sign);
+  void count(const held_room_record& room, row_t node, std::int64_t sign);
+  void count(const held_room_record::part& part, std::int64_t sign);
+  void give_back(row_t row);
+  [[nodiscard]] static const held_room_record::part* part_on(const held_room_record& room, row_t node) noexcept;
+  [[nodiscard]] std::int64_t left(const held_room_record::part& part, std::size_t which) const noexcept;
+
+  undo_log* undo_;
+  matrix_column* used_;  ///< the nodes'
+  slots rows_, parts_;
+  object_column<held_room_record> record_;
+  name_index by_owner_;
+  matrix_column drawn_;  ///< by row of a part and place of the amount in it
+  symbol lifted_;        ///< the room that counts for nothing at the moment; no state
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/held_rooms.cpp"
+#endif
