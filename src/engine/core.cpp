@@ -41,24 +41,19 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       entered_(*state_, gates_),
       parts_(*state_, entities_, limits_, picker_, entered_),
       search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
-      preemption_(*state_, entities_, gates_, parts_, picker_, reservations_, search_),
+      preemption_(*state_, entities_, gates_, parts_, picker_, search_),
       queue_(*state_, profiles_, entities_, gates_, limits_, picker_, options_, statistics_, now_),
       explainer_(*state_, entities_, gates_, limits_, parts_, search_, picker_, queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
-      holdings_(*state_, entities_, picker_, reservations_, parts_, search_, queue_, binding_, options_, statistics_, now_),
+      holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
       pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, picker_),
       group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, parts_, search_),
-      events_(*state_, entities_, gates_, reservations_, entered_, queue_, binding_, explainer_, author_, now_) {
+      events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, author_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
   detail::attachments made{*state_};
   call_mark whole{*state_};
-  column_maker columns{*state_};
-  for (const kernel_table& table : profiles_.all()) {
-    for (const plugin_entry& plugin : table.plugins) {
-      if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
-    }
-  }
+  profiles_.attach(*state_);
   events_.start_over();
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (state_->pods.state[pod] == pod_state::assumed && entities_.has_profile(pod)) binding_.reported().add(pod);
@@ -75,7 +70,6 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   was.picks = picker_.where();
   decisions_.remember();
   binding_.remember();
-  reservations_.remember();
   queue_.remember();
   was.whole = true;
   if (!was.torn) return;
@@ -84,7 +78,6 @@ GANGSCHED_INLINE void core::open_call(instant now) {
 }
 
 GANGSCHED_INLINE void core::close_call() noexcept {
-  reservations_.end_call();
   binding_.end_call();
 }
 
@@ -93,7 +86,6 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
   if (!was.whole) return;  // it had not begun
   queue_.recall();
   binding_.recall();
-  reservations_.recall();
   decisions_.recall();
   error_.clear();
   now_ = was.now;

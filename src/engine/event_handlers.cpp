@@ -6,12 +6,11 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
-                                                reservations& reserved, entry_order& entered, scheduling_queue& of, binding_cycle& binding,
+                                                entry_order& entered, scheduling_queue& of, binding_cycle& binding,
                                                 explainer& explains, std::uint32_t author, const instant& now)
     : state_(&state),
       entities_(&entities),
       gates_(&gates),
-      reservations_(&reserved),
       entered_(&entered),
       queue_(&of),
       binding_(&binding),
@@ -32,7 +31,7 @@ GANGSCHED_INLINE void event_handlers::read() {
     queue_->prefetch(log[cursor_.position].row);
   }
   while (cursor_.position < log.committed_end()) {
-    if (log.begin() > cursor_.position) return gates_->forget_open(), start_over();  // also when giving back columns below has moved it on
+    if (log.begin() > cursor_.position) return gates_->forget_open(), start_over();
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
     const bool own = is_own(record);
@@ -57,7 +56,6 @@ GANGSCHED_INLINE void event_handlers::start_over() {
   queue_->start_over();
   if (object_cache_) object_cache_->start_over();
   binding_->start_over();
-  reservations_->forget_released();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;  // and queued as one: it may have been before it was removed and added again
     if (state_->groups.alive(group) && state_->groups.parent[group] == no_row && entities_->cycles_as_group(group)) {
@@ -133,8 +131,7 @@ GANGSCHED_INLINE void event_handlers::pod_removed(const change& record) {
   queue_->leave(pod);
   binding_->reported().remove(pod);
   forget_row(pod);
-  const bool reused = state_->pods.alive(pod);
-  host_released(pod, state_->pods.rows.generation(pod) - (reused ? 1u : 0u));
+  binding_->waiting().remove(pod);
   queue_->count_out(pod);
   if (group != no_row) queue_->ask_dependents();  // a group that was removed before is gone with its last member
   if (group == no_row || !state_->groups.alive(group)) return;
@@ -167,7 +164,7 @@ GANGSCHED_INLINE void event_handlers::pod_released(row_t pod) {
   const pod_table& pods = state_->pods;
   binding_->reported().end(pod);
   if (!pods.alive(pod)) return;
-  host_released(pod, pods.rows.generation(pod));
+  binding_->waiting().remove(pod);
   binding_->waiting().group_changed(pods.group[pod]);
   if (pods.state[pod] != pod_state::pending) return;
   if (pods.terminating[pod]) return queue_->requeue_surplus_member(pods.group[pod]);
@@ -215,11 +212,6 @@ GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
   if (record.after != record.before) binding_->waiting().group_changed(group);
   queue_->note_dependent(group);
   queue_->ask_dependents();
-}
-
-GANGSCHED_INLINE void event_handlers::host_released(row_t pod, std::uint32_t generation) {
-  binding_->waiting().remove(pod);
-  reservations_->forget(pod, generation);
 }
 
 /// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of

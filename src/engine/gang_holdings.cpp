@@ -29,10 +29,7 @@ GANGSCHED_INLINE bool gang_holdings::take_back(row_t own, entity e) {
   const auto would_fit = [&](std::span<const row_t> gangs) {
     transaction trial{*state_};
     for (const row_t group : gangs) {
-      for (const row_t held : binding_->waiting().members_of(group)) {
-        reservations_->count_uses(held, -1);
-        state_->assigned.release(held);
-      }
+      for (const row_t held : binding_->waiting().members_of(group)) state_->assigned.release(held);
     }
     if (!e.group) return picks_->pick(e.row).node != no_row;
     return search_->place(parts_->of(e.row)).verdict.ok();

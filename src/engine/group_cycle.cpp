@@ -35,11 +35,8 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   with_.state.log.mark_undone(from);
   with_.queue.places().item({group, true}).failures = 0;
 
-  std::vector<member_place> placed = outcome.members.take();
-  for (member_place& one : placed) {
-    with_.queue.count_out(one.pod);
-    if (!one.uses.empty()) with_.reserved.keep(one.pod, std::move(one.uses));
-  }
+  const std::vector<member_place> placed = outcome.members.take();
+  for (const member_place& one : placed) with_.queue.count_out(one.pod);
   for (const member_place& one : placed) {
     if (pods.state[one.pod] != pod_state::assumed) continue;
     if (with_.binding.begin(one.pod, one.score)) with_.holdings.call_older(pods.group[one.pod]);

@@ -38,7 +38,7 @@ GANGSCHED_INLINE move_planner::movable_pods move_planner::find_movable(row_t gro
 GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
   const row_t node = state_->pods.node[pod];
   state_->assigned.take_off_node(pod);
-  reserved_->count_uses(pod, -1);
+  state_->columns.count(pod, -1);
   state_->changed({.kind = change_kind::pod_removed,
                    .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
                    .row = pod,
@@ -53,7 +53,7 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   picks_->skip_idle(plan, pod);
   if (!picks_->filter(pod, home).ok()) return false;
   state_->assigned.put_on_node(pod, home);
-  reserved_->count_uses(pod, +1);
+  state_->columns.count(pod, +1);
   state_->changed({.kind = change_kind::pod_added,
                    .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
                    .row = pod,

@@ -38,7 +38,6 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
     reject(pod, refused);
     return with_.queue.unschedulable().pass_on(pod);
   }
-  std::vector<column_use> uses;
   if (with_.entities.profile_of(pod).at(point::reserve).empty()) {
     if (!with_.reserved.assume(pod, where.node, refused.said)) {
       reject(pod, refused);
@@ -47,14 +46,13 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   } else {
     const std::uint64_t from = with_.state.log.end();
     transaction attempt{with_.state};
-    if (!with_.reserved.assume(pod, where.node, refused.said) || !with_.reserved.reserve(pod, where.node, uses, refused.said)) {
+    if (!with_.reserved.assume(pod, where.node, refused.said) || !with_.reserved.reserve(pod, where.node, refused.said)) {
       attempt.roll_back();
       reject(pod, refused);
       return with_.queue.unschedulable().pass_on(pod);
     }
     attempt.commit();
     with_.state.log.mark_undone(from);  // columns that reserve hooks count up help nobody
-    if (!uses.empty()) with_.reserved.keep(pod, std::move(uses));
   }
   with_.queue.count_out(pod);
   if (with_.binding.begin(pod, where.score)) with_.holdings.call_older(with_.state.pods.group[pod]);

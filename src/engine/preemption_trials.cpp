@@ -49,7 +49,6 @@ class preemption_trials::open_trial final : public trial {
   void take_node(pod_id member) override {
     if (state_->pods.node[member.row] == no_row) return;
     begun_ = no_row;
-    with_->reserved_->count_uses(member.row, -1);
     state_->assigned.release(member.row);
     taken_ = true;
     need_.reset();
@@ -148,7 +147,7 @@ class preemption_trials::open_trial final : public trial {
       };
       while (taken()) state.nodes.ports.remove(node, port);
     }
-    with_->reserved_->count_uses(pod, -1);
+    state.columns.count(pod, -1);
     state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
   }
   [[nodiscard]] removal kind_of_removal() const {
@@ -159,7 +158,7 @@ class preemption_trials::open_trial final : public trial {
   void put_on(row_t pod, row_t node, removal how) {
     cluster_state& state = *state_;
     state.assigned.put_on_node(pod, node, how);
-    with_->reserved_->count_uses(pod, +1);
+    state.columns.count(pod, +1);
     state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
   }
   [[nodiscard]] reads facets_of(row_t pod) const {

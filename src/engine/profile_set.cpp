@@ -8,6 +8,18 @@ GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, clus
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
+GANGSCHED_INLINE void profile_set::attach(cluster_state& state) {
+  for (kernel_table& table : tables_) {
+    for (plugin_entry& plugin : table.plugins) {
+      column_maker columns{state};
+      if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
+      plugin.columns = columns.facets();
+      plugin.filter.facets = with_columns(plugin.filter.facets, plugin.columns);
+      plugin.score.facets = with_columns(plugin.score.facets, plugin.columns);
+    }
+  }
+}
+
 GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const kernel_table> tables) {
   if (tables.empty()) return error{errc::malformed, "scheduler", "profiles", "there has to be one"};
   for (std::size_t i = 0; i < tables.size(); ++i) {

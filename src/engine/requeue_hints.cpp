@@ -39,6 +39,7 @@ GANGSCHED_INLINE queueing_event requeue_judge::queueing_event_of(const object_ev
   for (const kernel_table& table : profiles_->all()) {
     queueing_event::audience& to = made.by_profile.emplace_back();
     for (const plugin_entry& plugin : table.plugins) {
+      if (!concerns(plugin, happened.record)) continue;
       const bool by_taint = happened.what == events::node_taints && !any(plugin.wakes_on & events::node_taints) &&
                             any(plugin.wakes_on & events::node_added);
       if (plugin.requeue_pod == nullptr || by_taint)
@@ -59,6 +60,7 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
                                                        queueing_event& what) const {
   const bool own = happened.subject == pod_id{pod, state_->pods.rows.generation(pod)};
   if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject) return queueing_strategy::skip;
+  if (by.empty() && happened.record.kind == change_kind::column_changed) return queueing_strategy::skip;  // there is no node
   if (by.empty()) return queueing_strategy::after_backoff;
   const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));
   if ((by.pending & to.unasked) != 0) return queueing_strategy::immediately;

@@ -23,8 +23,17 @@ GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read
       break;
     default: break;
   }
-  if (record.node() == no_row && record.kind != change_kind::namespace_changed) return std::nullopt;
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed && record.kind != change_kind::column_changed)
+    return std::nullopt;
   return record;
+}
+
+GANGSCHED_INLINE bool requeue_judge::concerns(const plugin_entry& plugin, const change& record) noexcept {
+  return record.kind != change_kind::column_changed || any(record.facets & plugin.columns);
+}
+
+GANGSCHED_INLINE bool requeue_judge::concerns(const kernel_table& profile, const change& record) noexcept {
+  return std::any_of(profile.plugins.begin(), profile.plugins.end(), [&](const plugin_entry& one) { return concerns(one, record); });
 }
 
 GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) try {
@@ -35,9 +44,10 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
   if (record.kind == change_kind::namespace_changed) touched = reads::pods;  // who is near whom may be told by their labels
   bool local = rejectors == 0;
-  bool beyond = !plan.cycle_hooks.empty();
+  bool beyond =
+      std::any_of(plan.cycle_hooks.begin(), plan.cycle_hooks.end(), [&](const planned& one) { return concerns(*one.plugin, record); });
   for (const planned& hook : plan.filters) {
-    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0) continue;
+    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0 || !concerns(*hook.plugin, record)) continue;
     if (hook.plugin->requeue != nullptr) {
       if (!any(hook.plugin->wakes_on & what.what)) continue;
       if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
@@ -46,6 +56,13 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
     const auto same = [&](const planned& other) { return other.mark == hook.mark; };
     if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same)) local = true;
     else beyond = true;
+  }
+  if (record.kind == change_kind::column_changed) {
+    // Reserve and permit hooks that refused are not among the rejectors, which are filters.
+    beyond = beyond || std::any_of(plan.table->plugins.begin(), plan.table->plugins.end(), [&](const plugin_entry& one) {
+      const bool without_filter = (plan.filtering & plugin_bit(*plan.table, one)) == 0 || (rejectors == 0 && !what.node);
+      return without_filter && (one.points.has(point::reserve) || one.points.has(point::permit)) && concerns(one, record);
+    });
   }
   if (beyond) return any(touched);
   return local && what.node && any(record.facets & plan.cached.filters) && picks_->passes_locally(cls, what.node->id().row);
@@ -94,9 +111,14 @@ GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
       break;
     case change_kind::pod_terminating: made.what = events::pod_updated; break;
     case change_kind::namespace_changed: made.what = events::namespace_changed; break;
+    case change_kind::column_changed:
+      made.what = events::column_changed;
+      if (record.scope() == scope_number::groups) made.group = {record.row, state_->groups.rows.generation(record.row)};
+      if (record.scope() >= scope_number::first_named) made.scope_row = state_->columns.id_of(record.row);
+      break;
     default: break;
   }
-  if (!any(made.what)) made.what = events::anything;  // a column of a plugin's own, say
+  if (!any(made.what)) made.what = events::anything;
   return made;
 }
 
@@ -113,6 +135,7 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 }
 
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
+  if (record.kind == change_kind::column_changed && !concerns(entities_->profile_of_group(one.group.row), record)) return false;
   if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
   if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;

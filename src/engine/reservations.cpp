@@ -1,6 +1,5 @@
 #include "gangsched/engine/reservations.hpp"
 
-#include "gangsched/core/make_room.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::engine {
@@ -52,9 +51,9 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
   return true;
 }
 
-GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, uses& noted, status& said) {
+GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said) {
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::reserve)) {
-    said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_, noted});
+    said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
     if (said.ok()) continue;
     unreserve(pod, node);
     return false;
@@ -70,69 +69,9 @@ GANGSCHED_INLINE void reservations::unreserve(row_t pod, row_t node) {
   }
 }
 
-/// A node may be gone, and its row another's.
-GANGSCHED_INLINE void reservations::count(std::span<const column_use> noted, std::int64_t sign) {
-  for (const column_use& use : noted) {
-    const row_t node = use.node.row;
-    if (state_->nodes.alive(node) && state_->nodes.rows.generation(node) == use.node.generation) {
-      state_->add_own(use.column.index, node, sign * use.amount);
-    }
-  }
-}
-
-GANGSCHED_INLINE std::span<const column_use> reservations::uses_of(row_t pod) const {
-  if (noted_.empty()) return {};
-  const auto held = noted_.find({pod, state_->pods.rows.generation(pod)});
-  return held == noted_.end() ? std::span<const column_use>{} : held->second;
-}
-
-GANGSCHED_INLINE void reservations::keep(row_t pod, uses&& noted) {
-  const pod_id id{pod, state_->pods.rows.generation(pod)};
-  kept_.push_back(id);
-  noted_[id] = std::move(noted);
-}
-
 GANGSCHED_INLINE void reservations::release(row_t pod) {
   unreserve(pod, state_->pods.node[pod]);
-  if (const std::span<const column_use> held = uses_of(pod); !held.empty()) {
-    count(held, -1);
-    drop(noted_.find({pod, state_->pods.rows.generation(pod)}));
-  }
   state_->assigned.release(pod);
-}
-
-GANGSCHED_INLINE void reservations::undo(row_t pod, const uses& noted) {
-  unreserve(pod, state_->pods.node[pod]);
-  count(noted, -1);
-  state_->assigned.release(pod);
-}
-
-GANGSCHED_INLINE void reservations::forget(row_t pod, std::uint32_t generation) {
-  if (noted_.empty()) return;
-  for (auto it = noted_.lower_bound({pod, 0}); it != noted_.end() && it->first.row == pod && it->first.generation <= generation;) {
-    count(it->second, -1);
-    it = drop(it);
-  }
-}
-
-GANGSCHED_INLINE void reservations::forget_released() {
-  for (auto it = noted_.begin(); it != noted_.end();) {
-    const bool holds = gangsched::detail::names_pod(*state_, it->first) && state_->pods.node[it->first.row] != no_row;
-    if (!holds) count(it->second, -1);
-    it = holds ? std::next(it) : drop(it);
-  }
-}
-
-GANGSCHED_INLINE reservations::noted_uses::iterator reservations::drop(noted_uses::iterator held) {
-  gangsched::detail::make_room(dropped_);
-  const auto next = std::next(held);
-  dropped_.push_back(noted_.extract(held));
-  return next;
-}
-
-GANGSCHED_INLINE void reservations::recall() noexcept {
-  for (const pod_id pod : kept_) noted_.erase(pod);
-  for (; !dropped_.empty(); dropped_.pop_back()) noted_.insert(std::move(dropped_.back()));
 }
 
 }  // namespace gangsched::engine

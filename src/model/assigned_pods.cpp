@@ -129,6 +129,7 @@ GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
 
 GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   const row_t node = pods_.node[pod];
+  columns_.take_back(pod);
   take_off_node(pod);
   devices_.drop_claim(pod);
   set_pod_state(pod, pod_state::pending);

@@ -159,7 +159,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   node_table& nodes = state.nodes;
   const row_t row = nodes.rows.take();
   nodes.grow(row + 1, state.kinds.count());
-  for (const auto& own : state.plugin_columns) own->grow(row + 1);
+  state.columns.grow(scope_number::nodes, row + 1);
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);
   nodes.by_name.insert({}, spec.name, row);
@@ -234,7 +234,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
   static_cast<void>(state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
-  for (const auto& own : state.plugin_columns) own->set(node.row, 0);
+  state.columns.clear(scope_number::nodes, node.row);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
   state.nodes.images.remove(state.nodes.record[node.row]->images);

@@ -85,6 +85,7 @@ GANGSCHED_INLINE row_t make_group(cluster_state& state, group_record record) {
   group_table& groups = state.groups;
   const row_t row = groups.rows.take();
   groups.grow(row + 1);
+  state.columns.grow(scope_number::groups, row + 1);
   groups.arrival.set(row, state.next_arrival());
   groups.satisfied.set(row, false);
   groups.names_of(record.spec.composite).insert(record.ns, record.spec.name, row);
@@ -123,6 +124,7 @@ GANGSCHED_INLINE void erase_group(cluster_state& state, row_t row) {
   group_table& groups = state.groups;
   const group_record& record = *groups.record[row];
   groups.names_of(record.spec.composite).erase(record.ns, record.spec.name);
+  state.columns.clear(scope_number::groups, row);
   groups.record.set(row, nullptr);
   groups.rows.give_back(row);
 }
@@ -218,6 +220,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
   if (!contains(group)) return detail::unknown_id("group");
   const group_record& record = *groups.record[group.row];
   const row_t parent = groups.parent[group.row];
+  state.columns.clear_host_words(scope_number::groups, group.row);
   detail::set_parent(groups, group.row, no_row);
   if (groups.members[group.row] == 0 && groups.children[group.row] == 0) {
     detail::erase_group(state, group.row);

@@ -175,7 +175,7 @@ GANGSCHED_INLINE bool adds_words(const cluster_state& state, const pod_spec& spe
 
 /// The same for removing a pod.
 GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexcept {
-  if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch()) return false;
+  if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod)) return false;
   const pod_class& cls = state.classes[state.pods.cls[pod]];
   return cls.claims.empty() && cls.counters.counted.empty();
 }
@@ -438,6 +438,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
     else state.nodes.first_pod.prefetch(node);
   }
   const reads facets = node == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
+  state.columns.take_back(row);
   if (node != no_row) state.assigned.take_off_node(row);
   state.devices.drop_claim(row);
   state.assigned.nominate(row, no_row);

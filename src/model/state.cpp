@@ -104,7 +104,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   }
   detail::digest_amounts(out, *this, nodes.allocatable);
   detail::digest_amounts(out, *this, nodes.used);
-  for (const auto& one : plugin_columns) one->digest_into(out, node_rows);
+  columns.digest_into(out);
   nodes.tree.digest_into(out, 0);
   nodes.total.digest_into(out, 1);
   nodes.first_wanted.digest_into(out, 1);

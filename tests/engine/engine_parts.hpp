@@ -22,14 +22,11 @@ struct engine_parts {
   instant now{0};
   engine::reservations reserved{state, entities, picks, now};
   engine::group_search search{state, entities, parts, picks, reserved, options, statistics};
-  engine::preemption room{state, entities, gates, parts, picks, reserved, search};
+  engine::preemption room{state, entities, gates, parts, picks, search};
 
   explicit engine_parts(const cluster_options& bounds = {}, kernel_table profile = profiles::kube_default())
       : cluster(bounds), state(inside(cluster)), profiles(one(std::move(profile)), state) {
-    column_maker columns{state};
-    for (const plugin_entry& plugin : profiles.front().plugins) {
-      if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
-    }
+    profiles.attach(state);
   }
 
   node_id add(const node_spec& spec) { return world::must(cluster.add_node(spec)); }

@@ -249,7 +249,7 @@ TEST_CASE("what a reserve hook adds to its column limits others, and is given ba
   world w{with(licences{})};
   const node_id n = w.add(a_node{"n"}.cpu(8));
   const node_id server = w.add(a_node{"server"}.cpu(0));
-  const auto taken = [&](node_id node) { return (*inside(w.cluster).plugin_columns[0])[node.row]; };
+  const auto taken = [&](node_id node) { return inside(w.cluster).columns.at(0, node.row); };
   const group_id gang = w.add(a_gang{"gang", 2});
   const pod_id a = w.add(a_pod{"a"}.cpu(1).in(gang));
   const pod_id b = w.add(a_pod{"b"}.cpu(1).in(gang));
@@ -356,8 +356,8 @@ TEST_CASE("a gang that fails, or is refused, leaves its plugin's columns as they
   w.add(a_pod{"refused"}.cpu(1).label("refuse", "yes"));
   w.remove(w.pod("refused"));
   CHECK(w.run().empty());
-  CHECK((*inside(w.cluster).plugin_columns[0])[w.node("n").row] == 0);
-  CHECK((*inside(w.cluster).plugin_columns[0])[w.node("server").row] == 0);
+  CHECK(inside(w.cluster).columns.at(0, w.node("n").row) == 0);
+  CHECK(inside(w.cluster).columns.at(0, w.node("server").row) == 0);
   CHECK(before != 0);
   w.add(a_pod{"refused"}.cpu(1).label("refuse", "yes"));
   const std::uint64_t queued = w.cluster.digest();
@@ -369,7 +369,7 @@ TEST_CASE("columns survive a log that forgets faster than the scheduler reads", 
   world w{with(licences{}), world::lowest_first(), {.log_bound = 4}};
   const node_id n = w.add(a_node{"n"}.cpu(8));
   const node_id server = w.add(a_node{"server"}.cpu(0));
-  const auto taken = [&](node_id node) { return (*inside(w.cluster).plugin_columns[0])[node.row]; };
+  const auto taken = [&](node_id node) { return inside(w.cluster).columns.at(0, node.row); };
   for (int round = 0; round < 20; ++round) {
     const std::string name = "p" + std::to_string(round);
     w.add(a_pod{name}.cpu(1));

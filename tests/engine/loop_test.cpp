@@ -117,7 +117,7 @@ class careless_host {
         ++held;
       }
       REQUIRE(w_.cluster.requested(node, "cpu") == used);
-      if (plugin_) REQUIRE((*inside(w_.cluster).plugin_columns[0])[node.row] == held);
+      if (plugin_) REQUIRE(inside(w_.cluster).columns.at(0, node.row) == held);
     }
     const std::vector<pod_id> pods = w_.cluster.pods();
     const std::size_t pending = static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [&](pod_id pod) {

@@ -123,7 +123,7 @@ struct fixture : world {
   void check_books() {
     for (const node_id node : cluster.nodes()) {
       CHECK(cluster.requested(node, "cpu") == 0);
-      CHECK((*inside(cluster).plugin_columns[0])[node.row] == 0);
+      CHECK(inside(cluster).columns.at(0, node.row) == 0);
     }
     CHECK(cluster.assumed().empty());
     CHECK_FALSE(inside(cluster).in_hook);

@@ -57,6 +57,11 @@ void fails_everywhere(const call& of) {
 const std::vector<call>& calls() {
   static const std::string team = "namespace-with-a-name-of-some-length";
   static const std::vector<call> all{
+      {"set_column of a row", [](full_house& h) { done(h.cluster.set_column(h.licence, "owned", 7)); }},
+      {"set_column of a group", [](full_house& h) { done(h.cluster.set_column(h.train, "most", 7)); }},
+      {"add_scope_row", [](full_house& h) { done(h.cluster.add_scope_row("a-scope-with-a-name-of-some-length", "a-row-with-one")); }},
+      {"add_scope_column", [](full_house& h) { done(h.cluster.add_scope_column("racks", "a-column-with-a-name-of-some-length")); }},
+      {"remove_scope_row", [](full_house& h) { done(h.cluster.remove_scope_row(h.licence)); }},
       {"add_node", [](full_house& h) { done(h.cluster.add_node(full_house::machine(7))); }},
       {"update_node",
        [](full_house& h) {

@@ -26,6 +26,7 @@ struct full_house {
   group_id train, wait, tree, leaf;
   budget_id budget;
   resource_claim_id claim, kept;
+  scope_row_id licence;
 
   static device_verdict says_yes(void*, std::string_view, const other_device&) { return {.matches = true}; }
 
@@ -83,6 +84,10 @@ struct full_house {
     claim = must(cluster.add_resource_claim({.name = "shared", .devices = {{.device_class = "rdma"}}}));
     kept = must(cluster.add_resource_claim(
         {.name = "kept", .devices = {{.device_class = "rdma", .expressions = {"x > 1"}}}, .node = nodes[3]}));
+    licence = must(cluster.add_scope_row("licences", "matlab"));
+    must(cluster.add_scope_column("licences", "owned"));
+    must(cluster.add_group_column("most"));
+    must(cluster.set_column(licence, "owned", 5));
     scheduler = std::make_unique<gangsched::scheduler>(cluster, std::move(profile), options);
     single = must(cluster.add_pod(a_pod{"single"}.cpu(1).gpus(1).priority(5)));
     choosy = must(cluster.add_pod(clothed("choosy")));
@@ -134,16 +139,22 @@ struct full_house {
     check_uses();
   }
 
-  /// A plugin that takes one of each node for each pod has as many there as the scheduler has placed.
+  /// A plugin that takes one of each node, and one licence, for each pod has as many there as the scheduler has placed.
   void check_uses() {
     const cluster_state& state = inside(cluster);
-    for (const auto& column : state.plugin_columns) {
+    std::int64_t all = 0;
+    for (const pod_id pod : cluster.pods()) {
+      all += state.pods.node[pod.row] != no_row && state.pods.attempt[pod.row] != bind_attempt::none;
+    }
+    if (const auto taken = cluster.contains(licence) ? cluster.column_of(licence, "taken") : std::nullopt) REQUIRE(*taken == all);
+    for (std::uint32_t column = 0; column < state.columns.size(); ++column) {
+      if (state.columns.scope_of(column) != scope_number::nodes) continue;
       for (const node_id node : cluster.nodes()) {
         std::int64_t placed = 0;
         for (const pod_id pod : cluster.pods())
           placed += state.pods.node[pod.row] == node.row && state.pods.attempt[pod.row] != bind_attempt::none;
         INFO("node " << cluster.name_of(node));
-        REQUIRE((*column)[node.row] == placed);
+        REQUIRE(state.columns.at(column, node.row) == placed);
       }
     }
   }

@@ -17,14 +17,18 @@ struct call {
 
 using profile_maker = std::function<kernel_table()>;
 
-/// Takes one of each node for each pod.
+/// Takes one of each node, and a licence, for each pod.
 struct taker {
   static constexpr std::string_view name = "Taker";
   using points = implements<point::reserve>;
   node_column taken;
+  scope_column licences;
 
-  void attach(column_maker& columns) { taken = columns.make_node_column(); }
-  status reserve(const new_reservation& r) { return r.add(taken, 1), status::success(); }
+  void attach(column_maker& columns) {
+    taken = columns.make_node_column();
+    licences = columns.make_scope_column("licences", "taken");
+  }
+  status reserve(const new_reservation& r) { return r.add(taken, 1), r.add(licences, "matlab", 1), status::success(); }
   void unreserve(const reservation&) noexcept {}
 };
 kernel_table with_taker() {
@@ -245,6 +249,28 @@ TEST_CASE("so it does with what reserve hooks have noted in columns") {
         name != "catch_up")
       continue;
     DYNAMIC_SECTION(one.name) { fails_everywhere(one, {}, with_taker); }
+  }
+}
+
+TEST_CASE("a scheduler that is not made for want of memory leaves no columns, and none with another's name goes") {
+  for (long nth = 1;; ++nth) {
+    gangsched::cluster cluster;
+    full_house::must(cluster.add_scope_column("licences", "owned"));
+    static_cast<void>(full_house::must(cluster.add_node(full_house::machine(0))));
+    kernel_table profile = with_taker();
+    const std::uint64_t before = cluster.digest();
+    bool thrown = false;
+    {
+      failing_allocation fails{nth};
+      try {
+        gangsched::scheduler{cluster, std::move(profile)};
+      } catch (const std::bad_alloc&) {
+        thrown = true;
+      }
+    }
+    REQUIRE(inside(cluster).columns.size() == (thrown ? 1 : 3));
+    if (!thrown) break;
+    REQUIRE(cluster.digest() == before);
   }
 }
 

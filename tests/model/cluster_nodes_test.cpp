@@ -269,18 +269,16 @@ TEST_CASE("a plugin's column is zero on a new node, whoever had its row before",
   cluster c;
   REQUIRE(c.add_node(a_node("n0")));
   cluster_state& state = inside(c);
-  state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
-  column<std::int64_t>& own = *state.plugin_columns.back();
-  own.grow(state.nodes.rows.count());
+  const std::uint32_t column = state.columns.make(scope_number::nodes, "", column_writer::reserve_hooks, state.columns.new_facet());
   const node_id n = c.add_node(a_node("n")).value();
-  own.set(n.row, 5);
+  state.columns.set(column, n.row, 5);
   const std::uint64_t digest = c.digest();
-  own.set(n.row, 6);
+  state.columns.set(column, n.row, 6);
   CHECK(c.digest() != digest);
   REQUIRE(c.remove_node(n));
   const node_id next = c.add_node(a_node("next")).value();
   REQUIRE(next.row == n.row);
-  CHECK(own[next.row] == 0);
+  CHECK(state.columns.at(column, next.row) == 0);
 }
 
 TEST_CASE("resource names may keep coming, also after nodes were tried and discarded", "[model][cluster][node]") {

@@ -58,7 +58,8 @@ class log_follower {
  private:
   static constexpr std::array facets_{reads::labels,      reads::taints, reads::schedulable,
                                       reads::allocatable, reads::images, reads::usage,
-                                      reads::ports,       reads::pods,   reads::own};
+                                      reads::ports,       reads::pods,   own_facet(0),
+                                      own_facet(1)};
   struct read_record {
     std::uint64_t position;
     row_t row;
@@ -95,10 +96,12 @@ class log_follower {
           for (const auto& [key, value] : state.pods.record[pod]->labels) out.add(key), out.add(value);
         }
         break;
-      case reads::own:
-        for (const auto& one : state.plugin_columns) out.add(static_cast<std::uint64_t>((*one)[row]));
+      default:
+        for (std::uint32_t i = 0; i < state.columns.size(); ++i) {
+          const bool its = state.columns.scope_of(i) == scope_number::nodes && state.columns.facet_of(i) == facet;
+          if (its) out.add(static_cast<std::uint64_t>(state.columns.at(i, row)));
+        }
         break;
-      default: break;
     }
     return out.value();
   }

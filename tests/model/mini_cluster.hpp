@@ -47,6 +47,14 @@ struct mini_spec {
   }
 };
 
+/// What is noted for a pod of an object, in the column of its scope that reserve hooks count.
+struct mini_use {
+  scope_number of;
+  row_t row;
+  std::uint32_t generation;
+  std::int64_t amount;
+};
+
 struct mini_pod {
   pod_id id;
   std::shared_ptr<const mini_spec> made;
@@ -55,17 +63,24 @@ struct mini_pod {
   std::string node = {}, nominated = {}, group = {};  ///< names; empty: none
   std::int32_t priority = 0;
   std::uint64_t arrival = 0;
+  std::vector<mini_use> uses = {};
   [[nodiscard]] const pod_spec& spec() const { return made->spec; }
 };
 struct mini_node {
   node_id id;
   std::shared_ptr<const node_spec> spec;
-  std::vector<std::int64_t> own;  ///< by plugin column
+  std::int64_t by_host = 0;  ///< the word of the host's column
 };
 struct mini_group {
   group_id id;
   std::shared_ptr<const group_spec> spec;
   bool expected = false;
+  std::int64_t by_host = 0;
+};
+/// Of the one scope with a name that there is.
+struct mini_row {
+  scope_row_id id;
+  std::int64_t by_host = 0;
 };
 
 struct mini_budget {
@@ -81,7 +96,7 @@ class mini_cluster {
   std::map<std::string, namespace_spec> namespaces;
   std::map<std::string, priority_class_spec> priority_classes;
   std::map<mini_name, mini_budget> budgets;
-  std::size_t plugin_columns = 0;
+  std::map<std::string, mini_row> rows;
   std::uint64_t arrivals = 0;
 
   using failure = std::optional<errc>;
@@ -89,6 +104,7 @@ class mini_cluster {
   mini_node* find(node_id id) { return find_in(nodes, id); }
   mini_pod* find(pod_id id) { return find_in(pods, id); }
   mini_group* find(group_id id) { return find_in(groups, id); }
+  mini_row* find(scope_row_id id) { return find_in(rows, id); }
   [[nodiscard]] std::string name_of(node_id id) { return find(id) != nullptr ? find(id)->spec->name : std::string{}; }
 
   // --- nodes
@@ -96,7 +112,7 @@ class mini_cluster {
     return nodes.contains(spec.name) ? failure{errc::duplicate} : failure{};
   }
   void add(const node_spec& spec, node_id id) {
-    nodes[spec.name] = {id, std::make_shared<const node_spec>(spec), std::vector<std::int64_t>(plugin_columns)};
+    nodes[spec.name] = {id, std::make_shared<const node_spec>(spec)};
     ++arrivals;
   }
   failure why_not_update(node_id id, const node_spec& spec) {
@@ -115,7 +131,7 @@ class mini_cluster {
       if (pod.node != name) continue;
       if (pod.state == pod_state::bound) gone.push_back(pod.id);
       pod.state = pod_state::pending;
-      pod.node.clear();
+      pod.node.clear(), pod.uses.clear();
     }
     for (const pod_id pod : gone) remove(pod);
     nodes.erase(name);
@@ -166,6 +182,7 @@ class mini_cluster {
     pod.made = made;
     pod.priority = priority_of(spec);
     pod.terminating |= spec.terminating;
+    if (spec.node && name_of(spec.node) != pod.node) pod.uses.clear();
     if (spec.node)
       pod.state = pod_state::bound, pod.node = name_of(spec.node), pod.nominated.clear();
     else if (pod.state == pod_state::pending)
@@ -196,7 +213,7 @@ class mini_cluster {
     return pod->state != wanted ? failure{errc::wrong_state} : failure{};
   }
   void bind(pod_id id) { find(id)->state = pod_state::bound; }
-  void release(pod_id id) { find(id)->state = pod_state::pending, find(id)->node.clear(); }
+  void release(pod_id id) { find(id)->state = pod_state::pending, find(id)->node.clear(), find(id)->uses.clear(); }
   failure why_not_nominate(pod_id id, node_id where) {
     if (find(id) == nullptr || (where && find(where) == nullptr)) return errc::unknown;
     return why_not_when(id, pod_state::pending);
@@ -210,7 +227,8 @@ class mini_cluster {
   }
   void add(const group_spec& spec, group_id id) {
     if (!groups.contains({spec.ns, spec.name})) ++arrivals;
-    groups[{spec.ns, spec.name}] = {id, std::make_shared<const group_spec>(spec)};
+    mini_group& group = groups[{spec.ns, spec.name}];
+    group = {id, std::make_shared<const group_spec>(spec), false, group.by_host};
   }
   failure why_not_update(group_id id, const group_spec& spec) {
     const mini_group* group = find(id);
@@ -232,11 +250,31 @@ class mini_cluster {
   void remove(group_id id) {
     mini_group& group = *find(id);
     group.expected = true;
+    group.by_host = 0;
     group.spec = std::make_shared<const group_spec>(group_spec{.name = group.spec->name, .ns = group.spec->ns});
     forget_empty();
   }
   void forget_empty() {
     std::erase_if(groups, [&](const auto& one) { return one.second.expected && members(*one.second.spec).empty(); });
+  }
+
+  // --- columns, each scope with one of either kind
+  template <class Id>
+  failure why_not_set(Id id, const std::string& column) {
+    if (find(id) == nullptr) return errc::unknown;
+    return column == "by_host" ? failure{} : column == "counted" ? failure{errc::wrong_state} : failure{errc::unknown};
+  }
+  template <class Id>
+  void set(Id id, std::int64_t value) {
+    find(id)->by_host = value;
+  }
+  /// What pods have noted of a row.
+  [[nodiscard]] std::int64_t counted(scope_number of, row_t row, std::uint32_t generation) const {
+    std::int64_t sum = 0;
+    for (const auto& [key, pod] : pods) {
+      for (const mini_use& one : pod.uses) sum += one.of == of && one.row == row && one.generation == generation ? one.amount : 0;
+    }
+    return sum;
   }
 
   /// In order of arrival.

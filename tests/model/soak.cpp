@@ -32,8 +32,13 @@ auto& some_of(dice& dice, Map& map) {
 soak::soak(const soak_options& options)
     : options_(options), dice_(options.seed), cluster_({.log_bound = options.log_bound}) {
   cluster_state& state = inside(cluster_);
-  for (int i = 0; i < 2; ++i) state.plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state.undo));
-  model_.plugin_columns = state.plugin_columns.size();
+  const reads facet = state.columns.new_facet();
+  for (const scope_number of : {scope_number::nodes, scope_number::groups, state.columns.scope("rows")}) {
+    static_cast<void>(state.columns.make(of, "counted", column_writer::reserve_hooks, facet));
+  }
+  static_cast<void>(cluster_.add_node_column("by_host"));
+  static_cast<void>(cluster_.add_group_column("by_host"));
+  static_cast<void>(cluster_.add_scope_column("rows", "by_host"));
   state.collection.always = options.collect;
 }
 
@@ -122,7 +127,7 @@ void soak::one_operation() {
   else if (what < 96)
     name_operation();
   else
-    plugin_operation();
+    column_operation();
 }
 
 void soak::node_operation() {
@@ -320,7 +325,8 @@ void soak::budget_operation() {
   spec.disruptions_allowed = static_cast<std::int32_t>(dice_.between(-1, 5));
   if (dice_.percent(20)) spec.disrupted_pods = {numbered("p", 9)};
   const auto known = model_.budgets.find({spec.ns, spec.name});
-  const mini_cluster::failure wrong = spec.disruptions_allowed < 0 ? mini_cluster::failure{errc::out_of_range} : mini_cluster::failure{};
+  const mini_cluster::failure wrong =
+      spec.disruptions_allowed < 0 ? mini_cluster::failure{errc::out_of_range} : mini_cluster::failure{};
   if (known == model_.budgets.end()) {
     budget_id made;
     const auto add = [&] {
@@ -333,9 +339,11 @@ void soak::budget_operation() {
   }
   const budget_id id = known->second.id;
   if (dice_.percent(50)) {
-    if (agree("update_disruption_budget", wrong, [&] { return cluster_.update_disruption_budget(id, spec); })) known->second.spec = spec;
+    if (agree("update_disruption_budget", wrong, [&] { return cluster_.update_disruption_budget(id, spec); }))
+      known->second.spec = spec;
   } else if (dice_.percent(50)) {
-    agree("add_disruption_budget", wrong ? wrong : errc::duplicate, [&] { return cluster_.add_disruption_budget(spec); });
+    agree("add_disruption_budget", wrong ? wrong : errc::duplicate,
+          [&] { return cluster_.add_disruption_budget(spec); });
   } else {
     agree("remove_disruption_budget", {}, [&] { return cluster_.remove_disruption_budget(id); });
     agree("remove_disruption_budget", errc::unknown, [&] { return cluster_.remove_disruption_budget(id); });
@@ -343,14 +351,68 @@ void soak::budget_operation() {
   }
 }
 
-void soak::plugin_operation() {
+void soak::column_operation() {
   if (dice_.percent(30)) return compare_classes();  // re-keys every pod
-  if (model_.nodes.empty()) return;
-  mini_node& node = some_of(dice_, model_.nodes);
-  const std::size_t index = dice_.below(model_.plugin_columns);
-  const std::int64_t value = dice_.between(-5, 5);
-  inside(cluster_).add_own(static_cast<std::uint32_t>(index), node.id.row, value);
-  node.own[index] += value;
+  const std::size_t what = dice_.below(10);
+  if (what < 4) return note_operation();
+  if (what == 4) return set_column(a_node_id());
+  if (what == 5) return set_column(a_group_id());
+  if (what == 6) return set_column(a_row_id());
+  if (what < 9) {
+    const std::string name = numbered("r", 5);
+    std::optional<scope_row_id> made;
+    agree("add_scope_row", {}, [&] {
+      auto outcome = cluster_.add_scope_row("rows", name);
+      if (outcome) made = *outcome;
+      return outcome;
+    });
+    const auto known = model_.rows.find(name);
+    if (known != model_.rows.end())
+      check(known->second.id == made, "add_scope_row of one that is there");
+    else
+      model_.rows[name] = {*made};
+    return;
+  }
+  const scope_row_id id = a_row_id();
+  const mini_cluster::failure wrong =
+      model_.find(id) == nullptr ? mini_cluster::failure{errc::unknown} : mini_cluster::failure{};
+  if (!agree("remove_scope_row", wrong, [&] { return cluster_.remove_scope_row(id); })) return;
+  std::erase_if(model_.rows, [&](const auto& one) { return one.second.id == id; });
+  remember(old_rows_, id);
+}
+
+template <class Id>
+void soak::set_column(Id id) {
+  const std::string column = dice_.percent(90) ? "by_host" : dice_.percent(50) ? "counted" : "nobody's";
+  const std::int64_t value = dice_.between(-3, 3);
+  if (agree("set_column", model_.why_not_set(id, column), [&] { return cluster_.set_column(id, column, value); }))
+    model_.set(id, value);
+}
+
+/// As a reserve hook does it, and, now and then, a trial that takes the pod off its node and puts it back.
+void soak::note_operation() {
+  own_columns& own = inside(cluster_).columns;
+  std::vector<mini_pod*> placed;
+  for (auto& [name, pod] : model_.pods) {
+    if (pod.state != pod_state::pending) placed.push_back(&pod);
+  }
+  if (placed.empty()) return;
+  mini_pod& pod = *dice_.of(placed);
+  if (dice_.percent(20)) return own.count(pod.id.row, -1), own.count(pod.id.row, +1);
+  const std::uint32_t column = static_cast<std::uint32_t>(dice_.below(3));
+  if (pod.uses.size() == 8) return;  // as many as plugins could have
+  mini_use use{own.scope_of(column), no_row, 0, dice_.between(-5, 5)};
+  const auto of = [&](const auto& all) {
+    if (all.empty()) return;
+    const auto& id = some_of(dice_, all).id;
+    use.row = id.row, use.generation = id.generation;
+  };
+  if (column == 0) of(model_.nodes);
+  if (column == 1) of(model_.groups);
+  if (column == 2) of(model_.rows);
+  if (use.row == no_row) return;
+  own.note(pod.id.row, {column, use.row, use.generation, use.amount});
+  pod.uses.push_back(use);
 }
 
 // --- what calls are made with
@@ -362,6 +424,10 @@ node_id soak::a_node_id() {
 pod_id soak::a_pod_id() {
   if (model_.pods.empty() || dice_.percent(2)) return old_pods_.empty() ? pod_id{} : dice_.of(old_pods_);
   return some_of(dice_, model_.pods).id;
+}
+scope_row_id soak::a_row_id() {
+  if (model_.rows.empty() || dice_.percent(2)) return old_rows_.empty() ? scope_row_id{} : dice_.of(old_rows_);
+  return some_of(dice_, model_.rows).id;
 }
 group_id soak::a_group_id() {
   if (model_.groups.empty() || dice_.percent(2)) return old_groups_.empty() ? group_id{} : dice_.of(old_groups_);

@@ -57,7 +57,10 @@ class soak {
   void group_operation();
   void name_operation();
   void budget_operation();
-  void plugin_operation();
+  void column_operation();
+  void note_operation();
+  template <class Id>
+  void set_column(Id id);
   void begin();
   void end();
 
@@ -71,12 +74,15 @@ class soak {
   node_id a_node_id();
   pod_id a_pod_id();
   group_id a_group_id();
+  scope_row_id a_row_id();
 
   void compare();
   void compare_node(const mini_node& node);
   void compare_pod(const mini_pod& pod);
   void compare_group(const mini_group& group);
   void compare_classes();
+  template <class Id>
+  void compare_columns(scope_number of, Id id, std::int64_t by_host, const std::string& name);
   void check(bool holds, const std::string& what) const {
     if (!holds) fail(what);
   }
@@ -94,6 +100,7 @@ class soak {
   std::vector<node_id> old_nodes_;
   std::vector<pod_id> old_pods_;
   std::vector<group_id> old_groups_;
+  std::vector<scope_row_id> old_rows_;
   counts counts_;
 };
 

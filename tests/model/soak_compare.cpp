@@ -34,6 +34,10 @@ void soak::compare() {
   check(state.pods.by_name.size() == pods.size(), "size of the index of pods");
 
   for (const auto& [name, group] : model_.groups) compare_group(group);
+  for (const auto& [name, row] : model_.rows) {
+    check(cluster_.find_scope_row("rows", name) == row.id && cluster_.name_of(row.id) == name, "row " + name);
+    compare_columns(scope_number::first_named, row.id, row.by_host, name);
+  }
   check(state.groups.by_name.size() == model_.groups.size(), "size of the index of groups");
 
   check(state.named.namespaces.by_name.size() == model_.namespaces.size(), "number of namespaces");
@@ -134,9 +138,13 @@ void soak::compare_node(const mini_node& node) {
     wanted = wanted || other == row;
   }
   check(wanted == (state.nodes.first_nominated[row] != no_row), "being in the list of nominated nodes of " + name);
-  for (std::size_t i = 0; i < node.own.size(); ++i) {
-    check((*state.plugin_columns[i])[row] == node.own[i], "plugin column of " + name);
-  }
+  compare_columns(scope_number::nodes, node.id, node.by_host, name);
+}
+
+template <class Id>
+void soak::compare_columns(scope_number of, Id id, std::int64_t by_host, const std::string& name) {
+  check(cluster_.column_of(id, "by_host") == by_host, "the host's column of " + name);
+  check(cluster_.column_of(id, "counted") == model_.counted(of, id.row, id.generation), "the counted column of " + name);
 }
 
 void soak::compare_pod(const mini_pod& pod) {
@@ -189,6 +197,7 @@ void soak::compare_group(const mini_group& group) {
   check(groups.members[row] == members.size(), "members of " + spec.name);
   check(groups.assumed[row] == assumed, "assumed of " + spec.name);
   check(groups.bound[row] == bound, "bound of " + spec.name);
+  compare_columns(scope_number::groups, group.id, group.by_host, spec.name);
 }
 
 /// Pods are of one class iff they are alike in all but names and labels, and no term of a pod of their namespace tells them apart.

@@ -10,12 +10,12 @@ namespace detail {
 class attachments {
  public:
   explicit attachments(cluster_state& state) noexcept
-      : state_(&state), columns_(state.plugin_columns.size()), spread_(state.counting.default_spread.size()) {}
+      : state_(&state), columns_(state.columns.mark()), spread_(state.counting.default_spread.size()) {}
   attachments(const attachments&) = delete;
   attachments& operator=(const attachments&) = delete;
   ~attachments() {
     if (state_ == nullptr) return;
-    state_->plugin_columns.erase(state_->plugin_columns.begin() + static_cast<std::ptrdiff_t>(columns_), state_->plugin_columns.end());
+    state_->columns.cut(columns_);
     state_->counting.default_spread.erase(
         state_->counting.default_spread.begin() + static_cast<std::ptrdiff_t>(spread_),
         state_->counting.default_spread.end());
@@ -24,7 +24,8 @@ class attachments {
 
  private:
   cluster_state* state_;
-  std::size_t columns_, spread_;
+  own_columns::extent columns_;
+  std::size_t spread_;
 };
 
 }  // namespace detail

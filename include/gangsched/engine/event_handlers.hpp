@@ -15,7 +15,7 @@ namespace gangsched::engine {
 class GANGSCHED_API event_handlers {
  public:
   /// @p author: of the scheduler's own records. @p now: the scheduler's.
-  event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, reservations& reserved, entry_order& entered,
+  event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, entry_order& entered,
                  scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint32_t author, const instant& now);
 
   /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
@@ -41,7 +41,6 @@ class GANGSCHED_API event_handlers {
   void own_record(const change& record);
   void member_changed(const change& record, row_t group);
   void judge_waiting(row_t group);
-  void host_released(row_t pod, std::uint32_t generation);
   void forget_row(row_t pod);
   void requeue_by(const change& record, std::uint64_t position);
   void requeue_by_hints(const change& record);
@@ -50,7 +49,6 @@ class GANGSCHED_API event_handlers {
   cluster_state* state_;
   const entity_view* entities_;
   pre_enqueue_gates* gates_;
-  reservations* reservations_;
   entry_order* entered_;
   scheduling_queue* queue_;
   binding_cycle* binding_;

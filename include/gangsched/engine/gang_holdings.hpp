@@ -10,10 +10,10 @@ namespace gangsched::engine {
 /// older one takes back what a younger one holds (`hold_rule`). Has no state of its own.
 class GANGSCHED_API gang_holdings {
  public:
-  gang_holdings(cluster_state& state, const entity_view& entities, picker& picks, reservations& reserved, group_parts& parts,
-                group_search& search, scheduling_queue& of, binding_cycle& binding, const scheduler_options& options,
+  gang_holdings(cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts, group_search& search,
+                scheduling_queue& of, binding_cycle& binding, const scheduler_options& options,
                 engine_statistics& statistics, const instant& now) noexcept
-      : state_(&state), entities_(&entities), picks_(&picks), reservations_(&reserved), parts_(&parts), search_(&search), queue_(&of),
+      : state_(&state), entities_(&entities), picks_(&picks), parts_(&parts), search_(&search), queue_(&of),
         binding_(&binding), options_(&options), statistics_(&statistics), now_(&now) {}
 
   /// An incomplete gang finds no node for a member, or, tried as one (@p e), for its minimum: an incomplete gang after it gives its waiting
@@ -31,7 +31,6 @@ class GANGSCHED_API gang_holdings {
   cluster_state* state_;
   const entity_view* entities_;
   picker* picks_;
-  reservations* reservations_;
   group_parts* parts_;
   group_search* search_;
   scheduling_queue* queue_;

@@ -11,7 +11,6 @@ struct member_place {
   row_t pod;
   row_t node;
   std::int64_t score;
-  reservations::uses uses;
 };
 
 /// Members of a group that have a node inside the caller's transaction, in the order in which they got it: assumed, with devices, and told

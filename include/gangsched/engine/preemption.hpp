@@ -36,9 +36,9 @@ struct preemption_result {
 class GANGSCHED_API preemption final : public member_preemption {
  public:
   preemption(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts, picker& picks,
-             reservations& reserved, group_search& search) noexcept
+             group_search& search) noexcept
       : state_(&state), entities_(&entities), gates_(&gates), parts_(&parts), picks_(&picks), search_(&search),
-        trials_(state, entities, parts, picks, reserved, search) {}
+        trials_(state, entities, parts, picks, search) {}
 
   /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
   /// none.

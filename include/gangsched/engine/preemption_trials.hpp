@@ -9,9 +9,9 @@ namespace gangsched::engine {
 /// What post_filter and group_preempt hooks try victims with, and what they keep between trials.
 class GANGSCHED_API preemption_trials {
  public:
-  preemption_trials(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks, reservations& reserved,
+  preemption_trials(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
                     group_search& search) noexcept
-      : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), reserved_(&reserved), search_(&search) {}
+      : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), search_(&search) {}
 
   /// A trial for one hook of a plugin of the profile; nothing of it is left when it goes. @p for_group: of group_preempt.
   [[nodiscard]] std::unique_ptr<trial> start(std::uint16_t plugin, bool for_group);
@@ -25,7 +25,6 @@ class GANGSCHED_API preemption_trials {
   const entity_view* entities_;
   group_parts* parts_;
   picker* picks_;
-  reservations* reserved_;
   group_search* search_;
   trial_memory memory_;
 };

@@ -80,6 +80,9 @@ class GANGSCHED_API requeue_judge {
   [[nodiscard]] bool may_open_gate(row_t pod, const queueing_event& what) const;
 
  private:
+  /// Of a change of a column: whether it is one that the plugin, or some plugin of the profile, asked for. Others concern everybody.
+  [[nodiscard]] static bool concerns(const plugin_entry& plugin, const change& record) noexcept;
+  [[nodiscard]] static bool concerns(const kernel_table& profile, const change& record) noexcept;
   [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what, const kernel_table& profile) const noexcept;
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool reads_labels(row_t root) const;

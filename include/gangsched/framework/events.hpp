@@ -22,7 +22,8 @@ enum class events : std::uint16_t {
   pod_gates_gone = 1u << 12,  ///< the last of its scheduling gates
   pod_updated = 1u << 13,     ///< anything else of a pod
   namespace_changed = 1u << 14,
-  anything = (1u << 15) - 1,
+  column_changed = 1u << 15,  ///< words of a column that the plugin asked for; nobody else hears of it
+  anything = (1u << 16) - 1,
 };
 [[nodiscard]] constexpr events operator|(events a, events b) noexcept {
   return static_cast<events>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));

@@ -49,6 +49,9 @@ struct event {
   const past_pod* old_pod = nullptr;
   const past_pod* new_pod = nullptr;
   bool own = false;  ///< it is the waiting pod itself that changed
+  // Of column_changed: whose word it was, if not `node`'s.
+  group_id group{};
+  scope_row_id scope_row{};
 };
 
 // --- scores
@@ -86,13 +89,6 @@ class node_names {
 
 // --- reserve, permit, bind
 
-/// What a reserve hook added to a column of its plugin's own, so that it can be taken back when the pod leaves.
-struct column_use {
-  node_column column;
-  node_id node;
-  std::int64_t amount;
-};
-
 /// A pod on the node chosen for it.
 class reservation {
  public:
@@ -114,19 +110,33 @@ class reservation {
 /// attempt is settled has an owner that takes it back.
 class new_reservation : public reservation {
  public:
-  new_reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when, std::vector<column_use>& uses) noexcept
-      : reservation(state, pod_row, node_row, when), uses_(&uses) {}
+  using reservation::reservation;
 
-  /// Adds to a column of the plugin's own, on this node or another. Taken back by itself, exactly once, when the trial is discarded,
-  /// the placement is released, or the pod is gone. Amortised O(1).
+  /// Adds to a column: of this node or another, of the pod's group or another, or of a scope, whose row is made on first sight. Nothing if
+  /// there is no such object. Sums are modulo 2^64. Taken back by itself, exactly once, when the trial is discarded, the placement is
+  /// released, or the pod is gone. O(what was added for the pod).
   void add(node_column column, std::int64_t amount) const { add(column, node.id(), amount); }
   void add(node_column column, node_id where, std::int64_t amount) const {
-    state_->add_own(column.index, where.row, amount);
-    uses_->push_back({column, where, amount});
+    if (cluster().node(where)) note(column.index, where.row, where.generation, amount);
+  }
+  void add(group_column column, std::int64_t amount) const {
+    if (const auto group = pod.group()) add(column, group->id(), amount);
+  }
+  void add(group_column column, group_id of, std::int64_t amount) const {
+    const group_table& groups = state_->groups;
+    if (groups.alive(of.row) && groups.rows.generation(of.row) == of.generation) note(column.index, of.row, of.generation, amount);
+  }
+  void add(scope_column column, scope_row_id row, std::int64_t amount) const {
+    if (state_->columns.contains(row)) note(column.index, row.row, row.generation, amount);
+  }
+  void add(scope_column column, std::string_view row, std::int64_t amount) const {
+    add(column, state_->columns.id_of(state_->columns.row(state_->columns.scope_of(column.index), row)), amount);
   }
 
  private:
-  std::vector<column_use>* uses_;
+  void note(std::uint32_t column, row_t row, std::uint32_t generation, std::int64_t amount) const {
+    state_->columns.note(pod.row(), {column, row, generation, amount});
+  }
 };
 
 /// What permit says, and how long a wait may last (at most 15 minutes, as in kube-scheduler).
@@ -146,20 +156,43 @@ class permit_room {
   [[nodiscard]] virtual pod_info info(pod_id pod) const = 0;
 };
 
-/// Makes columns when the scheduler is made (`void attach(column_maker&)`, optional).
+/// Makes columns for one plugin when the scheduler is made (`void attach(column_maker&)`, optional). They stay as long as the cluster.
+/// A column with a name is found by it: by other plugins, by the host, and by a scheduler that is made later; one without is the plugin's.
 class column_maker {
  public:
   explicit column_maker(cluster_state& state) noexcept : state_(&state) {}
-  node_column make_node_column() {
-    state_->plugin_columns.push_back(std::make_unique<column<std::int64_t>>(state_->undo));
-    state_->plugin_columns.back()->grow(state_->nodes.rows.count());
-    return {static_cast<std::uint32_t>(state_->plugin_columns.size() - 1)};
+
+  // What reserve hooks count up (`new_reservation::add`). O(rows).
+  node_column make_node_column(std::string_view name = {}) { return {get(scope_number::nodes, name, column_writer::reserve_hooks)}; }
+  group_column make_group_column(std::string_view name = {}) { return {get(scope_number::groups, name, column_writer::reserve_hooks)}; }
+  scope_column make_scope_column(std::string_view scope, std::string_view name = {}) {
+    return {get(state_->columns.scope(scope), name, column_writer::reserve_hooks)};
+  }
+  // What the host sets (`cluster::set_column`), by a name that is not empty.
+  by_host<node_column> node_column_by_host(std::string_view name) { return {get(scope_number::nodes, name, column_writer::host)}; }
+  by_host<group_column> group_column_by_host(std::string_view name) { return {get(scope_number::groups, name, column_writer::host)}; }
+  by_host<scope_column> scope_column_by_host(std::string_view scope, std::string_view name) {
+    return {get(state_->columns.scope(scope), name, column_writer::host)};
   }
   /// Spread constraints for pods without any; the number of the set in `pod_counters::default_spread`.
   std::uint32_t add_default_spread(spread_defaults set) { return state_->counting.add_default_spread(std::move(set)); }
 
+  /// Of all columns that the plugin asked for.
+  [[nodiscard]] reads facets() const noexcept { return all_; }
+
  private:
+  std::uint32_t get(scope_number of, std::string_view name, column_writer writer) {
+    std::optional<std::uint32_t> column = state_->columns.find(of, name, writer);
+    if (!column) {
+      if (!any(mine_)) mine_ = state_->columns.new_facet();
+      column = state_->columns.make(of, name, writer, mine_);
+    }
+    all_ |= state_->columns.facet_of(*column);
+    return *column;
+  }
   cluster_state* state_;
+  reads mine_ = reads::nothing;  ///< of those that it made
+  reads all_ = reads::nothing;
 };
 
 // --- post-filter: making room

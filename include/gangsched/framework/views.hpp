@@ -11,11 +11,6 @@
 /// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.
 namespace gangsched {
 
-/// A column of 64-bit integers per node that a plugin made for itself (`attach`). Rolled back like the rest of the cluster.
-struct node_column {
-  std::uint32_t index = 0;
-};
-
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
 /// one that takes `node_info` (everything) is asked every time. `reads::claims` is not the node's own: it is nothing to pods that share no
 /// claim, and for those that do, a hook that reads it is asked every time.
@@ -107,8 +102,9 @@ class node_view {
   }
   [[nodiscard]] std::int64_t own(node_column column) const {
     needs<reads::own>();
-    return (*state_->plugin_columns[column.index])[row_];
+    return state_->columns.at(column.index, row_);
   }
+  [[nodiscard]] std::int64_t own(by_host<node_column> column) const { return own(node_column{column.index}); }
   /// The node's domain of a topology key, or no_domain.
   [[nodiscard]] domain_id domain(topology_id key) const {
     needs<reads::labels>();
@@ -316,6 +312,8 @@ class group_view {
     return there ? std::optional{group_view{*state_, other.row}} : std::nullopt;
   }
   [[nodiscard]] row_t row() const noexcept { return row_; }
+  [[nodiscard]] std::int64_t own(group_column column) const { return state_->columns.at(column.index, row_); }
+  [[nodiscard]] std::int64_t own(by_host<group_column> column) const { return state_->columns.at(column.index, row_); }
   /// The cluster it is in, and whose behaviour is followed there.
   [[nodiscard]] cluster_view cluster() const noexcept;
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
@@ -415,6 +413,20 @@ class cluster_view {
       if (state_->groups.alive(row)) visit(group_view{*state_, row});
     }
   }
+
+  /// The row of that name in the column's scope, if there is one. O(length).
+  [[nodiscard]] std::optional<scope_row_id> find_row(scope_column column, std::string_view name) const {
+    const row_t row = state_->columns.find_row(state_->columns.scope_of(column.index), name);
+    return row == no_row ? std::nullopt : std::optional{state_->columns.id_of(row)};
+  }
+  [[nodiscard]] std::optional<scope_row_id> find_row(by_host<scope_column> column, std::string_view name) const {
+    return find_row(scope_column{column.index}, name);
+  }
+  /// The word of a row; 0 of one that is gone. O(1).
+  [[nodiscard]] std::int64_t own(scope_column column, scope_row_id row) const {
+    return state_->columns.contains(row) ? state_->columns.at(column.index, row.row) : 0;
+  }
+  [[nodiscard]] std::int64_t own(by_host<scope_column> column, scope_row_id row) const { return own(scope_column{column.index}, row); }
 
   /// The model's counters (counters.hpp). O(1).
   [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }

@@ -9,6 +9,7 @@
 #include "gangsched/model/group_table.hpp"
 #include "gangsched/model/held_rooms.hpp"
 #include "gangsched/model/node_table.hpp"
+#include "gangsched/model/own_columns.hpp"
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/priority_table.hpp"
@@ -17,14 +18,15 @@ namespace gangsched {
 
 /// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
 /// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
-/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices and counters follow, and writes the
-/// log.
+/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices, counters and columns follow,
+/// and writes the log.
 ///
 /// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods, group_table& groups,
-                class_table& classes, pod_counting& counting, device_ledger& devices) noexcept
+                class_table& classes, pod_counting& counting, device_ledger& devices,
+                own_columns& columns) noexcept
       : priorities(undo),
         claims(undo),
         undo_(undo),
@@ -35,7 +37,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
         groups_(groups),
         classes_(classes),
         counting_(counting),
-        devices_(devices) {}
+        devices_(devices),
+        columns_(columns) {}
   assigned_pods(const assigned_pods&) = delete;
   assigned_pods& operator=(const assigned_pods&) = delete;
 
@@ -82,6 +85,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   class_table& classes_;
   pod_counting& counting_;
   device_ledger& devices_;
+  own_columns& columns_;
 };
 
 }  // namespace gangsched

@@ -10,6 +10,9 @@
 
 namespace gangsched {
 
+/// Whose rows a column has a word for: those of nodes, of groups, or of a named scope; these are numbered from `first_named`.
+enum class scope_number : std::uint32_t { nodes, groups, first_named };
+
 enum class change_kind : std::uint8_t {
   node_added,        ///< row = node
   node_updated,      ///< row = node, facets = what changed
@@ -28,6 +31,7 @@ enum class change_kind : std::uint8_t {
   group_removed,     ///< row = group
   namespace_changed, ///< which one is not said: names may be others' when it is read
   budget_changed,    ///< row = budget: added, updated or removed
+  column_changed,    ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
 };
 
 /// One record of the change log, 20 bytes.
@@ -35,15 +39,17 @@ struct change {
   change_kind kind;
   bool more : 1 = false;          ///< of group_updated: something else than the minimum changed
   bool undone : 1 = false;        ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
-  reads facets = reads::nothing;  ///< what of a node it touched
+  std::uint32_t author : 22 = 0;  ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
+  reads facets = reads::nothing;  ///< what of a node it touched, and which columns
   row_t row = no_row;
   std::uint32_t before = no_row;
   std::uint32_t after = no_row;
-  std::uint32_t author = 0;       ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
 
   [[nodiscard]] constexpr bool about_pod() const noexcept {
     return kind >= change_kind::pod_added && kind <= change_kind::pod_released;
   }
+  /// Of column_changed.
+  [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }
   /// The node whose facets changed, or no_row.
   [[nodiscard]] constexpr row_t node() const noexcept {
     switch (kind) {
@@ -57,6 +63,7 @@ struct change {
       case change_kind::pod_terminating:
       case change_kind::pod_assumed:
       case change_kind::pod_bound: return after;
+      case change_kind::column_changed: return scope() == scope_number::nodes ? row : no_row;
       default: return no_row;
     }
   }
@@ -91,15 +98,15 @@ class change_log {
   void reserve() { records_.reserve(2 * bound_ + 1); }
   void append(const change& record) {
     records_.push_back(record);
-    records_.back().author = author_;
+    records_.back().author = author_ & last_author;
   }
   /// Outside transactions: what is older than the bound goes then.
   void write(const change& what) {
     append(what);
     trim();
   }
-  /// The number by which a scheduler knows its own records: nobody has had it before.
-  [[nodiscard]] std::uint32_t new_author() noexcept { return ++authors_; }
+  /// The number by which a scheduler knows its own records: none of the last four million has had it.
+  [[nodiscard]] std::uint32_t new_author() noexcept { return authors_ = authors_ % last_author + 1; }
   /// Who writes from here on, until it is said anew. @return who wrote before.
   std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
   /// What was written from @p from on helps nobody. O(records since).
@@ -168,6 +175,7 @@ class change_log {
     while (old_cuts < cuts_.size() && cuts_[old_cuts].end < begin_) forgotten_cut_ = cuts_[old_cuts++].number;
     cuts_.erase(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(old_cuts));
   }
+  static constexpr std::uint32_t last_author = (1u << 22) - 1;
   struct cut {
     std::uint64_t number;
     std::uint64_t end;

@@ -140,6 +140,22 @@ class GANGSCHED_API cluster {
   result<void> update_disruption_budget(budget_id budget, const pod_disruption_budget_spec& spec);
   result<void> remove_disruption_budget(budget_id budget);
 
+  // --- columns: numbers beside nodes, groups and the rows of named scopes, for plugins (docs/columns.md)
+  /// A column that the host sets; one of that name that is there already, because a plugin asked for it, is the same. Error: malformed, for
+  /// an empty name. O(rows).
+  result<void> add_node_column(std::string_view column);
+  result<void> add_group_column(std::string_view column);
+  result<void> add_scope_column(std::string_view scope, std::string_view column);
+  /// The row of that name in a scope, which is made if nobody made it before. Error: malformed, for an empty name. O(length).
+  result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
+  /// Its words are gone, and what reserve hooks noted of it. O(columns).
+  result<void> remove_scope_row(scope_row_id row);
+  /// Sets a word, whose pods are tried again that a plugin rejected which asked for the column. Any value will do. Error: unknown, if
+  /// nobody has made the column, or the object is gone; wrong_state, for one that reserve hooks count. O(columns).
+  result<void> set_column(node_id node, std::string_view column, std::int64_t value);
+  result<void> set_column(group_id group, std::string_view column, std::int64_t value);
+  result<void> set_column(scope_row_id row, std::string_view column, std::int64_t value);
+
   // --- what schedulers do (a host with a `scheduler` calls that instead)
   /// Reserves room on a node for a pending pod that is neither gated nor being deleted. Error: overflow of the node's usage.
   result<void> assume(pod_id pod, node_id node);
@@ -206,6 +222,15 @@ class GANGSCHED_API cluster {
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
   /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains. O(log parts + resources held).
   [[nodiscard]] std::int64_t left_of_room(std::string_view room, node_id node, std::string_view resource) const;
+  /// A word of a column with a name: of the host's, else of that which reserve hooks count; nothing if there is none, or no such object.
+  /// O(columns).
+  [[nodiscard]] std::optional<std::int64_t> column_of(node_id node, std::string_view column) const;
+  [[nodiscard]] std::optional<std::int64_t> column_of(group_id group, std::string_view column) const;
+  [[nodiscard]] std::optional<std::int64_t> column_of(scope_row_id row, std::string_view column) const;
+  [[nodiscard]] std::optional<scope_row_id> find_scope_row(std::string_view scope, std::string_view row) const;
+  [[nodiscard]] bool contains(scope_row_id row) const noexcept;
+  /// Valid until the row is removed; "" for an id that nothing has. O(1).
+  [[nodiscard]] std::string_view name_of(scope_row_id row) const;
   /// Pods with a reserved node that nobody has confirmed yet, by row. O(pods).
   [[nodiscard]] std::vector<pod_id> assumed() const;
   [[nodiscard]] std::vector<node_id> nodes() const;
@@ -225,6 +250,7 @@ class GANGSCHED_API cluster {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/cluster.cpp"
 #include "gangsched/src/model/cluster_budgets.cpp"
+#include "gangsched/src/model/cluster_columns.cpp"
 #include "gangsched/src/model/cluster_devices.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_held_rooms.cpp"

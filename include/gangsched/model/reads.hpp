@@ -4,7 +4,7 @@
 namespace gangsched {
 
 /// What a hook may read of a node, and so what a change can touch. A set of bits; views and changes both speak in it.
-enum class reads : std::uint16_t {
+enum class reads : std::uint32_t {
   nothing = 0,
   name = 1u << 0,
   labels = 1u << 1,
@@ -15,19 +15,28 @@ enum class reads : std::uint16_t {
   usage = 1u << 6,  ///< what its pods have requested, and how many they are
   ports = 1u << 7,  ///< host ports in use
   pods = 1u << 8,   ///< the pods on it, with all of theirs
-  own = 1u << 9,    ///< columns that plugins made
+  own = 1u << 9,    ///< in signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet)
   devices = 1u << 10,  ///< its devices, and what of them is in use
   claims = 1u << 11,   ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
-  everything = (1u << 12) - 1,
+  everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
-  return static_cast<reads>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+  return static_cast<reads>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
 }
 [[nodiscard]] constexpr reads operator&(reads a, reads b) noexcept {
-  return static_cast<reads>(static_cast<std::uint16_t>(a) & static_cast<std::uint16_t>(b));
+  return static_cast<reads>(static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b));
 }
 constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
 [[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
+
+/// The facet of the @p nth who makes columns, a plugin or the host. There are twenty: who comes later shares one, and is asked more often
+/// than need be.
+[[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept { return static_cast<reads>(1u << (12 + nth % 20)); }
+/// What a hook that says @p set reads in truth, if its plugin asked for columns with the facets @p columns.
+[[nodiscard]] constexpr reads with_columns(reads set, reads columns) noexcept {
+  if (set == reads::everything || !any(set & reads::own)) return set;
+  return static_cast<reads>(static_cast<std::uint32_t>(set) & ~static_cast<std::uint32_t>(reads::own)) | columns;
+}
 
 }  // namespace gangsched

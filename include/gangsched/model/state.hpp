@@ -15,6 +15,7 @@
 #include "gangsched/model/name_collection.hpp"
 #include "gangsched/model/named_objects.hpp"
 #include "gangsched/model/node_table.hpp"
+#include "gangsched/model/own_columns.hpp"
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/pod_templates.hpp"
@@ -47,21 +48,16 @@ struct GANGSCHED_API cluster_state {
   counter_table counters;
   named_objects named;
   pod_counting counting{semantics, names, nodes, pods, classes, topologies, choices, counters, named, devices};
-  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices};
+  own_columns columns{undo, log, nodes.rows, groups.rows};
+  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns};
   name_collection collection{*this};
   mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
-  std::vector<std::unique_ptr<column<std::int64_t>>> plugin_columns;  ///< of nodes
   bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod) { return counting.class_of(pod); }
 
-  /// Adds to a plugin's column.
-  void add_own(std::uint32_t index, row_t node, std::int64_t value) {
-    plugin_columns[index]->set(node, (*plugin_columns[index])[node] + value);
-    changed({.kind = change_kind::node_updated, .facets = reads::own, .row = node});
-  }
   /// The next number of the order in which nodes, pods and groups arrive.
   std::uint64_t next_arrival() {
     arrivals.set(0, arrivals[0] + 1);

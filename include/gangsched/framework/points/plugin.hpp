@@ -26,6 +26,7 @@ struct whole_plugin {
     std::int64_t weight = 1;
 
     void (*attach)(void* self, column_maker&) = nullptr;
+    reads columns = reads::nothing;  ///< the facets of those that it asked for when it was attached
     std::shared_ptr<void> (*make_data)() = nullptr;
     bool cycle_data = false;  ///< data belongs to one cycle, not to the class: reset before each
     void (*reset_data)(void* data) = nullptr;

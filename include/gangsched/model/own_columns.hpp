@@ -1,0 +1,171 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/change_log.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/name_index.hpp"
+#include "gangsched/model/slots.hpp"
+
+namespace gangsched {
+
+/// Columns of 64-bit integers that a plugin asked for when it was attached: what its reserve hooks count up for pods. Rolled back like the
+/// rest of the cluster.
+struct node_column {
+  std::uint32_t index = 0;
+};
+struct group_column {
+  std::uint32_t index = 0;
+};
+struct scope_column {
+  std::uint32_t index = 0;
+};
+/// The same as the host sets them (`cluster::set_column`): hooks only read them.
+template <class Column>
+struct by_host {
+  std::uint32_t index = 0;
+};
+
+enum class column_writer : std::uint8_t { reserve_hooks, host };
+
+/// What a reserve hook added to a column for a pod.
+struct column_use {
+  std::uint32_t column;
+  row_t row;
+  std::uint32_t generation;  ///< of the row: what is noted of an object that is gone comes to nothing
+  std::int64_t amount;
+};
+
+/// A row of a named scope.
+struct scope_row_record {
+  scope_number scope;
+  std::string name;
+  void digest_into(digest& out) const {
+    out.add(static_cast<std::uint64_t>(scope));
+    out.add(std::string_view{name});
+  }
+};
+
+/// All that reserve hooks have noted for a pod.
+struct noted_uses {
+  std::vector<column_use> all;
+  void digest_into(digest& out) const {
+    for (const column_use& one : all) {
+      out.add(std::uint64_t{one.row} << 32 | one.column);
+      out.add(static_cast<std::uint64_t>(one.amount));
+    }
+  }
+};
+
+/// Columns that plugins and hosts made, the rows of named scopes, and what reserve hooks noted for each pod, which is taken back once.
+/// Columns and scopes stay as long as the cluster: who asks for one by a name that it has gets the same. Words are under the undo log, and
+/// every change of one is in the change log.
+class GANGSCHED_API own_columns {
+ public:
+  /// @p nodes and @p groups: the rows of these tables, which outlive this.
+  own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups);
+
+  // --- columns
+  /// Without a name: nobody else's. O(rows).
+  std::uint32_t make(scope_number of, std::string_view name, column_writer writer, reads facet);
+  [[nodiscard]] std::optional<std::uint32_t> find(scope_number of, std::string_view name, column_writer writer) const noexcept;
+  /// The facet for the next who makes columns.
+  [[nodiscard]] reads new_facet() noexcept { return own_facet(makers_++); }
+  [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
+  [[nodiscard]] scope_number scope_of(std::uint32_t column) const noexcept { return columns_[column]->of; }
+  [[nodiscard]] reads facet_of(std::uint32_t column) const noexcept { return columns_[column]->facet; }
+  [[nodiscard]] std::int64_t at(std::uint32_t column, row_t row) const noexcept { return columns_[column]->words[row]; }
+  void set(std::uint32_t column, row_t row, std::int64_t value);
+  /// Modulo 2^64, so that what was added can always be taken back.
+  void add(std::uint32_t column, row_t row, std::int64_t amount);
+
+  // --- named scopes and their rows
+  /// Made on first sight.
+  scope_number scope(std::string_view name);
+  [[nodiscard]] std::optional<scope_number> find_scope(std::string_view name) const noexcept;
+  [[nodiscard]] std::string_view scope_name(scope_number scope) const noexcept;
+  /// Made on first sight. O(length).
+  row_t row(scope_number scope, std::string_view name);
+  /// no_row if there is none. O(length).
+  [[nodiscard]] row_t find_row(scope_number scope, std::string_view name) const noexcept;
+  [[nodiscard]] bool contains(scope_row_id id) const noexcept {
+    return id.row < rows_.count() && records_[id.row] != nullptr && rows_.generation(id.row) == id.generation;
+  }
+  [[nodiscard]] scope_row_id id_of(row_t row) const noexcept { return {row, rows_.generation(row)}; }
+  [[nodiscard]] const scope_row_record& record(row_t row) const noexcept { return *records_[row]; }
+  /// Its words are zeros before.
+  void remove_row(row_t row);
+  /// Calls visit(row) for each row of the scope. O(rows of all scopes).
+  template <class Visit>
+  void each_row(scope_number scope, Visit&& visit) const {
+    for (row_t row = 0; row < rows_.count(); ++row) {
+      if (records_[row] != nullptr && records_[row]->scope == scope) visit(row);
+    }
+  }
+
+  // --- rows of nodes and groups, as they come and go
+  void grow(scope_number of, row_t rows);
+  /// Zeros the words of a row that goes. What goes says so in the log itself.
+  void clear(scope_number of, row_t row);
+  /// Zeros those of the host's, while the object lasts: a change for each.
+  void clear_host_words(scope_number of, row_t row);
+
+  // --- what reserve hooks note
+  /// Adds to a column and notes that it is the pod's. O(what is noted for it).
+  void note(row_t pod, const column_use& use);
+  [[nodiscard]] bool has_notes(row_t pod) const noexcept { return pod < noting_ && noted_[pod] != nullptr; }
+  /// What is noted for the pod counts no more (@p sign −1), or again, while it is away from its node in a trial.
+  void count(row_t pod, std::int64_t sign) {
+    if (has_notes(pod)) count_noted(pod, sign);
+  }
+  /// The pod leaves its node for good: what is noted for it is taken back.
+  void take_back(row_t pod) {
+    if (has_notes(pod)) count_noted(pod, -1), noted_.set(pod, nullptr);
+  }
+
+  /// Words that are 0, and names that nothing has, count for nothing.
+  void digest_into(digest& out) const;
+
+  /// How much there is; and back to that, as far as the undo log does not say it. Words made since must be gone.
+  struct extent {
+    std::size_t columns, scopes;
+    std::uint32_t makers;
+  };
+  [[nodiscard]] extent mark() const noexcept { return {columns_.size(), scopes_.size(), makers_}; }
+  void cut(const extent& to) noexcept;
+
+ private:
+  struct own_column {
+    scope_number of;
+    column_writer writer;
+    reads facet;
+    std::string name;
+    column<std::int64_t> words;
+  };
+  [[nodiscard]] const slots& rows_of(scope_number of) const noexcept;
+  void count_noted(row_t pod, std::int64_t sign);
+
+  undo_log* undo_;
+  change_log* log_;
+  const slots* nodes_;
+  const slots* groups_;
+  std::vector<std::unique_ptr<own_column>> columns_;
+  std::vector<std::string> scopes_;  ///< names
+  std::uint32_t makers_ = 0;
+  slots rows_;
+  object_column<scope_row_record> records_;
+  name_index by_name_;
+  object_column<noted_uses> noted_;  ///< by pod
+  row_t noting_ = 0;                 ///< how long that is
+};
+
+}  // namespace gangsched
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/own_columns.cpp"
+#endif

@@ -1,0 +1,135 @@
+#include "gangsched/model/call_mark.hpp"
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+
+namespace gangsched {
+namespace detail {
+
+GANGSCHED_INLINE std::string scope_row_text(const cluster_state& state, row_t row) {
+  const scope_row_record& record = state.columns.record(row);
+  return std::string{state.columns.scope_name(record.scope)} += "/" + record.name;
+}
+
+GANGSCHED_INLINE result<void> add_column(cluster_state& state, scope_number of, std::string_view name) {
+  if (!state.columns.find(of, name, column_writer::host))
+    state.columns.make(of, name, column_writer::host, state.columns.new_facet());
+  return {};
+}
+
+GANGSCHED_INLINE error no_name(std::string_view what, const char* field) {
+  return {errc::malformed, std::string{what}, field, "has no name"};
+}
+
+GANGSCHED_INLINE result<void> set_column(cluster_state& state, scope_number of, row_t row, const std::string& object,
+                                         std::string_view column, std::int64_t value) {
+  const auto found = state.columns.find(of, column, column_writer::host);
+  if (!found && state.columns.find(of, column, column_writer::reserve_hooks)) {
+    return error{errc::wrong_state, object, "column " + std::string{column}, "is counted by reserve hooks"};
+  }
+  if (!found) return error{errc::unknown, object, "column " + std::string{column}, "nobody has made it"};
+  call_mark whole{state};
+  state.columns.set(*found, row, value);
+  whole.keep();
+  return {};
+}
+
+GANGSCHED_INLINE std::optional<std::int64_t> column_of(const cluster_state& state, scope_number of, row_t row,
+                                                       std::string_view column) {
+  auto found = state.columns.find(of, column, column_writer::host);
+  if (!found) found = state.columns.find(of, column, column_writer::reserve_hooks);
+  if (!found) return std::nullopt;
+  return state.columns.at(*found, row);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<void> cluster::add_node_column(std::string_view column) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "nodes");
+  if (column.empty()) return detail::no_name("nodes", "column");
+  return detail::add_column(*state_, scope_number::nodes, column);
+}
+
+GANGSCHED_INLINE result<void> cluster::add_group_column(std::string_view column) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "groups");
+  if (column.empty()) return detail::no_name("groups", "column");
+  return detail::add_column(*state_, scope_number::groups, column);
+}
+
+GANGSCHED_INLINE result<void> cluster::add_scope_column(std::string_view scope, std::string_view column) {
+  const std::string object{scope};
+  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  if (scope.empty() || column.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "column");
+  return detail::add_column(*state_, state_->columns.scope(scope), column);
+}
+
+GANGSCHED_INLINE result<scope_row_id> cluster::add_scope_row(std::string_view scope, std::string_view row) {
+  const std::string object{scope};
+  GANGSCHED_REFUSE_IN_HOOK(*state_, object);
+  if (scope.empty() || row.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "row");
+  call_mark whole{*state_};
+  const scope_row_id made = state_->columns.id_of(state_->columns.row(state_->columns.scope(scope), row));
+  whole.keep();
+  return made;
+}
+
+GANGSCHED_INLINE result<void> cluster::remove_scope_row(scope_row_id row) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "row");
+  if (!contains(row)) return detail::unknown_id("row");
+  call_mark whole{*state_};
+  state_->columns.remove_row(row.row);
+  whole.keep();
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::set_column(node_id node, std::string_view column, std::int64_t value) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "node");
+  if (!contains(node)) return detail::unknown_id("node");
+  return detail::set_column(*state_, scope_number::nodes, node.row, detail::object_name("node", "", name_of(node)),
+                            column, value);
+}
+
+GANGSCHED_INLINE result<void> cluster::set_column(group_id group, std::string_view column, std::int64_t value) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "group");
+  if (!contains(group)) return detail::unknown_id("group");
+  const std::string object =
+      detail::object_name("group", state_->names.text(state_->groups.record[group.row]->ns), name_of(group));
+  return detail::set_column(*state_, scope_number::groups, group.row, object, column, value);
+}
+
+GANGSCHED_INLINE result<void> cluster::set_column(scope_row_id row, std::string_view column, std::int64_t value) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "row");
+  if (!contains(row)) return detail::unknown_id("row");
+  return detail::set_column(*state_, state_->columns.record(row.row).scope, row.row,
+                            detail::scope_row_text(*state_, row.row), column, value);
+}
+
+GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(node_id node, std::string_view column) const {
+  if (!contains(node)) return std::nullopt;
+  return detail::column_of(*state_, scope_number::nodes, node.row, column);
+}
+
+GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(group_id group, std::string_view column) const {
+  if (!contains(group)) return std::nullopt;
+  return detail::column_of(*state_, scope_number::groups, group.row, column);
+}
+
+GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(scope_row_id row, std::string_view column) const {
+  if (!contains(row)) return std::nullopt;
+  return detail::column_of(*state_, state_->columns.record(row.row).scope, row.row, column);
+}
+
+GANGSCHED_INLINE std::optional<scope_row_id> cluster::find_scope_row(std::string_view scope,
+                                                                     std::string_view row) const {
+  const auto known = state_->columns.find_scope(scope);
+  const row_t found = known ? state_->columns.find_row(*known, row) : no_row;
+  if (found == no_row) return std::nullopt;
+  return state_->columns.id_of(found);
+}
+
+GANGSCHED_INLINE bool cluster::contains(scope_row_id row) const noexcept { return state_->columns.contains(row); }
+
+GANGSCHED_INLINE std::string_view cluster::name_of(scope_row_id row) const {
+  return contains(row) ? std::string_view{state_->columns.record(row.row).name} : std::string_view{};
+}
+
+}  // namespace gangsched
