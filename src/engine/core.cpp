@@ -43,7 +43,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
       preemption_(*state_, entities_, gates_, parts_, picker_, search_),
       queue_(*state_, profiles_, entities_, gates_, limits_, picker_, options_, statistics_, now_),
-      explainer_(*state_, entities_, gates_, limits_, parts_, search_, picker_, queue_.unschedulable()),
+      explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_, queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
       holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
       pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, picker_),

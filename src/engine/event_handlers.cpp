@@ -253,20 +253,20 @@ GANGSCHED_INLINE void event_handlers::judge_waiting(row_t group) {
 GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint64_t position) {
   // (Who was placed elsewhere gave up what was kept for it all the same.)
   if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;
-  if (queue_->by_hints()) return requeue_by_hints(record);
+  if (queue_->by_hints()) return requeue_by_hints(record, position);
   const std::optional<change> helpful = queue_->judge().helpful(record);
   if (!helpful) return;
   queue_->in_flight().add_event({.record = *helpful});
   queue_->unschedulable().on_change(*helpful, position);
 }
 
-GANGSCHED_INLINE void event_handlers::requeue_by_hints(const change& record) {
+GANGSCHED_INLINE void event_handlers::requeue_by_hints(const change& record, std::uint64_t position) {
   happened_.clear();
   object_cache_->read(record, happened_);
-  if (queue_->unschedulable().no_pods() && queue_->in_flight().empty() && queue_->places().counts().gated == 0) return;
+  if (queue_->unschedulable().nobody_by_hints() && queue_->in_flight().empty() && queue_->places().counts().gated == 0) return;
   for (object_event& one : happened_) {
     queueing_event what = queue_->judge().queueing_event_of(one);
-    queue_->unschedulable().on_event(one, what);
+    queue_->unschedulable().on_event(one, what, position);
     if (one.to != object_event::audience::subject) ask_gates(what);
     queue_->in_flight().add_event(std::move(one));
   }

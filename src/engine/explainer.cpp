@@ -87,6 +87,8 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
   } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); })) {
     const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
     why.summary = explain(*gated).summary;
+  } else if (admission_->ask(entities_->entity_of(whole.members.front()))) {
+    why.summary = explain(whole.members.front()).summary;
   } else {
     const picker::position first = picks_->where();
     status said;
@@ -146,16 +148,21 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
       return why;
     }
   }
+  const auto rejected = [&](const plugin_entry& plugin, const status& said, const char* word) {
+    explanation why;
+    why.rejected_by = plugin.name;
+    why.code = said.code;
+    why.summary = std::string{said.reason != nullptr ? said.reason : word} += state_->names.text(said.detail);
+    return why;
+  };
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::pre_enqueue)) {
     if (state_->pods.state[pod] != pod_state::pending) break;
     static_cast<void>(state_->class_of(pod));
     const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
-    if (said.ok()) continue;
-    explanation why;
-    why.rejected_by = plugin.name;
-    why.code = said.code;
-    why.summary = std::string{said.reason != nullptr ? said.reason : "gated"} += state_->names.text(said.detail);
-    return why;
+    if (!said.ok()) return rejected(plugin, said, "gated");
+  }
+  if (state_->pods.state[pod] == pod_state::pending) {
+    if (const refusal no = admission_->ask(entities_->entity_of(pod))) return rejected(*no.by, no.said, "not admitted");
   }
   explanation why = picks_->explain(pod);
   const row_t group = state_->pods.group[pod];

@@ -17,6 +17,11 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     with_.queue.unschedulable().pass_on_group(group);
     return;
   }
+  if (const refusal no = with_.queue.ask_admission({group, true})) {
+    if (no.said.code == code::error) with_.error.set({group, true}, no.said.reason);
+    tell(members, no.said);
+    return with_.queue.refuse({group, true}, no);
+  }
   std::uint64_t from = with_.state.log.end();
   group_placement outcome = search_->place(whole);
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {
@@ -76,16 +81,19 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   return found.helped;
 }
 
+GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const status& why) {
+  for (const row_t pod : members) {
+    decision& said = with_.decisions.add(decision_kind::reject, pod);
+    said.code = why.code;
+    said.reason = why.reason;
+  }
+}
+
 GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, const group_outcome& why) {
   status verdict = why.verdict;
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
   const bool error = verdict.code == code::error;
-  const std::vector<row_t> members = whole.all_members();
-  for (const row_t pod : members) {
-    decision& said = with_.decisions.add(decision_kind::reject, pod);
-    said.code = verdict.code;
-    said.reason = verdict.reason;
-  }
+  tell(whole.all_members(), verdict);
   if (error) with_.queue.retry_group(group, true, true);
   else with_.queue.park_group(group, why.rejectors, why.verdict.reason);
 }

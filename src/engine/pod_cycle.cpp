@@ -7,6 +7,7 @@
 namespace gangsched::engine {
 
 GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
+  if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
   picked found = picks_->pick(pod);
   if (found.node != no_row) {
     place(pod, found);
@@ -59,12 +60,25 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   with_.queue.unschedulable().pass_on(pod);
 }
 
-GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
-  const bool error = why.said.code == code::error;
-  if (error) with_.error.set({pod, false}, why.said.reason);
+/// Says that it was rejected; returns whether that is an error.
+GANGSCHED_INLINE bool pod_cycle::tell(row_t pod, const status& why) {
+  const bool error = why.code == code::error;
+  if (error) with_.error.set({pod, false}, why.reason);
   decision& said = with_.decisions.add(decision_kind::reject, pod);
-  said.code = why.said.ok() ? code::unschedulable : why.said.code;
-  said.reason = why.said.reason;
+  said.code = why.ok() ? code::unschedulable : why.code;
+  said.reason = why.reason;
+  return error;
+}
+
+/// Its attempt ends before it began.
+GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
+  const bool error = tell(pod, why.said);
+  with_.queue.refuse({pod, false}, why);
+  if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);
+}
+
+GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
+  const bool error = tell(pod, why.said);
   const entity e = with_.entities.entity_of(pod);
   if (e.group) return;  // a member: its group decides when it comes back
   if (error) with_.queue.retry_pod(pod);

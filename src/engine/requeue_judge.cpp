@@ -70,6 +70,24 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   return true;  // the attempt will say what it is
 }
 
+GANGSCHED_INLINE bool requeue_judge::concerns(class_id cls, std::uint64_t refusers, const event& what) const {
+  const pod_class& of = state_->classes[cls];
+  const kernel_table& profile = profile_of(cls);
+  for (const plugin_entry& plugin : profile.hooks(point::admission)) {
+    if ((refusers & plugin_bit(profile, plugin)) == 0) continue;
+    if (plugin.requeue == nullptr) return true;
+    if (!any(plugin.wakes_on & what.what)) continue;
+    if (plugin.requeue(plugin.self.get(), what, pod_view{*state_, of}) == hint::queue) return true;
+  }
+  return false;
+}
+
+GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const {
+  return std::any_of(group.classes.begin(), group.classes.end(), [&](const auto& one) {
+    return one.second == state_->classes.generation(one.first) && concerns(one.first, refusers, what);
+  });
+}
+
 GANGSCHED_INLINE std::uint64_t requeue_judge::possible_rejectors(class_id cls) try {
   const class_plan& plan = picks_->plan_of(cls);
   return plan.rejected.ok() ? plan.filtering : unknown_rejectors;
@@ -167,7 +185,8 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
   constexpr point of_groups[] = {point::group_pre_filter, point::generate_placements, point::placement_feasible, point::score_placement,
                                  point::group_preempt};
   for (const plugin_entry& plugin : profile.plugins) {
-    const bool asked = std::any_of(std::begin(of_groups), std::end(of_groups), [&](point one) { return plugin.points.has(one); });
+    const bool asked = std::any_of(std::begin(of_groups), std::end(of_groups), [&](point one) { return plugin.points.has(one); }) ||
+                       (plugin.points.has(point::admission) && plugin.admit_group != nullptr);
     if (asked && !plugin.ignores_group_identity) return 0;
   }
   if (!std::all_of(group.classes.begin(), group.classes.end(), [&](const auto& one) { return fare_alike(one.first); })) return 0;

@@ -14,9 +14,10 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const 
       limits_(&limits),
       options_(&options),
       now_(&now),
+      admission_(state, profiles, entities),
       queue_(state, profiles.front().hooks(point::queue_sort)[0], options),
       judge_(state, profiles, entities, picks),
-      unschedulable_(state, entities, judge_, queue_, options, statistics, now),
+      unschedulable_(state, entities, admission_, judge_, queue_, options, statistics, now),
       in_flight_(state),
       dependents_(state, entities, limits) {}
 
@@ -213,6 +214,21 @@ GANGSCHED_INLINE void scheduling_queue::park_group(row_t group, std::uint64_t re
   unschedulable_.add_group(group, rejectors, reason);
 }
 
+GANGSCHED_INLINE void scheduling_queue::refuse(entity e, const refusal& why) {
+  if (why.said.code == code::error) {
+    if (e.group) retry_group(e.row, true, true);
+    else retry_pod(e.row);
+  } else if (!e.group) {
+    unschedulable_.add_refused(e.row, why);
+  } else {
+    retry_group(e.row, false, false, true);
+    unschedulable_.add_refused_group(e.row, why);
+  }
+  // Others may be let in: those that hooks tell apart from it, or after an event since it was woken.
+  if (e.group) unschedulable_.pass_on_group(e.row);
+  else unschedulable_.pass_on(e.row);
+}
+
 /// A rejected pod, to where an event can find it; one that happened while it was being tried finds it at once.
 GANGSCHED_INLINE void scheduling_queue::come_back(row_t pod, const rejection& why, std::uint64_t rejectors) {
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
@@ -243,7 +259,12 @@ GANGSCHED_INLINE void scheduling_queue::flush_unschedulable() {
 
 GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
   flush();
-  const std::optional<queue::popped> next = queue_.pop(*now_);
+  std::optional<queue::popped> next;
+  for (next = queue_.pop(*now_); next; next = queue_.pop(*now_)) {
+    const refusal why = ask_admission(next->who);
+    if (!why) break;
+    refuse(next->who, why);
+  }
   if (!next) return std::nullopt;
   const queue_item& item = queue_.item(next->who);
   queued seen = queue_.describe(next->who, item);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::engine {
@@ -20,12 +21,11 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
   return there && names(one.group);
 }
 
-GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since) {
+GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t since) {
   const class_id cls = state_->class_of(pod);
   class_line& line = lines_[cls];
   if (line.generation != state_->classes.generation(cls)) line = {};  // of a class that had this id before
   line.generation = state_->classes.generation(cls);
-  line.rejectors |= rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(cls);
   if (line.pods.size() >= line.compact_at) {
     // Those that left by another way (timeout, update, removal) are still in the line.
     line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
@@ -34,6 +34,54 @@ GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, std::uint64_t rejec
     line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
   }
   line.pods.push_back({pod, queue_->find({pod, false})->ticket, since});
+  return line;
+}
+
+GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since) {
+  class_line& line = line_up(pod, since);
+  line.rejectors |= rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(state_->pods.cls[pod]);
+  line.filtered = true;
+  return line;
+}
+
+GANGSCHED_INLINE bool unschedulable_pods::admitted_alike(class_id cls) const {
+  return !admission_checks::asks_each_pod(judge_->profile_of(cls));
+}
+
+GANGSCHED_INLINE rejection unschedulable_pods::rejection_by(const kernel_table& profile, const refusal& why) noexcept {
+  rejection made{.at_admission = true};
+  (why.said.code == code::pending ? made.pending : made.unschedulable) = plugin_bit(profile, *why.by);
+  return made;
+}
+
+/// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
+GANGSCHED_INLINE bool unschedulable_pods::admits(class_line& line, row_t pod) {
+  const refusal why = admission_->ask({pod, false});
+  if (!why || why.said.code == code::error) return true;
+  const rejection by = rejection_by(entities_->profile_of(pod), why);
+  line.refusers |= by.all();
+  if (options_->wake == wake_rule::hints) rejections_[pod] = by;
+  return false;
+}
+
+GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_group& one) {
+  const refusal why = admission_->ask({one.group.row, true});
+  if (!why || why.said.code == code::error) return true;
+  note_refusal(one, rejection_by(entities_->profile_of_group(one.group.row), why));
+  return false;
+}
+
+/// Those like it would have been told the same.
+GANGSCHED_INLINE void unschedulable_pods::note_refusal(waiting_group& one, const rejection& by) {
+  const auto note = [&](waiting_group& to) {
+    to.refused.unschedulable |= by.unschedulable;
+    to.refused.pending |= by.pending;
+    to.refused.at_admission = true;
+  };
+  if (one.kind == 0) return note(one);
+  for (waiting_group& other : groups_) {
+    if (other.kind == one.kind) note(other);
+  }
 }
 
 GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e) {
@@ -74,6 +122,14 @@ GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, st
   else move(pod, how);
 }
 
+GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& why) {
+  const rejection by = rejection_by(entities_->profile_of(pod), why);
+  if (options_->wake == wake_rule::hints) rejections_[pod] = by;
+  queue_->park({pod, false}, *now_);
+  if (why.said.code == code::pending) queue_->item({pod, false}).ready = no_backoff;
+  line_up(pod, state_->log.end()).refusers |= by.all();
+}
+
 GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
   of.classes.clear();
   if (!names(of.group)) return;
@@ -96,6 +152,17 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
   groups_.push_back(std::move(one));
+}
+
+GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
+  if (why.said.code == code::pending) queue_->item({group, true}).ready = no_backoff;
+  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), nullptr};
+  collect_classes(one);
+  entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
+  one.kind = judge_->kind_of(one);
+  one.filtered = false;
+  groups_.push_back(std::move(one));
+  note_refusal(groups_.back(), rejection_by(entities_->profile_of_group(group), why));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
@@ -124,22 +191,28 @@ GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods
   return helped;
 }
 
-/// The first of the class's line that failed before the change.
+/// The first of the class's line that failed before the change, and would not be refused at admission as some were.
 GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (lines_.empty()) return;
   const auto found = lines_.find(why.cls);
   if (found == lines_.end()) return;
   class_line& line = found->second;
-  for (; line.front < line.pods.size(); ++line.front) {
-    const class_line::entry next = line.pods[line.front];
-    if (!waits(next)) continue;
-    if (next.since > why.position) return;
-    ++line.front;
+  for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+    const class_line::entry next = line.pods[i];
+    const bool there = waits(next);
+    if (there && next.since > why.position) return;
+    if (there && options_->wake == wake_rule::hints && !rejections_[next.pod].at_admission) continue;
+    if (there && line.refusers != 0 && !admits(line, next.pod)) {
+      if (admitted_alike(why.cls)) return;
+      continue;
+    }
+    if (i == line.front) ++line.front;
+    if (!there) continue;
     woken_for_[next.pod] = why;
     wake_up({next.pod, false});
     return;
   }
-  lines_.erase(found);
+  if (line.front == line.pods.size()) lines_.erase(found);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
@@ -152,7 +225,8 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   struct waiting_pod {
     row_t pod;
     class_id before;
-    std::uint64_t rejectors, since;
+    std::uint64_t since;
+    const class_line* line;
   };
   std::map<class_id, class_line> lines;
   lines.swap(lines_);
@@ -160,12 +234,15 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   for (auto& [cls, line] : lines) {
     for (std::size_t i = line.front; i < line.pods.size(); ++i) {
       const class_line::entry& one = line.pods[i];
-      if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, line.rejectors, one.since});
+      if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, one.since, &line});
     }
   }
   // In order of failure, as they stood.
   std::stable_sort(pods.begin(), pods.end(), [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
-  for (const waiting_pod& one : pods) line_up(one.pod, one.rejectors, one.since);
+  for (const waiting_pod& one : pods) {
+    if (one.line->filtered) line_up(one.pod, one.line->rejectors, one.since).refusers |= one.line->refusers;
+    else line_up(one.pod, one.since).refusers |= one.line->refusers;
+  }
   // Who was woken for a class that has fallen apart was woken for one of the parts only.
   std::vector<wake> open;
   for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
@@ -194,34 +271,54 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   std::erase_if(lines_, [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
   std::vector<class_id> helped;
   for (auto& [cls, line] : lines_) {
-    const std::uint64_t gone = judge_->outdated(cls, line.rejectors);
+    const std::uint64_t gone = line.filtered ? judge_->outdated(cls, line.rejectors) : 0;
     line.rejectors &= ~gone;
-    if (gone != 0 || judge_->helps(cls, line.rejectors, record, what)) helped.push_back(cls);
+    const bool can = gone != 0 || (line.filtered && judge_->helps(cls, line.rejectors, record, what));
+    if (can || (line.refusers != 0 && judge_->concerns(cls, line.refusers, what))) helped.push_back(cls);
   }
-  for (const class_id cls : helped) {
-    std::uint64_t before = 0;
-    do before = statistics_->wake_ups, wake_next({cls, position});
-    while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
-  }
+  for (const class_id cls : helped) wake_line({cls, position});
   std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
-  std::vector<group_wake> asked, kinds;
+  wake_groups(position, [&](const waiting_group& one) {
+    return (one.filtered && judge_->helps(one, record, what)) ||
+           (one.refused.at_admission && judge_->concerns(one, one.refused.all(), what));
+  });
+}
+
+GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why) {
+  std::uint64_t before = 0;
+  do before = statistics_->wake_ups, wake_next(why);
+  while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
+}
+
+/// Of the groups that failed before @p position those that helps(group) says so of, and of those alike the first.
+template <class Helps>
+void unschedulable_pods::wake_groups(std::uint64_t position, const Helps& helps) {
+  struct question {
+    std::uint64_t kind, refusers;
+    bool filtered;
+    bool operator==(const question&) const = default;
+  };
+  std::vector<question> asked;
+  std::vector<std::uint64_t> kinds;
   std::vector<row_t> groups;
-  std::erase_if(groups_, [&](const waiting_group& one) {
-    const auto is_its = [&](const group_wake& other) { return other.kind == one.kind; };
-    if (one.since > position || (one.kind != 0 && std::any_of(asked.begin(), asked.end(), is_its))) return false;
-    const bool can = judge_->helps(one, record, what);
+  std::erase_if(groups_, [&](waiting_group& one) {
+    if (one.since > position) return false;
+    const question its{one.kind, one.refused.all(), one.filtered};
+    if (one.kind != 0 && (is_among(one.kind, kinds) || is_among(its, asked))) return false;
+    const bool can = helps(one);
     if (one.kind != 0) {
-      asked.push_back({one.kind, position});
-      if (can) kinds.push_back(asked.back());
+      asked.push_back(its);
+      if (can) kinds.push_back(one.kind);
       return false;
     }
-    if (can) groups.push_back(one.group.row);
-    return can;
+    if (!can || (one.refused.at_admission && !admits(one))) return false;
+    groups.push_back(one.group.row);
+    return true;
   });
   for (const row_t group : groups) wake_up({group, true});
-  for (const group_wake& one : kinds) {
+  for (const std::uint64_t kind : kinds) {
     std::uint64_t before = 0;
-    do before = statistics_->wake_ups, wake_next_group(one);
+    do before = statistics_->wake_ups, wake_next_group({kind, position});
     while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
   }
 }
@@ -236,7 +333,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why)
     if (next == groups_.end() || its < ready) next = it, ready = its;
     if (ready == *now_) break;
   }
-  if (next == groups_.end()) return;
+  if (next == groups_.end() || (next->refused.at_admission && !admits(*next))) return;  // nor would those like it be let in
   const row_t group = next->group.row;
   groups_.erase(next);
   if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));
@@ -245,12 +342,17 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why)
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
+  if (options_->wake == wake_rule::hints) return pass_on_group(group);
   if (group >= group_woken_for_.size() || group_woken_for_[group].kind == 0) return;
   const group_wake why = std::exchange(group_woken_for_[group], {});
+  const std::uint64_t rejectors = groups_.empty() || groups_.back().group.row != group ? 0 : groups_.back().rejectors;
   const auto failed = std::stable_partition(groups_.begin(), groups_.end(), [&](const waiting_group& one) {
     return one.kind != why.kind || one.since > why.position || !waits(one);
   });
-  for (auto it = failed; it != groups_.end(); ++it) fail_again(*it);
+  for (auto it = failed; it != groups_.end(); ++it) {
+    if (!it->filtered) it->filtered = true, it->rejectors = rejectors;
+    fail_again(*it);
+  }
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
@@ -260,10 +362,11 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
-    const auto line = lines_.find(state_->pods.cls[e.row]);
-    const std::uint64_t rejectors = line == lines_.end() ? unknown_rejectors : line->second.rejectors;  // its class may have changed
+    const bool known = lines_.contains(state_->pods.cls[e.row]);  // its class may have changed
     queue_->park(e, *now_);
-    return line_up(e.row, rejectors, state_->log.end());
+    if (known) line_up(e.row, state_->log.end());
+    else line_up(e.row, unknown_rejectors, state_->log.end());
+    return;
   }
   const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == e.row; });
   std::rotate(found, found + 1, groups_.end());
@@ -275,8 +378,13 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
   wake_next_group(std::exchange(group_woken_for_[group], {}));
 }
 
-GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what) {
+GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
+  return lines_.empty() && std::none_of(groups_.begin(), groups_.end(), [](const waiting_group& one) { return one.refused.at_admission; });
+}
+
+GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what, std::uint64_t position) {
   std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
+  std::vector<class_id> concerned;  // of who was refused at admission
   for (auto it = lines_.begin(); it != lines_.end();) {
     class_line& line = it->second;
     while (line.front < line.pods.size() && !waits(line.pods[line.front])) ++line.front;
@@ -284,10 +392,23 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
       const row_t pod = line.pods[i].pod;
       if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
       if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
-      move(pod, judge_->judge(pod, rejections_[pod], happened, what));
+      const bool refused = rejections_[pod].at_admission;
+      if (refused && !concerned.empty() && concerned.back() == it->first) continue;
+      const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
+      if (!refused) move(pod, how);
+      else if (how != queueing_strategy::skip) concerned.push_back(it->first);
     }
     it = line.front == line.pods.size() ? lines_.erase(it) : std::next(it);
   }
+  for (const class_id cls : concerned) wake_line({cls, position});
+  wake_groups(position, [&](const waiting_group& one) {
+    if (!one.refused.at_admission) return false;
+    row_t member = no_row;
+    entities_->each_member(one.group.row, [&](row_t pod) {
+      if (member == no_row && entities_->wants_node(pod)) member = pod;
+    });
+    return member != no_row && judge_->judge(member, one.refused, happened, what) != queueing_strategy::skip;
+  });
 }
 
 GANGSCHED_INLINE void unschedulable_pods::clear() {

@@ -24,7 +24,7 @@ using board = std::shared_ptr<switchboard>;
 struct thrower {
   static constexpr std::string_view name = "Thrower";
   using points =
-      implements<point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::post_filter,
+      implements<point::pre_enqueue, point::requeue, point::admission, point::pre_filter, point::filter, point::post_filter,
                  point::pre_score, point::score, point::reserve, point::permit, point::pre_bind, point::bind,
                  point::group_pre_filter, point::placement_feasible, point::score_placement, point::group_preempt>;
   board at;
@@ -33,6 +33,8 @@ struct thrower {
   void attach(column_maker& columns) { held = columns.make_node_column(); }
   [[nodiscard]] status pre_enqueue(const pod_info&) const { return (*at)("pre_enqueue"), status::success(); }
   [[nodiscard]] hint requeue(const event&, const pod_view&) const { return (*at)("requeue"), hint::skip; }
+  [[nodiscard]] status admit(const pod_view&, const cluster_view&) const { return (*at)("admit"), status::success(); }
+  [[nodiscard]] status admit(const group_view&, const cluster_view&) const { return (*at)("admit"), status::success(); }
   [[nodiscard]] status pre_filter(const pod_view&) const { return (*at)("pre_filter"), status::success(); }
   [[nodiscard]] status filter(const pod_view&, node_view<reads::usage>) const {
     return (*at)("filter"), status::success();
@@ -135,7 +137,7 @@ struct fixture : world {
 
 TEST_CASE("a hook that throws ends its pod's cycle in a contract error, and the pod is tried again with error backoff",
           "[engine][hooks]") {
-  for (const char* where : {"pre_filter", "filter", "pre_score", "score", "normalize_score", "filter_key",
+  for (const char* where : {"admit", "pre_filter", "filter", "pre_score", "score", "normalize_score", "filter_key",
                             "finish_filter", "reserve", "permit", "pre_bind", "bind"}) {
     for (const char* what : {"the plug is out", ""}) {
       INFO(where);
@@ -161,7 +163,7 @@ TEST_CASE("a hook that throws ends its pod's cycle in a contract error, and the 
 }
 
 TEST_CASE("a hook that throws ends its gang's cycle, and nothing of the gang is left", "[engine][hooks]") {
-  for (const char* where : {"pre_filter", "filter", "score", "normalize_score", "finish_filter", "reserve",
+  for (const char* where : {"admit", "pre_filter", "filter", "score", "normalize_score", "finish_filter", "reserve",
                             "group_pre_filter", "placement_feasible", "score_placement"}) {
     INFO(where);
     fixture w;

@@ -93,6 +93,28 @@ struct hints : of<point::requeue> {
 struct hints_bool : of<point::requeue> {
   bool requeue(const event&, const pod_view&) const { return true; }
 };
+struct lets_in_pods : of<point::admission> {
+  status admit(const pod_info&, const cluster_view&) const { return {}; }
+};
+struct lets_in_classes : of<point::admission> {
+  status admit(const pod_view&, const cluster_view&) const { return {}; }
+};
+struct lets_in_groups : of<point::admission> {
+  status admit(const group_view&, const cluster_view&) const { return {}; }
+};
+struct lets_in_both : lets_in_pods, lets_in_groups {
+  using points = implements<point::admission>;
+  static constexpr std::string_view name = "both";
+  using lets_in_groups::admit;
+  using lets_in_pods::admit;
+};
+struct lets_in_blindly : of<point::admission> {
+  status admit(const pod_info&) const { return {}; }
+};
+struct lets_in_one_wrongly : of<point::admission> {
+  status admit(const pod_info&, const cluster_view&) const { return {}; }
+  bool admit(const group_view&, const cluster_view&) const { return true; }
+};
 }  // namespace
 
 TEST_CASE("queue points") {
@@ -106,6 +128,20 @@ TEST_CASE("queue points") {
   STATIC_REQUIRE_FALSE(pre_enqueue_plugin<changes_itself>);
   STATIC_REQUIRE(requeue_plugin<hints>);
   STATIC_REQUIRE_FALSE(requeue_plugin<hints_bool>);
+  STATIC_REQUIRE(admission_plugin<lets_in_pods>);
+  STATIC_REQUIRE(admission_plugin<lets_in_groups>);
+  STATIC_REQUIRE(admission_plugin<lets_in_both>);
+  STATIC_REQUIRE_FALSE(admission_plugin<lets_in_blindly>);
+  STATIC_REQUIRE_FALSE(admission_plugin<lets_in_one_wrongly>);
+}
+
+TEST_CASE("an admission hook that takes a class of pods says so in the kernel table") {
+  CHECK(lower(lets_in_classes{}).admits_by_class);
+  CHECK_FALSE(lower(lets_in_pods{}).admits_by_class);
+  CHECK(lower(lets_in_groups{}).admit_pod == nullptr);
+  CHECK(lower(lets_in_pods{}).admit_group == nullptr);
+  const plugin_entry both = lower(lets_in_both{});
+  CHECK((both.admit_pod != nullptr && both.admit_group != nullptr));
 }
 
 // --- pre-filter
@@ -390,13 +426,14 @@ struct only_lists : of<At> {};
 
 /// Right for every point at once but for one queue sort and one of everything.
 struct all_points
-    : of<point::queue_sort, point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::pre_score,
+    : of<point::queue_sort, point::pre_enqueue, point::requeue, point::admission, point::pre_filter, point::filter, point::pre_score,
          point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
          point::post_bind, point::post_filter, point::group_pre_filter, point::generate_placements,
          point::placement_feasible, point::score_placement, point::group_preempt> {
   sort_key key(const queued&) const noexcept { return {}; }
   status pre_enqueue(const pod_info&) const { return {}; }
   hint requeue(const event&, const pod_view&) const { return hint::skip; }
+  status admit(const pod_info&, const cluster_view&) const { return {}; }
   status pre_filter(const pod_view&) const { return {}; }
   status filter(const pod_view&, room) const { return {}; }
   status pre_score(const pod_view&) const { return {}; }

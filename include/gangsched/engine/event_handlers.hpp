@@ -43,7 +43,7 @@ class GANGSCHED_API event_handlers {
   void judge_waiting(row_t group);
   void forget_row(row_t pod);
   void requeue_by(const change& record, std::uint64_t position);
-  void requeue_by_hints(const change& record);
+  void requeue_by_hints(const change& record, std::uint64_t position);
   void ask_gates(queueing_event& what);
 
   cluster_state* state_;

@@ -15,10 +15,11 @@ namespace gangsched::engine {
 /// find a node, and what the next one lacks. Keeps what the host said of its failures. Asks inside its caller's transaction.
 class GANGSCHED_API explainer {
  public:
-  explainer(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts,
-            group_search& search, picker& picks, const unschedulable_pods& rejected) noexcept
-      : state_(&state), entities_(&entities), gates_(&gates), limits_(&limits), parts_(&parts), search_(&search), picks_(&picks),
-        rejected_(&rejected) {}
+  explainer(cluster_state& state, const entity_view& entities, const admission_checks& admission, pre_enqueue_gates& gates,
+            const group_limits& limits, group_parts& parts, group_search& search, picker& picks,
+            const unschedulable_pods& rejected) noexcept
+      : state_(&state), entities_(&entities), admission_(&admission), gates_(&gates), limits_(&limits), parts_(&parts),
+        search_(&search), picks_(&picks), rejected_(&rejected) {}
 
   [[nodiscard]] explanation explain(row_t pod);
   /// Appends the group, after those below it.
@@ -33,6 +34,7 @@ class GANGSCHED_API explainer {
 
   cluster_state* state_;
   const entity_view* entities_;
+  const admission_checks* admission_;
   pre_enqueue_gates* gates_;
   const group_limits* limits_;
   group_parts* parts_;

@@ -13,6 +13,8 @@ class GANGSCHED_API pod_cycle {
   void reject(row_t pod, const picked& why);
 
  private:
+  [[nodiscard]] bool tell(row_t pod, const status& why);
+  void refuse(row_t pod, const refusal& why);
   void place(row_t pod, const picked& where);
   bool preempt_for(row_t pod, std::uint64_t rejectors);
 

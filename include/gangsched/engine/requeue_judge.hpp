@@ -13,8 +13,10 @@ namespace gangsched::engine {
 struct rejection {
   static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
   std::uint64_t unschedulable = 0, pending = 0;
+  bool at_admission = false;  ///< by admission hooks, before the attempt
 
-  [[nodiscard]] bool empty() const noexcept { return (unschedulable | pending) == 0; }
+  [[nodiscard]] std::uint64_t all() const noexcept { return unschedulable | pending; }
+  [[nodiscard]] bool empty() const noexcept { return all() == 0; }
 };
 
 /// What becomes of an unschedulable pod by an event (kube-framework 10.4). The later ones are the stronger ones.
@@ -53,11 +55,19 @@ class GANGSCHED_API requeue_judge {
   /// @p rejectors: plugins whose filters rejected pods of the class.
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);
   [[nodiscard]] bool helps(const rejected_group& group, const change& record, const event& what);
+  /// Whether the event concerns one of @p refusers, admission plugins of the class's profile.
+  [[nodiscard]] bool concerns(class_id cls, std::uint64_t refusers, const event& what) const;
+  [[nodiscard]] bool concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const;
   /// Who may have rejected pods of the class, where that is not known: all that have a filter for it now; still not
   /// known, if a pre-filter rejects it. To be asked when it is rejected: counters that live make filters, and die.
   [[nodiscard]] std::uint64_t possible_rejectors(class_id cls);
   /// Those of @p rejectors that have no filter for the class any more, because what they went by is gone: any change helps then.
   [[nodiscard]] std::uint64_t outdated(class_id cls, std::uint64_t rejectors);
+  /// Of the class's pods.
+  [[nodiscard]] const kernel_table& profile_of(class_id cls) const noexcept {
+    const kernel_table* const found = profiles_->find(state_->classes[cls]);
+    return found != nullptr ? *found : profiles_->front();
+  }
   /// Whether all pods of the class fare alike: no hook takes the pod itself.
   [[nodiscard]] bool fare_alike(class_id cls);
   /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but

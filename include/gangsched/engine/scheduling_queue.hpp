@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gangsched/scheduling/attempt.hpp"
+#include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
@@ -57,6 +58,11 @@ class GANGSCHED_API scheduling_queue {
   void grow();
   void prefetch(row_t pod) const noexcept;
 
+  // Who was popped is tried, or refused.
+  [[nodiscard]] refusal ask_admission(entity e) const { return admission_.ask(e); }
+  /// It waits for an event that concerns who refused it, and is then let in; or for its time, if that was an error.
+  void refuse(entity e, const refusal& why);
+
   // Who was tried comes back.
   /// It waits for a change that makes one of @p rejectors, plugins whose filters rejected it, change its mind.
   void park(row_t pod, std::uint64_t rejectors);
@@ -90,6 +96,7 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
   [[nodiscard]] const waiting_members& counted() const noexcept { return waiting_; }
   // Its parts.
+  [[nodiscard]] const admission_checks& admission() const noexcept { return admission_; }
   [[nodiscard]] queue& places() noexcept { return queue_; }
   [[nodiscard]] const queue& places() const noexcept { return queue_; }
   [[nodiscard]] requeue_judge& judge() noexcept { return judge_; }
@@ -112,6 +119,7 @@ class GANGSCHED_API scheduling_queue {
   const group_limits* limits_;
   const scheduler_options* options_;
   const instant* now_;
+  admission_checks admission_;
   queue queue_;
   requeue_judge judge_;
   unschedulable_pods unschedulable_;

@@ -11,6 +11,7 @@ enum class point : std::uint8_t {
   queue_sort,
   pre_enqueue,
   requeue,
+  admission,
   pre_filter,
   filter,
   post_filter,

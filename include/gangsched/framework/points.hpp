@@ -1,6 +1,7 @@
 #pragma once
 #include <utility>
 
+#include "gangsched/framework/points/admission.hpp"
 #include "gangsched/framework/points/binding.hpp"
 #include "gangsched/framework/points/filters.hpp"
 #include "gangsched/framework/points/groups.hpp"

@@ -31,7 +31,7 @@ struct node_verdict {
 struct explanation {
   std::string summary;              ///< "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
   std::vector<node_verdict> nodes;  ///< by row
-  // A pod that a pre-enqueue or pre-filter hook rejected never met the filters.
+  // A pod that a pre-enqueue, admission or pre-filter hook rejected never met the filters.
   std::string rejected_by;
   gangsched::code code = gangsched::code::success;
 };

@@ -1,0 +1,36 @@
+#pragma once
+#include "gangsched/engine/entity_view.hpp"
+
+namespace gangsched::engine {
+
+/// An admission hook's word against somebody, and whose it is; false in a boolean context if nobody said anything.
+struct refusal {
+  status said;
+  const plugin_entry* by = nullptr;
+
+  explicit operator bool() const noexcept { return by != nullptr; }
+};
+
+/// Asks admission hooks: whether who was popped may be tried, and whether who was refused would be let in now.
+class GANGSCHED_API admission_checks {
+ public:
+  admission_checks(cluster_state& state, const profile_set& profiles, const entity_view& entities) noexcept;
+
+  /// The first hook of the entity's profile that says no, in order. O(hooks).
+  [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e) : refusal{}; }
+  /// Whether those of a profile tell pods of a class apart. O(hooks).
+  [[nodiscard]] static bool asks_each_pod(const kernel_table& profile) noexcept;
+
+ private:
+  [[nodiscard]] refusal ask_hooks(entity e) const;
+
+  cluster_state* state_;
+  const entity_view* entities_;
+  bool any_;  ///< profile has such hooks
+};
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/admission_checks.cpp"
+#endif

@@ -1,0 +1,63 @@
+#pragma once
+#include "gangsched/framework/extension_point.hpp"
+
+/// What lets those that the queue is about to give up for an attempt have one.
+namespace gangsched {
+
+// --- admission
+
+namespace detail {
+GANGSCHED_PROBE(admit)
+
+template <class P, class Who>
+concept calls_admit_with = requires(P& p, const Who& who, const cluster_view& cluster) { p.admit(who, cluster); };
+template <class P, class Who>
+concept admits = requires(const P p, const Who& who, const cluster_view& cluster) {
+  { p.admit(who, cluster) } -> std::same_as<status>;
+};
+}  // namespace detail
+
+/// `status admit(const pod_info&, const cluster_view&) const` for pods that stand in the queue by themselves, `status admit(const
+/// group_view&, const cluster_view&) const` for groups that stand there as one (of a tree its root); one of them or both. Asked when
+/// somebody was popped, before the attempt: anything but success ends it there. Asked again at events that concern the plugin (`requeue`;
+/// without that all of them), and who would be let in then is woken. One that takes `const pod_view&` is asked for one pod of a class
+/// only.
+template <class P>
+concept admission_plugin = lists<P, point::admission> && (detail::admits<P, pod_info> || detail::admits<P, group_view>) &&
+                           (detail::admits<P, pod_info> || !detail::calls_admit_with<P, pod_info>) &&
+                           (detail::admits<P, group_view> || !detail::calls_admit_with<P, group_view>);
+
+namespace detail {
+template <>
+struct extension_point<point::admission> {
+  struct kernels {
+    status (*admit_pod)(const void* self, const pod_info&, const cluster_view&) = nullptr;
+    status (*admit_group)(const void* self, const group_view&, const cluster_view&) = nullptr;
+    bool admits_by_class = false;  ///< of pods: those of a class are told the same
+  };
+  template <class P>
+  static constexpr bool well_formed = admission_plugin<P>;
+  template <class P>
+  static consteval bool keeps_contract() {
+    GANGSCHED_CONTRACT(admission, names_admit<P>, (calls_admit<P> || admits<P, pod_info> || admits<P, group_view>), admission_plugin<P>,
+                       "status admit(const pod_info&, const cluster_view&) const, or with const pod_view& or const group_view&");
+    return true;
+  }
+  template <class P>
+  static void lower(kernels& k) {
+    if constexpr (admits<P, pod_info>) {
+      k.admit_pod = [](const void* p, const pod_info& pod, const cluster_view& cluster) {
+        return heard<P>([&] { return self_of<P>(p).admit(pod, cluster); });
+      };
+      k.admits_by_class = admits<P, pod_view>;
+    }
+    if constexpr (admits<P, group_view>) {
+      k.admit_group = [](const void* p, const group_view& group, const cluster_view& cluster) {
+        return heard<P>([&] { return self_of<P>(p).admit(group, cluster); });
+      };
+    }
+  }
+};
+}  // namespace detail
+
+}  // namespace gangsched
