@@ -139,7 +139,7 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   queue& places = queue_.places();
   while (const std::optional<queue::popped> next = places.pop(now)) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
-    const bool worked = try_entity(next->who);
+    const bool worked = try_entity(*next);
     if (places.item(next->who).where == place::in_flight) {
       places.take_out(next->who);
       if (next->who.group && state_->groups.alive(next->who.row)) queue_.requeue_group(next->who.row);
@@ -155,9 +155,11 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
 
 /// An attempt that a hook's exception ends left nothing behind but what it decided before: hooks that may throw it are asked inside trials,
 /// or before anything is written. What was being computed for caches is forgotten with them.
-GANGSCHED_INLINE bool core::try_entity(entity e) {
+GANGSCHED_INLINE bool core::try_entity(const queue::popped& next) {
+  const entity e = next.who;
   status said;
   try {
+    if (next.broken) throw *next.broken;
     return run(e);
   } catch (const hook_error& thrown) {
     said = error_.thrown(thrown.what());

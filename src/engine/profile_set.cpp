@@ -29,6 +29,12 @@ GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const ke
     const std::string& first = tables.front().hooks(point::queue_sort)[0].name;
     if (sort[0].name != first)
       return error{errc::malformed, object, "queue_sort", "all profiles have one queue: it is " + first + " elsewhere"};
+    const hook_range order = tables[i].hooks(point::queue_order), orders = tables.front().hooks(point::queue_order);
+    if (order.size() > 1) return error{errc::malformed, object, "queue_order", "a profile has at most one"};
+    if (order.size() != orders.size() || (!order.empty() && order[0].name != orders[0].name)) {
+      const std::string other = orders.empty() ? "in no order of its own" : orders[0].name;
+      return error{errc::malformed, object, "queue_order", "all profiles have the same queues: it is " + other + " elsewhere"};
+    }
     for (std::size_t j = 0; j < i; ++j) {
       if (tables[j].scheduler_name == tables[i].scheduler_name)
         return error{errc::duplicate, object, "scheduler_name", "two profiles have it"};

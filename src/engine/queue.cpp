@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gangsched::engine {
 
@@ -16,8 +17,9 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
 
 }  // namespace detail
 
-GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options)
-    : state_(&state), sort_(&sort), options_(detail::without_negative_times(options)) {}
+GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
+                              const scheduler_options& options)
+    : state_(&state), options_(detail::without_negative_times(options)), active_(state, sort, order) {}
 
 /// The first time in a call, or the first time at all.
 GANGSCHED_INLINE queue_item& queue::touch(entity e) {
@@ -49,8 +51,8 @@ GANGSCHED_INLINE void queue::recall() noexcept {
 }
 
 GANGSCHED_INLINE void queue::rebuild() {
-  bands_.clear();
-  compared_.clear(), backoff_.clear(), timed_.clear();
+  active_.clear();
+  backoff_.clear(), timed_.clear();
   parked_ = {};
   const auto stand = [&](const std::vector<queue_item>& items, bool group) {
     for (row_t row = 0; row < items.size(); ++row) {
@@ -65,7 +67,7 @@ GANGSCHED_INLINE void queue::rebuild() {
   };
   stand(pods_, false);
   stand(groups_, true);
-  std::sort(parked_.entries.begin(), parked_.entries.end(), [](const entry& a, const entry& b) { return a.before(b); });
+  std::sort(parked_.entries.begin(), parked_.entries.end(), [](const queue_entry& a, const queue_entry& b) { return a.before(b); });
 }
 
 /// All but the ticket, by which entries elsewhere are told apart.
@@ -120,23 +122,7 @@ GANGSCHED_INLINE void queue::activate(entity e) {
   enter(e, it);
 }
 
-GANGSCHED_INLINE void queue::enter(entity e, const queue_item& it) {
-  const queued q = describe(e, it);
-  if (sort_->sort_by_key == nullptr) {
-    compared_.push_back({q, {0, it.arrival, e, it.ticket}});
-    std::push_heap(compared_.begin(), compared_.end(), [&](const auto& a, const auto& b) { return sorts_before(b.first, a.first); });
-    return;
-  }
-  const sort_key key = sort_->sort_by_key(sort_->self.get(), q);
-  band& in = bands_[key.band];
-  const entry made{key.order, it.arrival, e, it.ticket};
-  if (in.in_order.empty() || !made.before(in.in_order.entries.back())) {
-    in.in_order.entries.push_back(made);
-  } else {
-    in.returned.push_back(made);
-    std::push_heap(in.returned.begin(), in.returned.end(), [](const entry& a, const entry& b) { return b.before(a); });
-  }
-}
+GANGSCHED_INLINE void queue::enter(entity e, const queue_item& it) { active_.add(describe(e, it), e, it.ticket); }
 
 GANGSCHED_INLINE void queue::gate(entity e) {
   queue_item& it = item(e);
@@ -225,18 +211,8 @@ GANGSCHED_INLINE void queue::reorder(entity e) {
 
 GANGSCHED_INLINE void queue::fly(entity e) { move(e, item(e), place::in_flight); }
 
-GANGSCHED_INLINE bool queue::sorts_before(const queued& a, const queued& b) const noexcept {
-  if (sort_->sort_by_key == nullptr) {
-    if (sort_->sort_less(sort_->self.get(), a, b)) return true;
-    return !sort_->sort_less(sort_->self.get(), b, a) && a.arrival < b.arrival;
-  }
-  const sort_key one = sort_->sort_by_key(sort_->self.get(), a), other = sort_->sort_by_key(sort_->self.get(), b);
-  if (one.band != other.band) return one.band < other.band;
-  return one.order != other.order ? one.order < other.order : a.arrival < b.arrival;
-}
-
 GANGSCHED_INLINE bool queue::later(const timer& a, const timer& b) const noexcept {
-  return a.when != b.when ? a.when > b.when : sorts_before(b.what, a.what);
+  return a.when != b.when ? a.when > b.when : active_.sort().before(b.what, a.what);
 }
 
 GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, entity e, const queue_item& it) {
@@ -258,78 +234,34 @@ GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, insta
   }
 }
 
-GANGSCHED_INLINE std::optional<entity> queue::pop_band(band& from) {
-  const auto after = [](const entry& a, const entry& b) { return b.before(a); };
-  for (;;) {
-    while (!from.in_order.empty()) {
-      const entry& first = from.in_order.entries[from.in_order.front];
-      if (current(first.who, first.ticket, place::active)) break;
-      from.in_order.pop();
-    }
-    while (!from.returned.empty() && !current(from.returned.front().who, from.returned.front().ticket, place::active)) {
-      std::pop_heap(from.returned.begin(), from.returned.end(), after);
-      from.returned.pop_back();
-    }
-    if (from.in_order.empty() && from.returned.empty()) return std::nullopt;
-    const bool ordered = !from.in_order.empty();
-    if (ordered && (from.returned.empty() || from.in_order.entries[from.in_order.front].before(from.returned.front()))) {
-      const entity e = from.in_order.entries[from.in_order.front].who;
-      from.in_order.pop();
-      return e;
-    }
-    const entity e = from.returned.front().who;
-    std::pop_heap(from.returned.begin(), from.returned.end(), after);
-    from.returned.pop_back();
-    return e;
-  }
-}
-
-GANGSCHED_INLINE std::optional<entity> queue::pop_compared() {
-  const auto after = [&](const auto& a, const auto& b) { return sorts_before(b.first, a.first); };
-  while (!compared_.empty()) {
-    const entry first = compared_.front().second;
-    std::pop_heap(compared_.begin(), compared_.end(), after);
-    compared_.pop_back();
-    if (current(first.who, first.ticket, place::active)) return first.who;
-  }
-  return std::nullopt;
-}
-
-GANGSCHED_INLINE std::optional<entity> queue::first_to_try(bool& early) {
-  std::optional<entity> next;
-  if (sort_->sort_by_key == nullptr) {
-    next = pop_compared();
-  } else {
-    for (auto it = bands_.begin(); it != bands_.end() && !next;) {
-      next = pop_band(it->second);
-      // Empty bands stay while they are few: a steady state allocates nothing.
-      if (!next && bands_.size() > 64) it = bands_.erase(it);
-      else ++it;
-    }
-  }
+GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(bool& early) {
+  std::optional<active_queue::popped> next =
+      active_.pop([&](const queue_entry& one) { return current(one.who, one.ticket, place::active); },
+                  [&](entity e) { return describe(e, *find(e)); });
   early = !next;
   if (early) {
     clean(backoff_, place::backoff);
-    if (!backoff_.empty()) next = backoff_.front().who;
+    if (!backoff_.empty()) next = active_queue::popped{backoff_.front().who, {}};
   }
   return next;
 }
 
 GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
   bool early = false;
-  while (const std::optional<entity> next = first_to_try(early)) {
-    queue_item& it = item(*next);
+  while (std::optional<active_queue::popped> next = first_to_try(early)) {
+    const entity e = next->who;
+    queue_item& it = item(e);
     if (it.round != round_) it.round = round_, it.tries = 0;
     if (it.tries < most_tries) {
       ++it.tries;
       ++it.attempts;
-      move(*next, it, place::in_flight);
-      return popped{*next, early};
+      move(e, it, place::in_flight);
+      return popped{e, early, std::move(next->broken)};
     }
     it.strict = false;
     it.ready = std::max(it.ready, window_of(later_by(now, instant{1})));
-    move(*next, it, place::timed);
-    arm(timed_, *next, it);
+    move(e, it, place::timed);
+    arm(timed_, e, it);
   }
   return std::nullopt;
 }
@@ -341,7 +273,7 @@ GANGSCHED_INLINE void queue::flush_backoff(instant now) {
 
 GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
   while (!parked_.empty()) {
-    const entry first = parked_.entries[parked_.front];
+    const queue_entry first = parked_.first();
     const bool waits = current(first.who, first.ticket, place::unschedulable);
     if (waits && now <= later_by(instant{first.order}, options_.unschedulable_timeout)) break;
     parked_.pop();
@@ -365,7 +297,7 @@ GANGSCHED_INLINE void queue::tidy() {
   clean(backoff_, place::backoff);
   clean(timed_, place::timed);
   while (!parked_.empty()) {
-    const entry& first = parked_.entries[parked_.front];
+    const queue_entry& first = parked_.first();
     if (current(first.who, first.ticket, place::unschedulable)) break;
     parked_.pop();
   }
@@ -384,7 +316,7 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
   first_of(backoff_, place::backoff);
   first_of(timed_, place::timed);
   for (std::size_t i = parked_.front; i < parked_.entries.size(); ++i) {
-    const entry& one = parked_.entries[i];
+    const queue_entry& one = parked_.entries[i];
     if (!current(one.who, one.ticket, place::unschedulable)) continue;
     // Strictly more than the timeout, as in kube-scheduler.
     offer(later_by(later_by(instant{one.order}, options_.unschedulable_timeout), instant{1}));

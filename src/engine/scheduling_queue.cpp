@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace gangsched::engine {
+namespace detail {
+
+GANGSCHED_INLINE const plugin_entry* first_or_null(const hook_range& hooks) noexcept { return hooks.empty() ? nullptr : &hooks[0]; }
+
+}  // namespace detail
 
 GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities,
                                                     pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
@@ -15,7 +20,8 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const 
       options_(&options),
       now_(&now),
       admission_(state, profiles, entities),
-      queue_(state, profiles.front().hooks(point::queue_sort)[0], options),
+      queue_(state, profiles.front().hooks(point::queue_sort)[0], detail::first_or_null(profiles.front().hooks(point::queue_order)),
+             options),
       judge_(state, profiles, entities, picks),
       unschedulable_(state, entities, admission_, judge_, queue_, options, statistics, now),
       in_flight_(state),
@@ -68,6 +74,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
     case place::gated: gate_or_activate(e); break;
     case place::active:
       if (rejected()) queue_.gate(e);
+      else if (e.group) queue_.ask_queue_again(e);  // a pod that was updated has entered anew
       break;
     case place::backoff:
     case place::timed:
@@ -120,8 +127,9 @@ GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
   if (!waiting_.any(root)) {
     queue_.take_out(e);
     unschedulable_.pass_on_group(root);
-  } else if (state_->groups.alive(root) && queue_.item(e).where == place::gated) {
-    gate_or_activate(e);
+  } else if (state_->groups.alive(root)) {
+    queue_.ask_queue_again(e);  // it may have been the first member
+    if (queue_.item(e).where == place::gated) gate_or_activate(e);
   }
 }
 
@@ -261,8 +269,8 @@ GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
   flush();
   std::optional<queue::popped> next;
   for (next = queue_.pop(*now_); next; next = queue_.pop(*now_)) {
-    const refusal why = ask_admission(next->who);
-    if (!why) break;
+    const refusal why = next->broken ? refusal{status::error(next->broken->what())} : ask_admission(next->who);
+    if (why.said.ok()) break;
     refuse(next->who, why);
   }
   if (!next) return std::nullopt;

@@ -76,6 +76,9 @@ GANGSCHED_INLINE result<kernel_table> runtime_profile::table() const {
   if (made.at(point::queue_sort).size() != 1) {
     return error{errc::malformed, object, "plugins", "needs exactly one plugin that sorts the queue"};
   }
+  if (made.at(point::queue_order).size() > 1) {
+    return error{errc::malformed, object, "plugins", "may have one plugin that orders several queues, not more"};
+  }
   return made;
 }
 

@@ -63,6 +63,30 @@ TEST_CASE("members of a group have one scheduler name, or the group fails with a
   CHECK(w.scheduler.explain(one)->summary.find("different scheduler names") != std::string::npos);
 }
 
+namespace {
+struct one_queue {
+  static constexpr std::string_view name = "OneQueue";
+  using points = implements<point::queue_order>;
+  [[nodiscard]] std::int64_t queue_of(const pod_info&) const { return 0; }
+  [[nodiscard]] bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
+};
+}  // namespace
+
+TEST_CASE("profiles have one plugin that orders several queues, or none of them has", "[engine][profiles]") {
+  kernel_table first = spreader(), second = packer();
+  add_plugin(first, lower(one_queue{}));
+  CHECK(scheduler::check(std::vector{first}));
+  CHECK(scheduler::check(std::vector{first, second}).error().message() ==
+        "profile packer: queue_order: all profiles have the same queues: it is OneQueue elsewhere");
+  CHECK(scheduler::check(std::vector{second, first}).error().field == "queue_order");
+  add_plugin(second, lower(one_queue{}));
+  CHECK(scheduler::check(std::vector{first, second}));
+  second.plugins.back().name = "Another";
+  CHECK(scheduler::check(std::vector{first, second}).error().field == "queue_order");
+  add_plugin(first, lower(one_queue{}));
+  CHECK(scheduler::check(std::vector{first}).error().reason == "a profile has at most one");
+}
+
 TEST_CASE("profiles that cannot share a queue are refused", "[engine][profiles]") {
   CHECK(scheduler::check(std::vector{spreader(), packer()}));
   CHECK(scheduler::check({}).error().code == errc::malformed);

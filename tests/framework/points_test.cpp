@@ -93,6 +93,20 @@ struct hints : of<point::requeue> {
 struct hints_bool : of<point::requeue> {
   bool requeue(const event&, const pod_view&) const { return true; }
 };
+struct queues : of<point::queue_order> {
+  std::int64_t queue_of(const pod_info&) const { return 0; }
+  bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
+};
+struct queues_by_name : of<point::queue_order> {
+  symbol queue_of(const pod_info& pod) const { return pod.spec().ns; }
+  bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
+};
+struct queues_by_class : queues {
+  static std::int64_t queue_of(const pod_view&, int) { return 0; }
+};
+struct queues_without_order : of<point::queue_order> {
+  std::int64_t queue_of(const pod_info&) const { return 0; }
+};
 struct lets_in_pods : of<point::admission> {
   status admit(const pod_info&, const cluster_view&) const { return {}; }
 };
@@ -128,6 +142,10 @@ TEST_CASE("queue points") {
   STATIC_REQUIRE_FALSE(pre_enqueue_plugin<changes_itself>);
   STATIC_REQUIRE(requeue_plugin<hints>);
   STATIC_REQUIRE_FALSE(requeue_plugin<hints_bool>);
+  STATIC_REQUIRE(queue_order_plugin<queues>);
+  STATIC_REQUIRE(queue_order_plugin<queues_by_name>);
+  STATIC_REQUIRE_FALSE(queue_order_plugin<queues_by_class>);
+  STATIC_REQUIRE_FALSE(queue_order_plugin<queues_without_order>);
   STATIC_REQUIRE(admission_plugin<lets_in_pods>);
   STATIC_REQUIRE(admission_plugin<lets_in_groups>);
   STATIC_REQUIRE(admission_plugin<lets_in_both>);
@@ -426,11 +444,13 @@ struct only_lists : of<At> {};
 
 /// Right for every point at once but for one queue sort and one of everything.
 struct all_points
-    : of<point::queue_sort, point::pre_enqueue, point::requeue, point::admission, point::pre_filter, point::filter, point::pre_score,
-         point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
+    : of<point::queue_sort, point::queue_order, point::pre_enqueue, point::requeue, point::admission, point::pre_filter,
+         point::filter, point::pre_score, point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
          point::post_bind, point::post_filter, point::group_pre_filter, point::generate_placements,
          point::placement_feasible, point::score_placement, point::group_preempt> {
   sort_key key(const queued&) const noexcept { return {}; }
+  std::int64_t queue_of(const pod_info&) const { return 0; }
+  bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
   status pre_enqueue(const pod_info&) const { return {}; }
   hint requeue(const event&, const pod_view&) const { return hint::skip; }
   status admit(const pod_info&, const cluster_view&) const { return {}; }

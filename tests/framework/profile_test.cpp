@@ -142,6 +142,25 @@ TEST_CASE("a run-time profile says what is wrong with it") {
   CHECK(contains(refusal(with().disable("PrioritySort", point::queue_sort)), "sorts the queue"));
 }
 
+namespace {
+struct one_queue {
+  static constexpr std::string_view name = "OneQueue";
+  using points = implements<point::queue_order>;
+  std::int64_t queue_of(const pod_info&) const { return 0; }
+  bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
+};
+}  // namespace
+
+TEST_CASE("a run-time profile has at most one plugin that orders several queues") {
+  plugin_registry registry = builtin_plugins();
+  REQUIRE(registry.add<one_queue>());
+  REQUIRE(registry.add("Other", [](const argument&) -> result<plugin_entry> { return lower(one_queue{}); }));
+  runtime_profile chosen{registry};
+  chosen.enable("PrioritySort").enable("OneQueue");
+  CHECK(chosen.table());
+  CHECK(contains(refusal(chosen.enable("Other")), "plugin that orders several queues"));
+}
+
 TEST_CASE("a run-time profile of the default plugins is the default profile") {
   const plugin_registry registry = builtin_plugins();
   const kernel_table expected = profiles::kube_default();

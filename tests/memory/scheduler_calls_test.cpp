@@ -37,6 +37,29 @@ kernel_table with_taker() {
   return made;
 }
 
+/// One queue a namespace; who asks for 50 cores or more is refused.
+struct gatekeeper {
+  static constexpr std::string_view name = "Gatekeeper";
+  using points = implements<point::admission, point::queue_order>;
+  static constexpr bool ignores_group_identity = true;
+
+  status admit(const pod_info& pod, const cluster_view&) const {
+    return pod.request(kinds::cpu) < 50000 ? status::success() : status::unschedulable("too large");
+  }
+  status admit(const group_view& group, const cluster_view& cluster) const {
+    status said;
+    group.each_pod_below([&](const pod_info& pod) { said = said.ok() ? admit(pod, cluster) : said; });
+    return said;
+  }
+  symbol queue_of(const pod_info& pod) const { return pod.spec().ns; }
+  bool queue_before(const queue_head& a, const queue_head& b, const cluster_view&) const { return a.priority > b.priority; }
+};
+kernel_table with_gatekeeper() {
+  kernel_table made = profiles::kube_default();
+  add_plugin(made, lower(gatekeeper{}));
+  return made;
+}
+
 void cycle_of(full_house& house) { static_cast<void>(house.scheduler->schedule_cycle(house.now)); }
 
 /// How many pods have a node when nobody is active any more, now and after a while.
@@ -271,6 +294,17 @@ TEST_CASE("a scheduler that is not made for want of memory leaves no columns, an
     REQUIRE(inside(cluster).columns.size() == (thrown ? 1 : 3));
     if (!thrown) break;
     REQUIRE(cluster.digest() == before);
+  }
+}
+
+TEST_CASE("so it does with queues, and with who is refused at admission") {
+  const scheduler_options options = GENERATE(scheduler_options{}, with_kube_queue());
+  for (const call& one : calls()) {
+    const std::string_view name = one.name;
+    const bool about_queue = name.starts_with("schedule_cycle") || name == "restore" || name == "catch_up" || name == "pop" ||
+                             name == "activate" || name.starts_with("flush");
+    if (!about_queue) continue;
+    DYNAMIC_SECTION(one.name) { fails_everywhere(one, options, with_gatekeeper); }
   }
 }
 

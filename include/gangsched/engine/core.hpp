@@ -80,7 +80,7 @@ class GANGSCHED_API core {
   void begin_call(instant now);
   void begin_deciding(instant now);
   void read_log();
-  bool try_entity(entity e);
+  bool try_entity(const queue::popped& next);
   bool run(entity e);
 
   cluster_state* state_;

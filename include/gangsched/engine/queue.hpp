@@ -1,20 +1,12 @@
 #pragma once
 #include <array>
-#include <map>
 #include <optional>
 #include <vector>
 
-#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/engine/active_queue.hpp"
 #include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::engine {
-
-/// What stands in the queue: a pod, or a group whose members are scheduled together.
-struct entity {
-  row_t row = no_row;
-  bool group = false;
-  friend bool operator==(const entity&, const entity&) = default;
-};
 
 enum class place : std::uint8_t {
   none,           ///< not in the queue: unknown, or placed
@@ -50,10 +42,11 @@ struct queue_item {
 inline constexpr std::uint32_t most_tries = 16;
 
 /// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
-/// With a key from the queue sort O(1) per entity that enters in order, O(log n) for one that returns; with a comparator O(log n).
+/// Entering and leaving costs what it does in `sorted_entities`.
 class GANGSCHED_API queue {
  public:
-  queue(const cluster_state& state, const plugin_entry& sort, const scheduler_options& options);
+  /// @p order: null without a plugin that orders several queues.
+  queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order, const scheduler_options& options);
 
   /// Of who has the row now: what an earlier owner left there is forgotten.
   [[nodiscard]] queue_item& item(entity e) {
@@ -86,6 +79,10 @@ class GANGSCHED_API queue {
   void renew(entity e);
   /// What it is ordered by has changed.
   void reorder(entity e);
+  /// In which queue it stands may have changed.
+  void ask_queue_again(entity e) {
+    if (active_.has_queues()) reorder(e);
+  }
   /// Somebody tries it again who had it before.
   void fly(entity e);
 
@@ -94,6 +91,7 @@ class GANGSCHED_API queue {
   struct popped {
     entity who;
     bool early;
+    std::optional<hook_error> broken;  ///< the attempt ends with that
   };
   std::optional<popped> pop(instant now);
   /// The host did something, or time moved: everybody may be tried again.
@@ -129,32 +127,6 @@ class GANGSCHED_API queue {
     queue_item item;
     entity who;
   };
-  struct entry {
-    std::int64_t order;
-    std::uint64_t arrival;
-    entity who;
-    std::uint32_t ticket;
-    [[nodiscard]] bool before(const entry& other) const noexcept {
-      return order != other.order ? order < other.order : arrival < other.arrival;
-    }
-  };
-  /// First in, first out; a vector whose front is dropped in halves.
-  struct fifo {
-    std::vector<entry> entries;
-    std::size_t front = 0;
-    [[nodiscard]] bool empty() const noexcept { return front == entries.size(); }
-    void pop() {
-      if (++front == entries.size()) entries.clear(), front = 0;
-      else if (front > 1024 && front * 2 > entries.size()) {
-        entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
-        front = 0;
-      }
-    }
-  };
-  struct band {
-    fifo in_order;                 ///< entered in the order of the key: the usual case
-    std::vector<entry> returned;   ///< a heap of the others
-  };
   struct timer {
     instant when;  ///< the first time at which its backoff does not hold
     queued what;   ///< of those with the same `when` the queue sort decides
@@ -165,7 +137,6 @@ class GANGSCHED_API queue {
     return e.group ? state_->groups.rows.generation(e.row) : state_->pods.rows.generation(e.row);
   }
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
-  [[nodiscard]] bool sorts_before(const queued& a, const queued& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
   [[nodiscard]] queue_item& touch(entity e);
   void move(entity e, queue_item& item, place to);
@@ -175,20 +146,16 @@ class GANGSCHED_API queue {
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);
-  std::optional<entity> first_to_try(bool& early);
-  std::optional<entity> pop_band(band& from);
-  std::optional<entity> pop_compared();
+  std::optional<active_queue::popped> first_to_try(bool& early);
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;
 
   const cluster_state* state_;
-  const plugin_entry* sort_;
   scheduler_options options_;
   std::vector<queue_item> pods_, groups_;
-  std::map<std::int64_t, band> bands_;
-  std::vector<std::pair<queued, entry>> compared_;  // a heap, if the sort has only a comparator
-  std::vector<timer> backoff_, timed_;              // heaps
-  fifo parked_;                                     // by `order` = since
+  active_queue active_;
+  std::vector<timer> backoff_, timed_;  // heaps
+  queue_fifo parked_;                   // by `order` = since
   std::array<std::size_t, 7> counts_{};
   std::vector<remembered> before_;  // as it was touched
   std::uint64_t call_ = 0;

@@ -34,6 +34,7 @@ struct permit_verdict;
 struct placement;
 struct placement_demand;
 struct plugin_entry;
+struct queue_head;
 struct queued;
 struct scored_group;
 struct sort_key;

@@ -33,6 +33,11 @@ struct sort_key {
   std::int64_t order = 0;
 };
 
+/// The first of a queue, where a plugin orders several.
+struct queue_head : queued {
+  std::int64_t queue = 0;  ///< as queue_of said
+};
+
 /// Whether a change can turn a rejection into success.
 enum class hint : std::uint8_t { skip, queue };
 

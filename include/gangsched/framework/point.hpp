@@ -9,6 +9,7 @@ namespace gangsched {
 /// Places in the cycle where plugins take part. Each has a trait in points/, which says what a plugin must have for it.
 enum class point : std::uint8_t {
   queue_sort,
+  queue_order,
   pre_enqueue,
   requeue,
   admission,

@@ -27,9 +27,9 @@ template <class P>
 struct plugin_of<weighted<P>> {
   using type = P;
 };
-template <class P>
-inline constexpr bool sorts_queue = [] {
-  if constexpr (plugin<P>) return P::points::set.has(point::queue_sort);
+template <class P, point At>
+inline constexpr bool takes_part = [] {
+  if constexpr (plugin<P>) return P::points::set.has(At);
   else return false;
 }();
 
@@ -54,8 +54,10 @@ template <class... Plugins>
 class profile {
  public:
   static_assert((detail::keeps_contract<typename detail::plugin_of<Plugins>::type>() && ...));
-  static_assert((0 + ... + int{detail::sorts_queue<typename detail::plugin_of<Plugins>::type>}) == 1,
+  static_assert((0 + ... + int{detail::takes_part<typename detail::plugin_of<Plugins>::type, point::queue_sort>}) == 1,
                 "gangsched: a profile has exactly one plugin with point::queue_sort");
+  static_assert((0 + ... + int{detail::takes_part<typename detail::plugin_of<Plugins>::type, point::queue_order>}) <= 1,
+                "gangsched: a profile has at most one plugin with point::queue_order");
 
   constexpr profile() = default;
   explicit constexpr profile(Plugins... plugins) : plugins_(std::move(plugins)...) {}

@@ -366,6 +366,8 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
   }
   if (made.at(point::queue_sort).size() != 1)
     return error{errc::malformed, profile.where, "plugins", "needs exactly one plugin that sorts the queue"};
+  if (made.at(point::queue_order).size() > 1)
+    return error{errc::malformed, profile.where, "plugins", "may have one plugin that orders several queues, not more"};
   return made;
 }
 

@@ -1,0 +1,95 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/engine/sorted_entities.hpp"
+
+namespace gangsched::engine {
+
+/// Active entities, who may be popped: in the order of the queue sort; or, with a queue order plugin, in one such order for each of its
+/// queues, of whose heads the plugin says which goes first. O(queues) for each that is popped, then.
+class GANGSCHED_API active_queue {
+ public:
+  struct popped {
+    entity who;
+    std::optional<hook_error> broken;  ///< what the plugin threw when it was asked about it
+  };
+
+  /// @p order: null without such a plugin.
+  active_queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order) noexcept
+      : state_(&state), sort_(sort), order_(order) {}
+
+  [[nodiscard]] const sort_order& sort() const noexcept { return sort_; }
+  /// Whether a plugin says in which queue somebody stands.
+  [[nodiscard]] bool has_queues() const noexcept { return order_ != nullptr; }
+  void add(const queued& what, entity who, std::uint32_t ticket);
+  /// The first of those that current(entry) says are active; describe(entity) is what hooks see of one.
+  template <class Current, class Describe>
+  [[nodiscard]] std::optional<popped> pop(const Current& current, const Describe& describe);
+  void clear();
+
+ private:
+  /// Nothing if it is not known: the pod is gone, or the hook threw an exception, which @p broken gets.
+  [[nodiscard]] std::optional<std::int64_t> queue_of(pod_id pod, std::optional<hook_error>& broken) const;
+  [[nodiscard]] bool goes_before(const queue_head& a, const queue_head& b, std::optional<hook_error>& broken) const;
+  template <class Current, class Describe>
+  [[nodiscard]] std::optional<popped> pop_unknown(const Current& current, const Describe& describe);
+
+  const cluster_state* state_;
+  sort_order sort_;
+  const plugin_entry* order_;
+  sorted_entities all_;                               // without queues; with them, those of whom the queue is not known
+  std::map<std::int64_t, sorted_entities> by_queue_;
+};
+
+template <class Current, class Describe>
+std::optional<active_queue::popped> active_queue::pop(const Current& current, const Describe& describe) {
+  if (order_ != nullptr) {
+    if (std::optional<popped> unknown = pop_unknown(current, describe)) return unknown;
+    std::optional<popped> made;
+    sorted_entities* best = nullptr;
+    queue_head first;
+    std::optional<hook_error> broken;
+    for (auto it = by_queue_.begin(); it != by_queue_.end();) {
+      const queue_entry* const head = it->second.first(sort_, current);
+      if (head == nullptr && by_queue_.size() > 64) {  // as with bands
+        it = by_queue_.erase(it);
+        continue;
+      }
+      if (head != nullptr) {
+        const queue_head its{describe(head->who), it->first};
+        if (best == nullptr || goes_before(its, first, broken)) best = &it->second, first = its, made = popped{head->who, {}};
+      }
+      ++it;
+    }
+    if (best == nullptr) return std::nullopt;
+    best->pop_first(sort_);
+    made->broken = std::move(broken);
+    return made;
+  }
+  const queue_entry* const first = all_.first(sort_, current);
+  if (first == nullptr) return std::nullopt;
+  const entity who = first->who;
+  all_.pop_first(sort_);
+  return popped{who, {}};
+}
+
+/// The hook is asked again, so that what it throws is an error of the attempt; it may have an answer now.
+template <class Current, class Describe>
+std::optional<active_queue::popped> active_queue::pop_unknown(const Current& current, const Describe& describe) {
+  while (const queue_entry* const first = all_.first(sort_, current)) {
+    const queue_entry one = *first;
+    all_.pop_first(sort_);
+    const queued what = describe(one.who);
+    popped made{one.who, {}};
+    const std::optional<std::int64_t> key = queue_of(what.pod, made.broken);
+    if (!key) return made;
+    by_queue_[*key].add(sort_, what, one.who, one.ticket);
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/active_queue.cpp"
+#endif

@@ -1,0 +1,113 @@
+#pragma once
+#include <map>
+#include <vector>
+
+#include "gangsched/framework/plugin_entry.hpp"
+
+namespace gangsched::engine {
+
+/// What stands in the queue: a pod, or a group whose members are scheduled together.
+struct entity {
+  row_t row = no_row;
+  bool group = false;
+  friend bool operator==(const entity&, const entity&) = default;
+};
+
+/// An entity where it was put in order; void when the entity has moved on, which its ticket tells.
+struct queue_entry {
+  std::int64_t order;
+  std::uint64_t arrival;
+  entity who;
+  std::uint32_t ticket;
+  [[nodiscard]] bool before(const queue_entry& other) const noexcept {
+    return order != other.order ? order < other.order : arrival < other.arrival;
+  }
+};
+
+/// First in, first out; a vector whose front is dropped in halves.
+struct queue_fifo {
+  std::vector<queue_entry> entries;
+  std::size_t front = 0;
+  [[nodiscard]] bool empty() const noexcept { return front == entries.size(); }
+  [[nodiscard]] const queue_entry& first() const noexcept { return entries[front]; }
+  void pop() {
+    if (++front == entries.size()) entries.clear(), front = 0;
+    else if (front > 1024 && front * 2 > entries.size()) {
+      entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
+      front = 0;
+    }
+  }
+};
+
+/// The queue sort plugin's order; who came earlier is first where it has no preference.
+class GANGSCHED_API sort_order {
+ public:
+  explicit sort_order(const plugin_entry& plugin) noexcept : plugin_(&plugin) {}
+
+  [[nodiscard]] bool has_key() const noexcept { return plugin_->sort_by_key != nullptr; }
+  /// @pre has_key()
+  [[nodiscard]] sort_key key_of(const queued& what) const noexcept { return plugin_->sort_by_key(plugin_->self.get(), what); }
+  [[nodiscard]] bool before(const queued& a, const queued& b) const noexcept;
+
+ private:
+  const plugin_entry* plugin_;
+};
+
+/// Entities in that order. With a key O(1) for one that is put in in order, O(log n) for others; with a comparator O(log n).
+class GANGSCHED_API sorted_entities {
+ public:
+  void add(const sort_order& order, const queued& what, entity who, std::uint32_t ticket);
+  /// The first of those that current(entry) says stand here still, or null; the others before it go. Valid until the next call.
+  template <class Current>
+  [[nodiscard]] const queue_entry* first(const sort_order& order, const Current& current);
+  /// Takes out what `first` found.
+  void pop_first(const sort_order& order);
+  void clear();
+
+ private:
+  struct band {
+    queue_fifo in_order;                 ///< entered in the order of the key: the usual case
+    std::vector<queue_entry> returned;   ///< a heap of the others
+    [[nodiscard]] bool first_is_in_order() const noexcept {
+      return !in_order.empty() && (returned.empty() || in_order.first().before(returned.front()));
+    }
+  };
+  struct compared {
+    queued what;
+    queue_entry at;
+  };
+  static bool after(const queue_entry& a, const queue_entry& b) noexcept { return b.before(a); }
+  void pop_returned(band& from);
+  void pop_compared(const sort_order& order);
+
+  std::map<std::int64_t, band> bands_;
+  band* first_in_ = nullptr;         // what `first` found
+  std::vector<compared> compared_;   // a heap, if the sort has only a comparator
+};
+
+template <class Current>
+const queue_entry* sorted_entities::first(const sort_order& order, const Current& current) {
+  if (!order.has_key()) {
+    while (!compared_.empty() && !current(compared_.front().at)) pop_compared(order);
+    return compared_.empty() ? nullptr : &compared_.front().at;
+  }
+  for (auto it = bands_.begin(); it != bands_.end();) {
+    band& in = it->second;
+    while (!in.in_order.empty() && !current(in.in_order.first())) in.in_order.pop();
+    while (!in.returned.empty() && !current(in.returned.front())) pop_returned(in);
+    if (!in.in_order.empty() || !in.returned.empty()) {
+      first_in_ = &in;
+      return in.first_is_in_order() ? &in.in_order.first() : &in.returned.front();
+    }
+    // Empty bands stay while they are few: a steady state allocates nothing.
+    if (bands_.size() > 64) it = bands_.erase(it);
+    else ++it;
+  }
+  return nullptr;
+}
+
+}  // namespace gangsched::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/sorted_entities.cpp"
+#endif

@@ -1,0 +1,14 @@
+// expect: gangsched: the hook for point::queue_order has the wrong type; expected: std::int64_t queue_of\b
+#include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
+
+using namespace gangsched;
+
+struct mine {
+  static constexpr std::string_view name = "Mine";
+  using points = implements<point::queue_order>;
+  std::int64_t queue_of(const pod_info&) const { return 0; }
+  int queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return 0; }
+};
+
+profile made{priority_sort{}, mine{}};
