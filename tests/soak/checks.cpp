@@ -47,6 +47,26 @@ void host::check_usage() const {
     }
     if (on_.devices || on_.numa) check_devices(at);
   }
+  check_columns();
+}
+
+void host::check_columns() const {
+  if (!known_.has_columns) return;
+  called<"cluster::column_of(node_id)">();
+  for (const auto& [at, node] : known_.nodes) {
+    const auto set = known_.heat.find(at);
+    if (cluster_.column_of(node.id, "heat") != (set == known_.heat.end() ? 0 : set->second))
+      wrong("a column is not what the host set", node.spec.name);
+  }
+  called<"cluster::find_scope_row">();
+  called<"cluster::column_of(scope_row_id)">();
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "l" + std::to_string(i);
+    const auto set = known_.licences.find(name);
+    const std::optional<scope_row_id> row = cluster_.find_scope_row("licences", name);
+    if (row.has_value() != (set != known_.licences.end())) wrong("a scope has other rows than the host made", name);
+    if (row && cluster_.column_of(*row, "owned") != set->second) wrong("a column is not what the host set", name);
+  }
 }
 
 namespace {

@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> 
     "update_disruption_budget",
     "remove_disruption_budget",
     "hold room, or no more",
+    "set_column",
     "reserve",
     "a trial that is rolled back",
     "assume and bind in a transaction",

@@ -109,6 +109,12 @@ step generator::next() {
 }
 
 void generator::refill() {
+  if (on_.columns && columns_.percent(12)) {
+    step one{.what = act::set_column, .seed = columns_.next()};
+    one.node = some(host_.known().nodes, columns_);
+    one.group = some(host_.known().groups, columns_);
+    coming_.push_back(one);
+  }
   if (on_.held_rooms && rooms_.percent(12)) {
     coming_.push_back({.what = act::hold_room, .object = static_cast<number>(rooms_.below(2)), .seed = rooms_.next()});
   }

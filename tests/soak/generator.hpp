@@ -8,7 +8,7 @@ namespace gangsched::soak {
 /// What happens next, by what the model knows and the dice.
 class generator {
  public:
-  generator(const setting& on, const host& of) : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)) {}
+  generator(const setting& on, const host& of) : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)), columns_(mix64(~on.seed)) {}
 
   /// The objects that a sequence begins with.
   [[nodiscard]] sequence beginning();
@@ -29,15 +29,19 @@ class generator {
   step changed(const step& made, act what, std::uint64_t other_traits, std::size_t count);
   template <class Map>
   number some(const Map& all) {
+    return some(all, dice_);
+  }
+  template <class Map>
+  static number some(const Map& all, dice& by) {
     if (all.empty()) return nobody;
-    return std::next(all.begin(), static_cast<std::ptrdiff_t>(dice_.below(all.size())))->first;
+    return std::next(all.begin(), static_cast<std::ptrdiff_t>(by.below(all.size())))->first;
   }
   number some_name(std::size_t below) { return static_cast<number>(dice_.below(below)); }
 
   const setting& on_;
   const host& host_;
   dice dice_;
-  dice rooms_;  ///< their own, so that other sequences stay what they were
+  dice rooms_, columns_;  ///< their own, so that other sequences stay what they were
   std::deque<step> coming_;
   number made_ = 0;
   std::size_t since_settled_ = 0, since_checked_ = 0;

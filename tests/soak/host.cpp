@@ -37,6 +37,7 @@ void host::carry_out(const step& one) {
     case act::update_budget:
     case act::remove_budget: change_budget(one); break;
     case act::hold_room: hold_room(one); break;
+    case act::set_column: set_column(one); break;
     case act::reserve:
       called<"cluster::reserve">();
       must(cluster_.reserve({.nodes = 20, .pods = 60, .groups = 10}), "reserve");

@@ -67,6 +67,7 @@ class host {
   void change_claim(const step& one);
   void change_budget(const step& one);
   void hold_room(const step& one);
+  void set_column(const step& one);
 
   // turns.cpp
   void pass_time(const step& one);
@@ -103,6 +104,7 @@ class host {
   // checks.cpp
   void check_states(const char* after) const;
   void check_usage() const;
+  void check_columns() const;
   void check_devices(number node) const;
   void check_queue() const;
   void check_deadline();

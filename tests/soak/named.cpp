@@ -109,6 +109,45 @@ void host::hold_room(const step& one) {
   known_.rooms[one.object] = std::move(parts);
 }
 
+void host::set_column(const step& one) {
+  dice any = one.details();
+  if (!known_.has_columns) {
+    called<"cluster::add_node_column">();
+    called<"cluster::add_group_column">();
+    called<"cluster::add_scope_column">();
+    must(cluster_.add_node_column("heat"), "add_node_column");
+    must(cluster_.add_group_column("share"), "add_group_column");
+    must(cluster_.add_scope_column("licences", "owned"), "add_scope_column");
+    known_.has_columns = true;
+  }
+  const std::int64_t value = any.between(-5, 100);
+  if (const auto node = known_.nodes.find(one.node); node != known_.nodes.end() && any.percent(40)) {
+    called<"cluster::set_column(node_id)">();
+    must(cluster_.set_column(node->second.id, "heat", value), "set_column of a node");
+    known_.heat[one.node] = value;
+  } else if (const auto group = known_.groups.find(one.group); group != known_.groups.end() && any.percent(40)) {
+    called<"cluster::set_column(group_id)">();
+    called<"cluster::column_of(group_id)">();
+    must(cluster_.set_column(group->second.id, "share", value), "set_column of a group");
+    if (cluster_.column_of(group->second.id, "share") != value) wrong("a column is not what the host set", group->second.spec.name);
+  } else {
+    const std::string name = "l" + std::to_string(any.below(3));
+    called<"cluster::add_scope_row">();
+    called<"cluster::contains(scope_row_id)">();
+    called<"cluster::name_of(scope_row_id)">();
+    const scope_row_id row = must(cluster_.add_scope_row("licences", name), "add_scope_row");
+    if (!cluster_.contains(row) || cluster_.name_of(row) != name) wrong("a scope's row is not what was made", name);
+    called<"cluster::set_column(scope_row_id)">();
+    must(cluster_.set_column(row, "owned", value), "set_column of a scope's row");
+    known_.licences[name] = value;
+    if (!any.percent(30)) return;
+    called<"cluster::remove_scope_row">();
+    must(cluster_.remove_scope_row(row), "remove_scope_row");
+    known_.licences.erase(name);
+    if (cluster_.contains(row)) wrong("a scope's row is there that was removed", name);
+  }
+}
+
 void host::change_name(const step& one) {
   dice any = one.details();
   const std::string ns = "ns" + std::to_string(one.object), name = "s" + std::to_string(one.object);

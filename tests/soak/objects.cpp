@@ -66,6 +66,7 @@ void host::remove_node(const step& one) {
   }
   if (!expected.empty()) wrong("remove_node returns fewer pods than ran there");
   for (auto& [room, parts] : known_.rooms) parts.erase(one.object);
+  known_.heat.erase(one.object);
   for (const number pod : dead) {
     std::erase_if(owed_, [&](const auto& owed) { return owed.second == pod; });
     known_.dead_pods.push_back(known_.pods.at(pod).id);

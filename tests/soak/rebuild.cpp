@@ -36,6 +36,7 @@ void host::rebuild() {
     to.nodes[node.id] = id;
     node.id = id;
   }
+  known_.has_columns = false, known_.heat.clear(), known_.licences.clear();
   for (const auto& [room, parts] : known_.rooms) {
     held_room_spec spec{.name = room_name(room)};
     for (const auto& [at, held] : parts) {

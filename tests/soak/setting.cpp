@@ -116,6 +116,7 @@ setting make_setting(std::uint64_t seed) {
     if (any.percent(10)) made.cluster.semantics = made.cluster.semantics.without(one);
   }
   made.held_rooms = any.percent(20);
+  made.columns = any.percent(20);
   return made;
 }
 
@@ -154,6 +155,7 @@ std::string describe(const setting& of) {
   if (of.host_plugin) text += of.broken_hooks ? ", a plugin of the host's that throws" : ", a plugin of the host's";
   if (of.host_decides) text += ", the host decides too";
   if (of.held_rooms) text += ", held rooms";
+  if (of.columns) text += ", columns of the host's";
   return text;
 }
 

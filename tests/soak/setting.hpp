@@ -22,6 +22,7 @@ struct setting {
   bool broken_hooks = false;  ///< which throws now and then
   bool host_decides = false;  ///< the queue is used alone, too
   bool held_rooms = false;    ///< room of nodes is held for some pods
+  bool columns = false;       ///< the host sets columns
 };
 
 [[nodiscard]] setting make_setting(std::uint64_t seed);

@@ -49,6 +49,7 @@ enum class act : std::uint8_t {
   update_budget,
   remove_budget,
   hold_room,  ///< or not any more
+  set_column,
   reserve,
   roll_back,  ///< changes in a transaction that is discarded
   commit,     ///< a pod is assumed in one that is kept

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "specs.hpp"
+
 namespace gangsched::soak {
 
 namespace {

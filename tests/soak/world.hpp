@@ -81,6 +81,9 @@ struct world {
   std::map<number, budget_id> budgets;
   std::map<number, priority_class_spec> classes;
   std::map<number, std::map<number, amounts>> rooms;  ///< by node what is held there
+  bool has_columns = false;
+  std::map<number, std::int64_t> heat;                ///< of nodes, as the host set it
+  std::map<std::string, std::int64_t> licences;       ///< of the rows of a scope
   std::set<number> namespaces, services, controllers;
   std::vector<pod_id> dead_pods;
   std::vector<node_id> dead_nodes;
