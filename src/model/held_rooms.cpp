@@ -71,19 +71,17 @@ GANGSCHED_INLINE void held_rooms::draw_as_owner(const pod_class& cls, row_t node
   }
 }
 
-/// The row, which is to be filled again or given back, holds nothing any more.
-GANGSCHED_INLINE void held_rooms::give_back(row_t row) {
-  for (const held_room_record::part& one : record_[row]->parts) {
-    count(one, -1);
-    for (std::uint32_t i = 0; i < one.amounts.size(); ++i) drawn_.set(one.row, i, 0);
-    parts_.give_back(one.row);
-  }
+/// The part holds nothing any more.
+GANGSCHED_INLINE void held_rooms::give_back(const held_room_record::part& part) {
+  count(part, -1);
+  for (std::uint32_t i = 0; i < part.amounts.size(); ++i) drawn_.set(part.row, i, 0);
+  parts_.give_back(part.row);
 }
 
 GANGSCHED_INLINE row_t held_rooms::replace(std::string_view name, symbol owner, std::vector<held_room_record::part> parts) {
   row_t row = by_owner_.find(owner, {});
   if (row != no_row) {
-    give_back(row);
+    for (const held_room_record::part& one : record_[row]->parts) give_back(one);
   } else {
     row = rows_.take();
     record_.grow(row + 1);
@@ -104,7 +102,7 @@ GANGSCHED_INLINE row_t held_rooms::replace(std::string_view name, symbol owner, 
 GANGSCHED_INLINE bool held_rooms::remove(symbol owner) {
   const row_t row = by_owner_.find(owner, {});
   if (row == no_row) return false;
-  give_back(row);
+  for (const held_room_record::part& one : record_[row]->parts) give_back(one);
   by_owner_.erase(owner, {});
   record_.set(row, nullptr);
   rows_.give_back(row);
@@ -115,9 +113,7 @@ GANGSCHED_INLINE void held_rooms::node_leaves(row_t node) {
   for (row_t row = 0; row < rows_.count(); ++row) {
     const held_room_record::part* const part = record_[row] == nullptr ? nullptr : part_on(*record_[row], node);
     if (part == nullptr) continue;
-    count(*part, -1);
-    for (std::uint32_t i = 0; i < part->amounts.size(); ++i) drawn_.set(part->row, i, 0);
-    parts_.give_back(part->row);
+    give_back(*part);
     auto rest = std::make_unique<held_room_record>(*record_[row]);
     rest->parts.erase(rest->parts.begin() + (part - record_[row]->parts.data()));
     record_.set(row, std::move(rest));

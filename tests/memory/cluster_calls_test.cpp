@@ -61,6 +61,18 @@ const std::vector<call>& calls() {
       {"set_column of a group", [](full_house& h) { done(h.cluster.set_column(h.train, "most", 7)); }},
       {"add_scope_row", [](full_house& h) { done(h.cluster.add_scope_row("a-scope-with-a-name-of-some-length", "a-row-with-one")); }},
       {"add_scope_column", [](full_house& h) { done(h.cluster.add_scope_column("racks", "a-column-with-a-name-of-some-length")); }},
+      {"set_held_room, a new one",
+       [](full_house& h) {
+         done(h.cluster.set_held_room(
+             {.name = "a-room-with-a-name-of-some-length", .parts = {{h.nodes[0], {{"cpu", 1}, {"example.com/a-new-resource", 2}}}}}));
+       }},
+      {"set_held_room, moved",
+       [](full_house& h) {
+         done(h.cluster.set_held_room(
+             {.name = "team", .parts = {{h.nodes[1], {{"cpu", 3}, {"memory", 1024}}}, {h.nodes[3], {{"cpu", 1}}}}}));
+       }},
+      {"remove_held_room", [](full_house& h) { done(h.cluster.remove_held_room("team")); }},
+      {"remove_node, with held room", [](full_house& h) { done(h.cluster.remove_node(h.nodes[1])); }},
       {"remove_scope_row", [](full_house& h) { done(h.cluster.remove_scope_row(h.licence)); }},
       {"add_node", [](full_house& h) { done(h.cluster.add_node(full_house::machine(7))); }},
       {"update_node",

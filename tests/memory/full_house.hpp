@@ -88,11 +88,15 @@ struct full_house {
     must(cluster.add_scope_column("licences", "owned"));
     must(cluster.add_group_column("most"));
     must(cluster.set_column(licence, "owned", 5));
+    must(cluster.set_held_room({.name = "team", .parts = {{nodes[1], {{"cpu", 2}}}, {nodes[2], {{"cpu", 1}}}}}));
     scheduler = std::make_unique<gangsched::scheduler>(cluster, std::move(profile), options);
     single = must(cluster.add_pod(a_pod{"single"}.cpu(1).gpus(1).priority(5)));
     choosy = must(cluster.add_pod(clothed("choosy")));
     pod_spec sharer = a_pod{"sharer"}.cpu(1);
     sharer.resource_claims = {claim};
+    pod_spec owner = a_pod{"owner"}.cpu(1).on(nodes[1]);
+    owner.held_room = "team";
+    static_cast<void>(must(cluster.add_pod(owner)));
     running = {single, choosy, must(cluster.add_pod(sharer)),
                must(cluster.add_pod(a_pod{"carver"}.device({.mig_profile = "1g.5gb"}))),
                must(cluster.add_pod(a_pod{"loner"}.cpu(1).avoid("app", "web")))};

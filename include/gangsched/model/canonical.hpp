@@ -303,4 +303,12 @@ template <class T>
   return out;
 }
 
+/// Adds the values to a digest, one after another, with texts for names.
+template <class... Values>
+void digest_text(digest& out, const Values&... values) {
+  text_bytes text{out};
+  (put(text, values), ...);
+  out.add(text.bytes);
+}
+
 }  // namespace gangsched::canonical

@@ -119,10 +119,10 @@ class GANGSCHED_API cluster {
 
   // --- room held for owners
   /// Holds room of nodes for pods that name it, or changes what is held: others see it as used. A node may have less free than is held
-  /// there; its usage says so. Of devices only what is counted by requests is held. Error: a node that nothing has, or named twice.
-  /// O(parts · (resources + pods there)).
+  /// there; its usage says so. Of devices only what is counted by requests is held, and no pods are. Error: unknown, for a node that
+  /// nothing has; malformed, for one named twice; overflow. O(parts · (resources + pods there)).
   result<void> set_held_room(const held_room_spec& spec);
-  /// What was left of it is free for everybody. O(parts · resources).
+  /// What was left of it is free for everybody. Error: unknown. O(parts · resources).
   result<void> remove_held_room(std::string_view name);
 
   // --- claims of devices that pods share
@@ -148,7 +148,7 @@ class GANGSCHED_API cluster {
   result<void> add_scope_column(std::string_view scope, std::string_view column);
   /// The row of that name in a scope, which is made if nobody made it before. Error: malformed, for an empty name. O(length).
   result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
-  /// Its words are gone, and what reserve hooks noted of it. O(columns).
+  /// Its words are gone, and what reserve hooks noted of it. Error: unknown. O(columns).
   result<void> remove_scope_row(scope_row_id row);
   /// Sets a word, whose pods are tried again that a plugin rejected which asked for the column. Any value will do. Error: unknown, if
   /// nobody has made the column, or the object is gone; wrong_state, for one that reserve hooks count. O(columns).
@@ -220,13 +220,15 @@ class GANGSCHED_API cluster {
   /// What is free, allocatable or requested of a resource on a node, in the units of `integer_resources`; 0 if it has none of it.
   [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
-  /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains. O(log parts + resources held).
+  /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains, in the same units; 0 if none of it is
+  /// held there. O(log parts + resources held).
   [[nodiscard]] std::int64_t left_of_room(std::string_view room, node_id node, std::string_view resource) const;
   /// A word of a column with a name: of the host's, else of that which reserve hooks count; nothing if there is none, or no such object.
   /// O(columns).
   [[nodiscard]] std::optional<std::int64_t> column_of(node_id node, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(group_id group, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(scope_row_id row, std::string_view column) const;
+  /// The row of that name, if somebody made it and nobody removed it. O(length).
   [[nodiscard]] std::optional<scope_row_id> find_scope_row(std::string_view scope, std::string_view row) const;
   [[nodiscard]] bool contains(scope_row_id row) const noexcept;
   /// Valid until the row is removed; "" for an id that nothing has. O(1).

@@ -89,7 +89,7 @@ class GANGSCHED_API held_rooms {
   void draw_as_owner(const pod_class& cls, row_t node, std::int64_t sign);
   void count(const held_room_record& room, row_t node, std::int64_t sign);
   void count(const held_room_record::part& part, std::int64_t sign);
-  void give_back(row_t row);
+  void give_back(const held_room_record::part& part);
   [[nodiscard]] static const held_room_record::part* part_on(const held_room_record& room, row_t node) noexcept;
   [[nodiscard]] std::int64_t left(const held_room_record::part& part, std::size_t which) const noexcept;
 

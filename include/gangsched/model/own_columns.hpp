@@ -100,13 +100,6 @@ class GANGSCHED_API own_columns {
   [[nodiscard]] const scope_row_record& record(row_t row) const noexcept { return *records_[row]; }
   /// Its words are zeros before.
   void remove_row(row_t row);
-  /// Calls visit(row) for each row of the scope. O(rows of all scopes).
-  template <class Visit>
-  void each_row(scope_number scope, Visit&& visit) const {
-    for (row_t row = 0; row < rows_.count(); ++row) {
-      if (records_[row] != nullptr && records_[row]->scope == scope) visit(row);
-    }
-  }
 
   // --- rows of nodes and groups, as they come and go
   void grow(scope_number of, row_t rows);
