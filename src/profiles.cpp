@@ -2,7 +2,7 @@
 
 #include "gangsched/plugins.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -50,4 +50,4 @@ GANGSCHED_INLINE kernel_table profiles::bin_packing(std::string_view resource) {
                                                .resources = {{"cpu", 1}, {"memory", 1}, {std::string{resource}, 5}}}});
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// While it lives, calls from inside a hook are refused.
@@ -70,7 +70,8 @@ GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, con
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod_id pod, pod_state wanted, const char* why) {
+GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod_id pod, pod_state wanted,
+                                                 const char* why) {
   if (auto busy = refuse_busy(state)) return busy;
   if (!names_pod(state, pod)) return unknown_id("pod");
   if (state.pods.state[pod.row] != wanted) return error{errc::wrong_state, pod_text(state, pod.row), "state", why};
@@ -129,7 +130,8 @@ GANGSCHED_INLINE std::optional<error> refuse_late(const cluster_state& state, po
   const auto number = [](bind_attempt which) { return std::to_string(static_cast<std::uint64_t>(which)); };
   const bind_attempt now = state.pods.attempt[pod.row];
   if (now == attempt) return std::nullopt;
-  const char* const by = state.pods.state[pod.row] == pod_state::assumed ? ", the one under way is " : ", the pod runs by ";
+  const char* const by =
+      state.pods.state[pod.row] == pod_state::assumed ? ", the one under way is " : ", the pod runs by ";
   std::string why = number(attempt) + " is over";
   if (now != bind_attempt::none) why += by + number(now);
   return error{errc::outdated, pod_text(state, pod.row), "attempt", std::move(why)};
@@ -240,7 +242,8 @@ GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view rea
 GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const { return std::as_const(*core_).next_time(); }
 
 GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_position& position) {
-  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending")) return std::move(*refused);
+  if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending"))
+    return std::move(*refused);
   detail::running_call call{*core_};
   core_->restore(pod.row, position.failures, position.since);
   return call.done(result<void>{});
@@ -325,18 +328,18 @@ GANGSCHED_INLINE result<queue_standing> scheduler::standing(pod_id pod) const {
   return core_->standing(pod.row);
 }
 
-GANGSCHED_INLINE std::vector<attempt> scheduler::in_flight() const {
-  return core_->in_flight();
-}
+GANGSCHED_INLINE std::vector<attempt> scheduler::in_flight() const { return core_->in_flight(); }
 
 GANGSCHED_INLINE result<explanation> scheduler::explain(pod_id pod) {
-  if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (core_->state().in_hook)
+    return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
   return detail::ask<explanation>(*core_, [&] { return core_->explain(pod.row); });
 }
 
 GANGSCHED_INLINE result<std::vector<group_explanation>> scheduler::explain(group_id group) {
-  if (core_->state().in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (core_->state().in_hook)
+    return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (!detail::names_group(core_->state(), group)) return detail::unknown_id("group");
   return detail::ask<std::vector<group_explanation>>(*core_, [&] {
     std::vector<group_explanation> all;
@@ -369,4 +372,4 @@ GANGSCHED_INLINE result<void> scheduler::verify() {
   return {};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

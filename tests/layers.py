@@ -5,7 +5,7 @@ no line has more than 140 columns.
 
 usage: layers.py ROOT | layers.py --self-test
 
-core <- devices <- model <- framework <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
+core <- devices <- queues <- model <- framework <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
 engine and scheduling know no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
@@ -17,7 +17,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["core", "devices", "model", "framework", "plugins", "scheduling", "engine", "facade"]
+LAYERS = ["core", "devices", "queues", "model", "framework", "plugins", "scheduling", "engine", "facade"]
 COMPONENTS = ["kube"]
 # What a host includes, beside core/ and the facade but for plugins.hpp.
 HOST = {"devices/" + name + ".hpp" for name in (
@@ -134,7 +134,8 @@ def untested_concepts(files):
         if not path.startswith("include/gangsched/framework/"):
             continue
         # Those for plugins' authors: at the left margin of the header, and not in detail.
-        public = re.sub(r"\nnamespace (?:gangsched::)?detail \{.*?\n\}  // namespace (?:gangsched::)?detail", "", text, flags=re.DOTALL)
+        public = re.sub(r"\nnamespace (?:gangsched::(?:inline GANGSCHED_ABI::)?)?detail \{.*?\n\}  // namespace \S*( \S*::)?detail", "", text,
+                        flags=re.DOTALL)
         for concept in re.findall(r"^concept (\w+)", strip(public), re.MULTILINE):
             asked = [re.search(rf"\b{macro}\({concept}<", tests) for macro in ("STATIC_REQUIRE", "STATIC_REQUIRE_FALSE")]
             if not all(asked):

@@ -37,6 +37,11 @@ def main(root, cmake_version):
         "conanfile.py": conan_version(root),
         "CHANGELOG.md": re.search(r"^## (\d+\.\d+\.\d+)", (root / "CHANGELOG.md").read_text(), re.MULTILINE)[1],
     }
+    abi = re.search(r"^#define GANGSCHED_ABI v(\d+)_(\d+)$", (root / "include/gangsched/core/config.hpp").read_text(), re.MULTILINE)
+    if cmake_version.split(".")[:2] == list(abi.groups()):
+        versions["config.hpp (GANGSCHED_ABI)"] = cmake_version
+    else:
+        versions["config.hpp (GANGSCHED_ABI)"] = abi[0]
     for place, version in versions.items():
         print(f"{version}  {place}")
     return 0 if len(set(versions.values())) == 1 else 1

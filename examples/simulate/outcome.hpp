@@ -1,8 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <gangsched/scheduling/explanation.hpp>
 #include <gangsched/model/spec.hpp>
+#include <gangsched/scheduling/explanation.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

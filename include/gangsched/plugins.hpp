@@ -41,7 +41,7 @@
 #include "gangsched/plugins/volume_restrictions.hpp"
 #include "gangsched/plugins/volume_zone.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 template <class... Plugins>
 struct plugin_list {
@@ -53,13 +53,13 @@ struct plugin_list {
 };
 
 /// All of them, in the order of the registry. Those that are neither default-made nor made from arguments are the host's to register.
-using every_plugin = plugin_list<
-    scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
-    node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,
-    pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption, node_resources_balanced_allocation,
-    image_locality, node_resources_fit_plus, scarce_resource_avoidance, topology_placement, pod_group_pods_count,
-    group_preemption, network_cost, device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit,
-    gpu_type_value, node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-    gpu_random, extender>;
+using every_plugin =
+    plugin_list<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
+                node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
+                volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
+                node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
+                topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product,
+                gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match,
+                node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, extender>;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/registry.hpp"
 
 /// Ready-made profiles and the registry of the library's plugins. Lowered once, in src/profiles.cpp.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The library's plugins by their Kubernetes names: all but Extender, whose callbacks no argument can say.
 [[nodiscard]] GANGSCHED_API plugin_registry builtin_plugins();
@@ -15,7 +15,7 @@ namespace profiles {
 [[nodiscard]] GANGSCHED_API kernel_table bin_packing(std::string_view resource = "nvidia.com/gpu");
 
 }  // namespace profiles
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/profiles.cpp"

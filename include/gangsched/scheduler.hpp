@@ -17,7 +17,7 @@
 #include "gangsched/scheduling/move_plan.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace engine {
 class core;
@@ -36,7 +36,9 @@ class [[nodiscard]] cycle {
     using reference = const decision&;
     using iterator_category = std::forward_iterator_tag;
     iterator() = default;
-    iterator(const cluster_state* of, const decision* at, const decision* end) noexcept : of_(of), at_(at), end_(end) { pass_over(); }
+    iterator(const cluster_state* of, const decision* at, const decision* end) noexcept : of_(of), at_(at), end_(end) {
+      pass_over();
+    }
     [[nodiscard]] reference operator*() const noexcept { return *at_; }
     [[nodiscard]] pointer operator->() const noexcept { return at_; }
     iterator& operator++() noexcept { return ++at_, pass_over(), *this; }
@@ -54,12 +56,15 @@ class [[nodiscard]] cycle {
   };
 
   cycle() = default;
-  cycle(bool worked, std::span<const decision> decisions, const cluster_state& of) : worked_(worked), decisions_(decisions), of_(&of) {}
+  cycle(bool worked, std::span<const decision> decisions, const cluster_state& of)
+      : worked_(worked), decisions_(decisions), of_(&of) {}
   cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
 
   /// Whether there was anything to do: false ends the host's loop.
   explicit operator bool() const noexcept { return worked_; }
-  [[nodiscard]] iterator begin() const noexcept { return {of_, decisions_.data(), decisions_.data() + decisions_.size()}; }
+  [[nodiscard]] iterator begin() const noexcept {
+    return {of_, decisions_.data(), decisions_.data() + decisions_.size()};
+  }
   [[nodiscard]] iterator end() const noexcept {
     const decision* const last = decisions_.data() + decisions_.size();
     return {of_, last, last};
@@ -218,7 +223,7 @@ class GANGSCHED_API scheduler {
   std::unique_ptr<engine::core> core_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/scheduler.cpp"

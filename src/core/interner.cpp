@@ -12,7 +12,7 @@
 
 #include "gangsched/core/hash_index.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// absl::string_view is std::string_view in some builds of Abseil and a class of its own in others: go through the bytes.
@@ -121,4 +121,4 @@ GANGSCHED_INLINE std::string_view interner::text(symbol name) const {
 GANGSCHED_INLINE std::size_t interner::size() const noexcept { return impl_->symbols.size(); }
 GANGSCHED_INLINE std::size_t interner::bound() const noexcept { return impl_->texts.size(); }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

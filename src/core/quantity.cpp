@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE quantity_magnitude quantity_size(quantity_nanos nanos) noexcept {
@@ -90,4 +90,4 @@ GANGSCHED_INLINE std::string quantity::to_string() const {
   return fmt::format("{}{}{}", sign, mantissa, suffixes[(exponent + 9) / 3]);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::string_view to_string(errc code) noexcept {
   switch (code) {
@@ -25,4 +25,4 @@ GANGSCHED_INLINE std::string error::message() const {
   return fmt::format("{}{}{}{}{}", object, object.empty() ? "" : ": ", field, field.empty() ? "" : ": ", why);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

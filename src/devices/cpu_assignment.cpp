@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -336,4 +336,4 @@ GANGSCHED_INLINE std::optional<cpu_set> take_cpus_distributed(const numa_topolog
   return take_cpus_packed(topology, available, wanted, spread, false);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Binds CPUs step by step, as koord-scheduler's cpuAccumulator.
@@ -243,4 +243,4 @@ GANGSCHED_INLINE std::optional<cpu_set> bind_cpus_in(const numa_topology& topolo
   return taken;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

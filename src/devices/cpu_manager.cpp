@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -123,4 +123,4 @@ GANGSCHED_INLINE std::optional<cpu_set> allocate_cpus(const numa_topology& topol
   return taken | *rest;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

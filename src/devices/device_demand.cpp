@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// One request; the error's field is one of its own, and says nothing yet of where the request stands.
@@ -265,4 +265,4 @@ GANGSCHED_INLINE void device_claim::digest_into(digest& out) const {
   out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(link_points)));
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

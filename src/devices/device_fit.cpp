@@ -7,7 +7,7 @@
 #include "gangsched/devices/device_grants.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// What a set of GPUs must be for @p demand. A scope that the host told nothing of has no sets.
@@ -561,4 +561,4 @@ GANGSCHED_INLINE std::int64_t device_capacity(const device_state& state, const d
   return most;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

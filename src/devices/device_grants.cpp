@@ -5,7 +5,7 @@
 
 #include "gangsched/devices/numa_fit.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant) {
@@ -194,4 +194,4 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
   claim.grants.push_back(grant);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

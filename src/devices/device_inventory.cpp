@@ -6,7 +6,7 @@
 
 #include "gangsched/devices/numa_layout.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Collects what is wrong with a node's devices: the first thing counts.
@@ -305,4 +305,4 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
   return made;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

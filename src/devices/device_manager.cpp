@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::optional<numa_hint_list> device_hints(const numa_topology& topology, const device_kind& kind,
                                                             const device_set& free, const device_set& reusable,
@@ -57,4 +57,4 @@ GANGSCHED_INLINE std::optional<device_set> allocate_devices(const device_kind& k
   return taken;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

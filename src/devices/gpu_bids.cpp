@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// max Σ packed thousandths over patterns, subject to: each size no more often than demanded, no more patterns than GPUs. A revised simplex
@@ -184,4 +184,4 @@ GANGSCHED_INLINE std::vector<expected_pods> demand_learner::expected() const {
   return all;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

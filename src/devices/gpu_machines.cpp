@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -109,4 +109,4 @@ GANGSCHED_INLINE std::vector<gpu_mask> gpu_groups(std::span<const std::uint8_t> 
   return groups;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

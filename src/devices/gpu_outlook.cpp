@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::vector<expected_pods> most_frequent(std::vector<expected_pods> all, std::int32_t percent) {
   std::map<expected_pods, std::int64_t> counts;
@@ -222,4 +222,4 @@ GANGSCHED_INLINE void price_by_scarcity(std::span<const expected_pods> expected,
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<gpu_partition_table> gpu_partition_table::make(std::size_t gpus,
                                                                        std::vector<gpu_partition> partitions) {
@@ -74,4 +74,4 @@ GANGSCHED_INLINE gpu_mask gpu_partition_table::best(gpu_mask free, unsigned coun
   return partition != 0 || policy == gpu_partition_policy::honor ? partition : sets.best(free, count, required);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

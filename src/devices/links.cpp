@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -183,4 +183,4 @@ GANGSCHED_INLINE bool best_sets::meets(gpu_mask set, const gpu_set_requirement& 
   return grouped && links_.level(set) >= required.at_least;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -158,4 +158,4 @@ GANGSCHED_INLINE void release_memory(const numa_topology& topology, memory_state
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -431,4 +431,4 @@ GANGSCHED_INLINE std::optional<mig_fragmentation::choice> mig_fragmentation::bes
   return choice{table.pick(ties, profile, mig_start::hami), least};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

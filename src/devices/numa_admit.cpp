@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -236,4 +236,4 @@ GANGSCHED_INLINE void numa_release(const numa_node& node, numa_state& state, std
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -6,7 +6,7 @@
 
 #include "gangsched/devices/numa_layout.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// The wants of a pod as the kinds of devices that the kubelet knows.
@@ -391,4 +391,4 @@ GANGSCHED_INLINE void add_cells_grant(const device_inventory& inventory, const d
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

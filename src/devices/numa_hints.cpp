@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -174,4 +174,4 @@ GANGSCHED_INLINE numa_verdict merge_numa_hints(numa_policy policy, cell_mask mac
   return {best, policy == numa_policy::best_effort || best.preferred};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE cell_mask numa_layout::cell(std::int32_t id) const noexcept {
   for (unsigned i = 0; i < topology.cell_number(); ++i) {
@@ -94,4 +94,4 @@ GANGSCHED_INLINE result<numa_layout> make_numa_layout(const node_numa& spec, con
   return made;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

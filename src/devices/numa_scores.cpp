@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -249,4 +249,4 @@ GANGSCHED_INLINE std::int64_t numa_allocation_score(const numa_zone_pod& pod, nu
   return pod.containers.empty() ? 0 : sum / static_cast<std::int64_t>(pod.containers.size());
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

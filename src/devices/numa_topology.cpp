@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -169,4 +169,4 @@ GANGSCHED_INLINE cpu_set numa_topology::whole_cores(const cpu_set& cpus) const n
   return all;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

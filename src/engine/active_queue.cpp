@@ -1,6 +1,6 @@
 #include "gangsched/engine/active_queue.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void active_queue::add(const queued& what, entity who, std::uint32_t ticket) {
   if (order_ == nullptr) return all_.add(sort_, what, who, ticket);
@@ -9,7 +9,8 @@ GANGSCHED_INLINE void active_queue::add(const queued& what, entity who, std::uin
   (key ? by_queue_[*key] : all_).add(sort_, what, who, ticket);
 }
 
-GANGSCHED_INLINE std::optional<std::int64_t> active_queue::queue_of(pod_id pod, std::optional<hook_error>& broken) const try {
+GANGSCHED_INLINE std::optional<std::int64_t> active_queue::queue_of(pod_id pod, std::optional<hook_error>& broken) const
+    try {
   const std::optional<pod_info> found = cluster_view{*state_}.pod(pod);
   if (!found) return std::nullopt;
   return order_->queue_of(order_->self.get(), *found);
@@ -19,7 +20,8 @@ GANGSCHED_INLINE std::optional<std::int64_t> active_queue::queue_of(pod_id pod, 
 }
 
 /// Where the plugin has no preference, or failed, the queue sort decides.
-GANGSCHED_INLINE bool active_queue::goes_before(const queue_head& a, const queue_head& b, std::optional<hook_error>& broken) const {
+GANGSCHED_INLINE bool active_queue::goes_before(const queue_head& a, const queue_head& b,
+                                                std::optional<hook_error>& broken) const {
   if (!broken) {
     try {
       const cluster_view cluster{*state_};
@@ -37,4 +39,4 @@ GANGSCHED_INLINE void active_queue::clear() {
   by_queue_.clear();
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

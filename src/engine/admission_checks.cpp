@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE admission_checks::admission_checks(cluster_state& state, const profile_set& profiles, const entity_view& entities) noexcept
+GANGSCHED_INLINE admission_checks::admission_checks(cluster_state& state, const profile_set& profiles,
+                                                    const entity_view& entities) noexcept
     : state_(&state),
       entities_(&entities),
       any_(std::any_of(profiles.all().begin(), profiles.all().end(),
@@ -20,7 +21,8 @@ GANGSCHED_INLINE refusal admission_checks::ask_hooks(entity e) const {
     else if (!e.group && plugin.admit_pod != nullptr)
       made.said = plugin.admit_pod(plugin.self.get(), pod_info{*state_, e.row}, cluster_view{*state_});
     if (made.said.ok()) continue;
-    if (!made.said.rejected() && made.said.code != code::error) made.said = status::error("an admit hook neither admits nor rejects");
+    if (!made.said.rejected() && made.said.code != code::error)
+      made.said = status::error("an admit hook neither admits nor rejects");
     return made;
   }
   return {};
@@ -33,4 +35,4 @@ GANGSCHED_INLINE bool admission_checks::asks_each_pod(const kernel_table& profil
   return false;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
@@ -41,7 +41,8 @@ class waiting_for_plugin final : public permit_room {
 
 }  // namespace detail
 
-GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod) {
+GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, std::size_t index,
+                                                               row_t pod) {
   const plugin_entry& plugin = profile.hooks(point::permit)[index];
   detail::waiting_for_plugin waiting{*state_, waiting_, *entities_, profile, index};
   return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
@@ -65,10 +66,14 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
       const entity e = entities_->entity_of(pod);
-      if (said.verdict.code == code::error) error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
-      else if (e.group) queue_->park_group(e.row, unknown_rejectors);
-      else if (said.verdict.code == code::pending) queue_->come_back(pod, {.pending = plugin_bit(profile, plugin)}, unknown_rejectors);
-      else queue_->come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, unknown_rejectors);
+      if (said.verdict.code == code::error)
+        error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
+      else if (e.group)
+        queue_->park_group(e.row, unknown_rejectors);
+      else if (said.verdict.code == code::pending)
+        queue_->come_back(pod, {.pending = plugin_bit(profile, plugin)}, unknown_rejectors);
+      else
+        queue_->come_back(pod, {.unschedulable = plugin_bit(profile, plugin)}, unknown_rejectors);
       return false;
     }
   }
@@ -132,7 +137,8 @@ GANGSCHED_INLINE void binding_cycle::evict(pod_id victim, const char* reason) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
   if (state_->pods.terminating[victim.row]) return;
   if (state_->pods.state[victim.row] == pod_state::bound) {
-    if (!decisions_->has(decision_kind::evict, victim)) decisions_->add(decision_kind::evict, victim.row).reason = reason;
+    if (!decisions_->has(decision_kind::evict, victim))
+      decisions_->add(decision_kind::evict, victim.row).reason = reason;
   } else if (state_->pods.state[victim.row] == pod_state::assumed)
     send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }
@@ -167,7 +173,8 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
 /// room, those that had let them go as well. Deadlines stay. Who is sent back is one member less: until nothing changes.
 GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
-  for (std::vector<row_t> groups = waiting_.take_changed_groups(); !groups.empty(); groups = waiting_.take_changed_groups()) {
+  for (std::vector<row_t> groups = waiting_.take_changed_groups(); !groups.empty();
+       groups = waiting_.take_changed_groups()) {
     waiting_.each([&](waiting_pods::entry& one) {
       const row_t pod = one.pod.row;
       if (one.rejected != nullptr || state_->pods.terminating[pod]) return;
@@ -231,13 +238,15 @@ GANGSCHED_INLINE void binding_cycle::reject(row_t pod) {
 GANGSCHED_INLINE void binding_cycle::confirm(row_t pod) {
   reported_.remove(pod);
   state_->assigned.bind(pod);
-  if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr) queue_->in_flight().end_attempt(*tried);
+  if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr)
+    queue_->in_flight().end_attempt(*tried);
   if (const entity e = entities_->entity_of(pod); e.group) {
     queue_item& item = queue_->places().item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
   const reservation held{*state_, pod, state_->pods.node[pod], *now_};
-  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::post_bind)) plugin.post_bind(plugin.self.get(), held);
+  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::post_bind))
+    plugin.post_bind(plugin.self.get(), held);
 }
 
 GANGSCHED_INLINE std::span<const decision> binding_cycle::fail(row_t pod) {
@@ -290,4 +299,4 @@ GANGSCHED_INLINE void binding_cycle::recall() noexcept {
   reported_.recall();
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

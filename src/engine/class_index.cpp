@@ -4,19 +4,24 @@
 #include <iterator>
 #include <numeric>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE class_index::class_index(const cluster_state& state, std::shared_ptr<const class_plan> plan,
                                           engine_statistics& statistics)
     : state_(&state), plan_(std::move(plan)), statistics_(&statistics), counts_(256) {}
 
 GANGSCHED_INLINE void class_index::sync() {
-  const bool known = stale_.read(*state_, [&](reads facets) {
-    // A node that came or went matters even to a class that reads nothing.
-    return any(facets & plan_->cached_facets()) || facets == reads::everything;
-  }, [&](row_t row) { prefetch(row); });
-  if (known) replay();
-  else build();
+  const bool known = stale_.read(
+      *state_,
+      [&](reads facets) {
+        // A node that came or went matters even to a class that reads nothing.
+        return any(facets & plan_->cached_facets()) || facets == reads::everything;
+      },
+      [&](row_t row) { prefetch(row); });
+  if (known)
+    replay();
+  else
+    build();
   stale_.settle(state_->log);
 }
 
@@ -86,7 +91,8 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_)) stale_.forget();  // dead groups pile up: start over at the next pick
+  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_))
+    stale_.forget();  // dead groups pile up: start over at the next pick
 }
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {
@@ -140,7 +146,8 @@ GANGSCHED_INLINE std::int64_t class_index::capacity(row_t row) {
 
 GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const domain_index& domains) {
   if (!counts_capacity_) count_capacities();
-  auto sums = std::find_if(capacity_sums_.begin(), capacity_sums_.end(), [&](const capacity_sums& one) { return one.of == &domains; });
+  auto sums = std::find_if(capacity_sums_.begin(), capacity_sums_.end(),
+                           [&](const capacity_sums& one) { return one.of == &domains; });
   if (sums == capacity_sums_.end()) sums = capacity_sums_.insert(sums, {&domains, 0, {}});
   if (sums->version != domains.version()) {
     sums->version = domains.version();
@@ -154,7 +161,8 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
 
 GANGSCHED_INLINE void class_index::link(row_t row) {
   if (!bucketed_) return;
-  if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->cached.local_range)) rows_.score[row] = 0;
+  if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->cached.local_range))
+    rows_.score[row] = 0;
   const std::uint32_t group = rows_.group[row];
   while (groups_.size() <= group) {
     if (spare_groups_.empty()) {
@@ -189,7 +197,8 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
     }
     if (mine != passes) continue;
     if (rows_.score[row] != fresh.rows_.score[row]) {
-      return at(row) + ": score " + std::to_string(rows_.score[row]) + " instead of " + std::to_string(fresh.rows_.score[row]);
+      return at(row) + ": score " + std::to_string(rows_.score[row]) + " instead of " +
+             std::to_string(fresh.rows_.score[row]);
     }
     for (std::size_t key = 0; key < plan_->key_count(); ++key) {
       if (rows_.groups.key(rows_.group[row], key) != fresh.rows_.groups.key(fresh.rows_.group[row], key)) {
@@ -205,7 +214,8 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
     for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->cached.local_range); ++score) {
       std::uint32_t size = 0;
       for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {
-        if (rows_.verdict[row] != passes || rows_.group[row] != group || rows_.score[row] != static_cast<std::int64_t>(score)) {
+        if (rows_.verdict[row] != passes || rows_.group[row] != group ||
+            rows_.score[row] != static_cast<std::int64_t>(score)) {
           return at(row) + ": in the wrong bucket";
         }
       }
@@ -216,4 +226,4 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
   return std::nullopt;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 /// kube-framework 1.3: unresolvable and error stop, unschedulable is remembered while the others run; node sets are intersected.
@@ -30,7 +30,8 @@ GANGSCHED_INLINE std::string joined(std::vector<std::string> names) {
   return text;
 }
 
-GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kernel_table& table, const cluster_state& state) {
+GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kernel_table& table,
+                                                    const cluster_state& state) {
   pre_filter_outcome out;
   out.skipped.resize(table.plugins.size());
   for (const std::uint16_t index : table.at(point::pre_filter)) {
@@ -55,8 +56,9 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
       narrow(plan, names);
       out.narrowing.push_back(plugin.name);
       if (!plan.only.empty()) continue;
-      plan.rejection = out.narrowing.size() == 1 ? "node(s) didn't satisfy plugin " + plugin.name
-                                                 : "node(s) didn't satisfy plugin(s) [" + joined(out.narrowing) + "] simultaneously";
+      plan.rejection = out.narrowing.size() == 1
+                           ? "node(s) didn't satisfy plugin " + plugin.name
+                           : "node(s) didn't satisfy plugin(s) [" + joined(out.narrowing) + "] simultaneously";
       plan.rejected = status::unresolvable(plan.rejection.c_str());
       plan.rejected_by = plugin.name;
       break;
@@ -67,7 +69,8 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
 }
 
 /// @p elsewhere: what of a node changes unseen; what reads it cannot be kept.
-GANGSCHED_INLINE planned plan_hook(const plugin_entry& plugin, void* data, std::uint8_t mark, reads facets, bool opaque, reads elsewhere) {
+GANGSCHED_INLINE planned plan_hook(const plugin_entry& plugin, void* data, std::uint8_t mark, reads facets, bool opaque,
+                                   reads elsewhere) {
   return {&plugin, data, mark, covers(amounts, facets), opaque || any(facets & elsewhere)};
 }
 
@@ -125,7 +128,8 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state, class_id cls) {
+GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state,
+                                                       class_id cls) {
   auto plan = std::make_unique<class_plan>();
   plan->cls = cls;
   plan->table = &table;
@@ -145,8 +149,10 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
     const plugin_entry& plugin = table.plugins[index];
     const planned hook{&plugin, plan->data[index].get(), 0};
     const status said = plugin.pre_score(plugin.self.get(), plan->context(state, hook, no_row));
-    if (said.code == code::skip) skips_score[index] = true;
-    else if (!said.ok() && plan->rejected.ok()) plan->rejected = said, plan->rejected_by = plugin.name;
+    if (said.code == code::skip)
+      skips_score[index] = true;
+    else if (!said.ok() && plan->rejected.ok())
+      plan->rejected = said, plan->rejected_by = plugin.name;
   }
   for (const std::uint16_t index : table.at(point::score)) {
     if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get(), elsewhere);
@@ -159,11 +165,14 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
 
 GANGSCHED_INLINE std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b) {
   const auto text = [](const status& said) { return std::string_view{said.reason != nullptr ? said.reason : ""}; };
-  if (a.rejected.code != b.rejected.code || a.rejected.detail != b.rejected.detail || text(a.rejected) != text(b.rejected)) {
+  if (a.rejected.code != b.rejected.code || a.rejected.detail != b.rejected.detail ||
+      text(a.rejected) != text(b.rejected)) {
     return "the rejection by " + (a.rejected.ok() ? b.rejected_by : a.rejected_by);
   }
-  if (a.narrowed_by != b.narrowed_by || a.only != b.only) return "the nodes left by [" + a.narrowed_by + "], then [" + b.narrowed_by + "]";
-  const auto skip = [](const std::vector<planned>& before, const std::vector<planned>& after) -> std::optional<std::string> {
+  if (a.narrowed_by != b.narrowed_by || a.only != b.only)
+    return "the nodes left by [" + a.narrowed_by + "], then [" + b.narrowed_by + "]";
+  const auto skip = [](const std::vector<planned>& before,
+                       const std::vector<planned>& after) -> std::optional<std::string> {
     for (std::size_t i = 0; i < std::max(before.size(), after.size()); ++i) {
       if (i < before.size() && i < after.size() && before[i].plugin == after[i].plugin) continue;
       return "what " + (i < before.size() ? before[i] : after[i]).plugin->name + " skips";
@@ -174,4 +183,4 @@ GANGSCHED_INLINE std::optional<std::string> plan_difference(const class_plan& a,
   return skip(a.scores, b.scores);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -5,13 +5,14 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE status complete_search::feasible(row_t group, const group_progress& progress) const {
   return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress);
 }
 
-GANGSCHED_INLINE bool complete_search::solve(const group_part& what, const std::vector<row_t>* within, const continuation& rest) {
+GANGSCHED_INLINE bool complete_search::solve(const group_part& what, const std::vector<row_t>* within,
+                                             const continuation& rest) {
   std::vector<row_t> beside;
   if (!what.is_slice()) {
     for (const plugin_entry& plugin : with_.entities.profile_of_group(what.group).hooks(point::group_pre_filter)) {
@@ -53,7 +54,8 @@ GANGSCHED_INLINE bool complete_search::step() {
 GANGSCHED_INLINE complete_search::member_kind complete_search::kind_of(row_t pod) const {
   const gang* policy = std::get_if<gang>(&with_.state.groups.record[with_.state.pods.group[pod]]->spec.policy);
   const bool by_role = policy != nullptr && !policy->roles.empty();
-  return {with_.state.class_of(pod), by_role ? std::string_view{with_.state.pods.record[pod]->role} : std::string_view{}};
+  return {with_.state.class_of(pod),
+          by_role ? std::string_view{with_.state.pods.record[pod]->role} : std::string_view{}};
 }
 
 /// Kinds come as their first members do: what numbers classes have depends on who was asked about before.
@@ -77,7 +79,8 @@ GANGSCHED_INLINE std::vector<complete_search::member_kind> complete_search::kind
   return kinds;
 }
 
-GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest) {
+GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::vector<row_t>* within,
+                                            const continuation& rest) {
   if (!what.parts.empty() && what.parts.front().is_slice()) {
     const std::vector<row_t> members = what.all_members();
     return fill_slices(what, 0, member_progress{with_.state, what.group, members}, within, rest);
@@ -89,8 +92,9 @@ GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::v
 }
 
 /// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
-GANGSCHED_INLINE bool complete_search::fill_slices(const group_part& what, std::size_t at, const member_progress& progress,
-                                                   const std::vector<row_t>* within, const continuation& rest) {
+GANGSCHED_INLINE bool complete_search::fill_slices(const group_part& what, std::size_t at,
+                                                   const member_progress& progress, const std::vector<row_t>* within,
+                                                   const continuation& rest) {
   const bool all = what.is_slice();
   const status said = all ? status::wait() : feasible(what.group, progress.now());
   if (all ? at == what.parts.size() : said.ok()) return rest();
@@ -114,18 +118,20 @@ GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::s
   const status said = feasible(what.group, groups);
   if (said.ok()) return rest();
   if (said.code != code::wait || at == what.parts.size()) return false;
-  const group_progress with{groups.scheduled + 1, groups.remaining - 1}, without{groups.scheduled, groups.remaining - 1};
+  const group_progress with{groups.scheduled + 1, groups.remaining - 1},
+      without{groups.scheduled, groups.remaining - 1};
   if (solve(what.parts[at], within, [&] { return fill_parts(what, at + 1, with, within, rest); })) return true;
   // A group that has what it needs already is no better left out.
   const std::vector<row_t> waiting = what.parts[at].all_members();
   return !waiting.empty() && step() && fill_parts(what, at + 1, without, within, rest);
 }
 
-GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest,
-                                             const std::vector<row_t>* within, const continuation& rest) {
+GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress,
+                                             row_t lowest, const std::vector<row_t>* within, const continuation& rest) {
   const bool enough = what.is_slice() ? at == what.members.size() : feasible(what.group, progress.now()).ok();
   if (enough) return rest();
-  if (at == what.members.size() || (!what.is_slice() && feasible(what.group, progress.now()).code != code::wait)) return false;
+  if (at == what.members.size() || (!what.is_slice() && feasible(what.group, progress.now()).code != code::wait))
+    return false;
   const row_t pod = what.members[at];
   std::size_t next = at + 1;  // the first that is not like it
   while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
@@ -157,4 +163,4 @@ GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t
   return place(what, next, without, 0, within, rest);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -8,7 +8,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What is written while it lives is the scheduler's own: the queue does its part when it is written, not when the log is read.
 class core::own_records {
@@ -43,11 +43,14 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
       preemption_(*state_, entities_, gates_, parts_, picker_, search_),
       queue_(*state_, profiles_, entities_, gates_, limits_, picker_, options_, statistics_, now_),
-      explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_, queue_.unschedulable()),
+      explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_,
+                 queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
       holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
-      pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, picker_),
-      group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_}, parts_, search_),
+      pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_},
+                 picker_),
+      group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_},
+                   parts_, search_),
       events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, author_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
@@ -77,9 +80,7 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   mend();
 }
 
-GANGSCHED_INLINE void core::close_call() noexcept {
-  binding_.end_call();
-}
+GANGSCHED_INLINE void core::close_call() noexcept { binding_.end_call(); }
 
 GANGSCHED_INLINE void core::abandon_call() noexcept {
   standing_before& was = before_;
@@ -289,4 +290,4 @@ GANGSCHED_INLINE queue_counts core::counts() const {
   return all;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

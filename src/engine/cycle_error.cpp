@@ -2,7 +2,7 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void cycle_error::set(entity whose, const char* reason) {
   reason_ = reason != nullptr ? reason : "a hook failed with an error";
@@ -19,4 +19,4 @@ GANGSCHED_INLINE status cycle_error::thrown(const char* what) {
   return status::error(thrown_.c_str());
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

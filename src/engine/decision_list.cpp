@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE decision& decision_list::add(decision_kind kind, row_t pod) {
   decision& made = current_->emplace_back();
@@ -35,7 +35,8 @@ GANGSCHED_INLINE decision& decision_list::nominate(row_t pod, node_id node) {
 }
 
 GANGSCHED_INLINE bool decision_list::has(decision_kind kind, pod_id pod) const noexcept {
-  return std::any_of(current_->begin(), current_->end(), [&](const decision& one) { return one.kind == kind && one.pod == pod; });
+  return std::any_of(current_->begin(), current_->end(),
+                     [&](const decision& one) { return one.kind == kind && one.pod == pod; });
 }
 
 GANGSCHED_INLINE void decision_list::clear() noexcept {
@@ -57,4 +58,4 @@ GANGSCHED_INLINE void decision_list::recall() noexcept {
   current_ = &cycle_;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

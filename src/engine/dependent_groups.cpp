@@ -2,7 +2,7 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void dependent_groups::look_again() {
   held_back_.clear();
@@ -13,7 +13,8 @@ GANGSCHED_INLINE void dependent_groups::look_again() {
 }
 
 GANGSCHED_INLINE void dependent_groups::note(row_t group) {
-  if (starts_after(group) && std::find(starting_.begin(), starting_.end(), group) == starting_.end()) starting_.push_back(group);
+  if (starts_after(group) && std::find(starting_.begin(), starting_.end(), group) == starting_.end())
+    starting_.push_back(group);
 }
 
 GANGSCHED_INLINE void dependent_groups::note_ratios(row_t root) {
@@ -48,4 +49,4 @@ GANGSCHED_INLINE std::vector<row_t> dependent_groups::take_released() {
   return roots;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

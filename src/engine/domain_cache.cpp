@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE domain_index& domain_cache::of(std::string_view key) {
   auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one->key() == key; });
-  if (found == all_.end()) found = all_.insert(found, std::make_unique<domain_index>(*state_, std::string{key}));
-  else std::rotate(found, found + 1, all_.end()), found = all_.end() - 1;  // used last
+  if (found == all_.end())
+    found = all_.insert(found, std::make_unique<domain_index>(*state_, std::string{key}));
+  else
+    std::rotate(found, found + 1, all_.end()), found = all_.end() - 1;  // used last
   (*found)->sync();
   return **found;
 }
@@ -20,4 +22,4 @@ GANGSCHED_INLINE bool domain_cache::drop_unused() noexcept {
   return true;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

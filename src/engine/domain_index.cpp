@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void domain_index::sync() {
   bool moved = false;
@@ -83,4 +83,4 @@ GANGSCHED_INLINE domain_id domain_index::find(std::string_view value) const {
   return there ? static_cast<domain_id>(at - values_.begin()) : no_domain;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

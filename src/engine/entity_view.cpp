@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE const kernel_table& entity_view::profile_of_group(row_t group) const noexcept {
   const kernel_table* found = nullptr;
@@ -31,4 +31,4 @@ GANGSCHED_INLINE std::int32_t entity_view::group_priority(row_t group) const {
   return most.value_or(0);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void entry_order::enter(row_t group, std::vector<row_t> members) {
   sort(group, members);
@@ -30,4 +30,4 @@ GANGSCHED_INLINE void entry_order::sort(row_t group, std::vector<row_t>& members
   for (const auto& [entry, pod] : entries) members.push_back(pod);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
-                                                entry_order& entered, scheduling_queue& of, binding_cycle& binding,
-                                                explainer& explains, std::uint32_t author, const instant& now)
+GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities,
+                                                pre_enqueue_gates& gates, entry_order& entered, scheduling_queue& of,
+                                                binding_cycle& binding, explainer& explains, std::uint32_t author,
+                                                const instant& now)
     : state_(&state),
       entities_(&entities),
       gates_(&gates),
@@ -47,7 +48,8 @@ GANGSCHED_INLINE void event_handlers::read() {
 GANGSCHED_INLINE void event_handlers::own_record(const change& record) {
   if (record.kind == change_kind::pod_bound) queue_->ask_dependents();
   if (record.kind == change_kind::pod_assumed) queue_->ask_ratios();
-  if (record.kind == change_kind::pod_released && state_->pods.alive(record.row)) queue_->requeue_group(state_->pods.group[record.row]);
+  if (record.kind == change_kind::pod_released && state_->pods.alive(record.row))
+    queue_->requeue_group(state_->pods.group[record.row]);
 }
 
 GANGSCHED_INLINE void event_handlers::start_over() {
@@ -59,7 +61,8 @@ GANGSCHED_INLINE void event_handlers::start_over() {
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;  // and queued as one: it may have been before it was removed and added again
     if (state_->groups.alive(group) && state_->groups.parent[group] == no_row && entities_->cycles_as_group(group)) {
-      entities_->each_member(group, [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
+      entities_->each_member(group,
+                             [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
     }
     if (!pending) queue_->places().take_out({group, true});
   }
@@ -75,7 +78,8 @@ GANGSCHED_INLINE void event_handlers::start_over() {
     pending.push_back(pod);
     queue_->count_waiting(pod, state_->pods.group[pod]);
   }
-  std::sort(pending.begin(), pending.end(), [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
+  std::sort(pending.begin(), pending.end(),
+            [&](row_t a, row_t b) { return state_->pods.arrival[a] < state_->pods.arrival[b]; });
   for (const row_t pod : pending) {
     queue_->enqueue(pod, queue_->places().item({pod, false}).where == place::none);
     if (queue_->by_hints()) queue_->places().wake({pod, false}, *now_);  // what happened is not known any more
@@ -85,9 +89,12 @@ GANGSCHED_INLINE void event_handlers::start_over() {
 GANGSCHED_INLINE void event_handlers::handle(const change& record) {
   const pod_table& pods = state_->pods;
   const row_t row = record.row;
-  if (record.kind == change_kind::pod_removed) binding_->stale().group_changed(record.after);
-  else if (record.about_pod() && pods.alive(row)) binding_->stale().group_changed(pods.group[row]);
-  else if (record.kind == change_kind::group_updated) binding_->stale().group_changed(row);
+  if (record.kind == change_kind::pod_removed)
+    binding_->stale().group_changed(record.after);
+  else if (record.about_pod() && pods.alive(row))
+    binding_->stale().group_changed(pods.group[row]);
+  else if (record.kind == change_kind::group_updated)
+    binding_->stale().group_changed(row);
   switch (record.kind) {
     case change_kind::pod_added:
       queue_->places().take_out({row, false});
@@ -112,17 +119,20 @@ GANGSCHED_INLINE void event_handlers::handle(const change& record) {
     default: break;
   }
   if (record.about_pod() && pods.alive(row) && pods.group[row] != no_row) member_changed(record, pods.group[row]);
-  if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row)) queue_->ask_dependents();
+  if (record.kind == change_kind::pod_bound || (record.kind == change_kind::pod_added && record.after != no_row))
+    queue_->ask_dependents();
 }
 
 GANGSCHED_INLINE void event_handlers::pod_updated(row_t pod) {
   const pod_table& pods = state_->pods;
   if (!pods.alive(pod) || pods.state[pod] != pod_state::pending) return;
   if (!entities_->has_profile(pod)) queue_->leave(pod);  // it was, perhaps
-  if (!pods.terminating[pod] && entities_->has_profile(pod) != queue_->counted().counts(pod)) queue_->count_waiting(pod, pods.group[pod]);
+  if (!pods.terminating[pod] && entities_->has_profile(pod) != queue_->counted().counts(pod))
+    queue_->count_waiting(pod, pods.group[pod]);
   const queue_item* item = queue_->places().find({pod, false});
   const entity e = entities_->entity_of(pod);
-  if (!e.group && item != nullptr && item->where == place::active) queue_->places().take_out(e);  // its order may have changed
+  if (!e.group && item != nullptr && item->where == place::active)
+    queue_->places().take_out(e);  // its order may have changed
   queue_->enqueue(pod, false);
 }
 
@@ -155,7 +165,8 @@ GANGSCHED_INLINE void event_handlers::pod_placed(const change& record) {
   if (state_->pods.alive(pod) && state_->pods.state[pod] != pod_state::pending) queue_->leave(pod);
   if (record.kind == change_kind::pod_bound) {
     binding_->reported().remove(pod);
-    if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr) queue_->in_flight().end_attempt(*tried);
+    if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr)
+      queue_->in_flight().end_attempt(*tried);
   }
   queue_->count_out(pod);
 }
@@ -207,7 +218,8 @@ GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
     if (!as_group) queue_->places().ask_queue_again({pod, false});
     const queue_item* item = queue_->places().find(entities_->entity_of(pod));
     const bool gated = item != nullptr && item->where == place::gated;
-    const bool surplus = as_group && (item == nullptr || item->where == place::none);  // of an elastic gang that was full
+    const bool surplus =
+        as_group && (item == nullptr || item->where == place::none);  // of an elastic gang that was full
     if (gated || surplus || record.more || record.after < record.before) queue_->enqueue(pod, false);
   });
   if (record.after > record.before) queue_->ask_gate_again(group);
@@ -227,8 +239,10 @@ GANGSCHED_INLINE void event_handlers::member_changed(const change& record, row_t
   if (entities_->cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     // (One that waits has just been asked, with its group.)
-    if (came && !entities_->wants_node(record.row) && queue_->places().item(e).where == place::gated) queue_->gate_or_activate(e);
-    else if (placed) queue_->places().wake(e, *now_);
+    if (came && !entities_->wants_node(record.row) && queue_->places().item(e).where == place::gated)
+      queue_->gate_or_activate(e);
+    else if (placed)
+      queue_->places().wake(e, *now_);
     return;
   }
   if (!came) return;
@@ -265,7 +279,8 @@ GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint
 GANGSCHED_INLINE void event_handlers::requeue_by_hints(const change& record, std::uint64_t position) {
   happened_.clear();
   object_cache_->read(record, happened_);
-  if (queue_->unschedulable().nobody_by_hints() && queue_->in_flight().empty() && queue_->places().counts().gated == 0) return;
+  if (queue_->unschedulable().nobody_by_hints() && queue_->in_flight().empty() && queue_->places().counts().gated == 0)
+    return;
   for (object_event& one : happened_) {
     queueing_event what = queue_->judge().queueing_event_of(one);
     queue_->unschedulable().on_event(one, what, position);
@@ -292,4 +307,4 @@ GANGSCHED_INLINE void event_handlers::forget_row(row_t pod) {
   explainer_->forget_row(pod);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -6,7 +6,7 @@
 #include "gangsched/engine/picker.hpp"
 
 // Why and why not, from nothing: no index, every filter asked in profile order. For people, not for the hot path.
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 GANGSCHED_INLINE std::string reason_text(const cluster_state& state, const status& said) {
@@ -21,8 +21,10 @@ GANGSCHED_INLINE bool reject(const cluster_state& state, const planned& hook, co
   out.code = said.code;
   out.plugin = hook.plugin->name;
   std::vector<status> all;
-  if (hook.plugin->filter.reasons != nullptr) hook.plugin->filter.reasons(hook.plugin->self.get(), context, row, all);
-  else all.push_back(said);
+  if (hook.plugin->filter.reasons != nullptr)
+    hook.plugin->filter.reasons(hook.plugin->self.get(), context, row, all);
+  else
+    all.push_back(said);
   for (const status& one : all) out.reasons.push_back(reason_text(state, one));
   std::sort(out.reasons.begin(), out.reasons.end());
   return true;
@@ -122,7 +124,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     bool passed = true;
     for (const planned& hook : plan.filters) {
       if (hook.plugin->filter.shape == shape::keyed || skipped(hook)) continue;
-      passed = passed && hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, pod), rows[i]).ok();
+      passed =
+          passed && hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, pod), rows[i]).ok();
     }
     if (passed) left.push_back(i);
   }
@@ -133,7 +136,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     std::vector<std::size_t> others;
     std::set_difference(unnarrowed.begin(), unnarrowed.end(), left.begin(), left.end(), std::back_inserter(others));
     // A node that another filter rejects is judged by itself: only its verdict is wanted, if this filter comes first.
-    for (const std::size_t i : others) judge(hook, {i}, [&](std::size_t n, const status& s) { keyed[{hook.plugin, n}] = s; });
+    for (const std::size_t i : others)
+      judge(hook, {i}, [&](std::size_t n, const status& s) { keyed[{hook.plugin, n}] = s; });
   }
   std::vector<std::size_t> feasible;
   for (const std::size_t i : unnarrowed) {
@@ -149,7 +153,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     }
     if (!rejected) feasible.push_back(i);
   }
-  const auto own = std::find_if(feasible.begin(), feasible.end(), [&](std::size_t i) { return rows[i] == state_->pods.nominated[pod]; });
+  const auto own = std::find_if(feasible.begin(), feasible.end(),
+                                [&](std::size_t i) { return rows[i] == state_->pods.nominated[pod]; });
   if (own != feasible.end()) feasible = {*own};  // the others are not asked
   for (const planned& hook : plan.scores) {
     const hook_context context = plan.context(*state_, hook, pod);
@@ -160,8 +165,10 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
       raws.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, rows[i]));
       const auto first = std::find(raws.begin(), raws.end(), raws.back());
       const auto at = static_cast<std::size_t>(first - raws.begin());
-      if (at + 1 == raws.size()) slots.push_back(groups.size()), groups.push_back({raws.back(), 0});
-      else slots.push_back(slots[at]);
+      if (at + 1 == raws.size())
+        slots.push_back(groups.size()), groups.push_back({raws.back(), 0});
+      else
+        slots.push_back(slots[at]);
       ++groups[slots.back()].population;
     }
     if (hook.plugin->score.finish != nullptr && !groups.empty() &&
@@ -171,7 +178,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     for (std::size_t j = 0; j < feasible.size(); ++j) {
       node_verdict& node = why.nodes[feasible[j]];
       const std::int64_t normalized = groups[slots[j]].score;
-      node.scores.push_back({hook.plugin->name, hook.plugin->score.raw_is_key ? normalized : raws[j], normalized, hook.plugin->weight});
+      node.scores.push_back(
+          {hook.plugin->name, hook.plugin->score.raw_is_key ? normalized : raws[j], normalized, hook.plugin->weight});
       node.total += node.scores.back().weighted();
     }
   }
@@ -179,4 +187,4 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   return why;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

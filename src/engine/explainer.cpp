@@ -4,7 +4,7 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What the pod lacks on the node of @p rows where it lacks least: first where only resources are short, then of the fewest, then by
 /// the smallest share of what it asks for.
@@ -80,12 +80,15 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
   const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
   const std::uint64_t wanted = state_->groups.min_count(group);
   if (state_->groups.record[state_->groups.root(group)]->expected) {
-    why.summary = "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
+    why.summary =
+        "waiting for the group \"" + state_->groups.record[state_->groups.root(group)]->spec.name + "\" to be added";
   } else if (whole.members.empty()) {
     why.summary = limits_->explain(group);
     if (why.summary.empty()) why.summary = placed == 0 ? "it has no members" : "nobody waits";
-  } else if (std::any_of(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); })) {
-    const auto gated = std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
+  } else if (std::any_of(whole.members.begin(), whole.members.end(),
+                         [&](row_t pod) { return gates_->rejects_pod(pod); })) {
+    const auto gated =
+        std::find_if(whole.members.begin(), whole.members.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
     why.summary = explain(*gated).summary;
   } else if (admission_->ask(entities_->entity_of(whole.members.front()))) {
     why.summary = explain(whole.members.front()).summary;
@@ -107,8 +110,10 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
       for (const row_t pod : whole.members) {
         const picked found = picks_->pick(pod, &rows);
         status hook;
-        if (found.node != no_row && there.place(pod, found, hook)) ++verdict.fit;
-        else if (verdict.missing.empty()) verdict.missing = shortage(pod, rows, its_change);
+        if (found.node != no_row && there.place(pod, found, hook))
+          ++verdict.fit;
+        else if (verdict.missing.empty())
+          verdict.missing = shortage(pod, rows, its_change);
       }
       const bool nearer = why.placements.empty() || verdict.fit > why.placements.front().fit;
       if (nearer) change = its_change;
@@ -117,12 +122,15 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
     picks_->go_back(first);
     std::stable_sort(why.placements.begin(), why.placements.end(),
                      [](const placement_verdict& a, const placement_verdict& b) { return a.fit > b.fit; });
-    if (!said.ok() && said.reason != nullptr) why.summary = said.reason;
-    else if (why.placements.empty()) why.summary = "there is no placement for it";
+    if (!said.ok() && said.reason != nullptr)
+      why.summary = said.reason;
+    else if (why.placements.empty())
+      why.summary = "there is no placement for it";
     else {
       const placement_verdict& nearest = why.placements.front();
       if (!nearest.name.empty()) why.summary = nearest.name + ": ";
-      why.summary += std::to_string(nearest.fit) + " of " + std::to_string(placed + whole.members.size()) + " members fit";
+      why.summary +=
+          std::to_string(nearest.fit) + " of " + std::to_string(placed + whole.members.size()) + " members fit";
       if (nearest.fit < wanted) why.summary += ", " + std::to_string(wanted) + " are needed";
       if (!nearest.missing.empty()) why.summary += ", " + nearest.missing;
       if (!nearest.missing.empty()) why.change = change;
@@ -168,7 +176,8 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
   const row_t group = state_->pods.group[pod];
   if (group != no_row) {
     const row_t root = state_->groups.root(group);
-    if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)})) (why.summary += " Its group: ") += reason;
+    if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)}))
+      (why.summary += " Its group: ") += reason;
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;
@@ -179,15 +188,19 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
 GANGSCHED_INLINE void explainer::note(row_t pod, std::string_view text) {
   if (text.empty() && notes_.empty()) return;  // as a rule
   const pod_id id{pod, state_->pods.rows.generation(pod)};
-  if (text.empty()) notes_.erase(id);
-  else notes_[id] = std::string{text};
+  if (text.empty())
+    notes_.erase(id);
+  else
+    notes_[id] = std::string{text};
 }
 
 GANGSCHED_INLINE void explainer::forget_row(row_t pod) {
-  const auto owner = [&](const pod_id& id) { return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod); };
+  const auto owner = [&](const pod_id& id) {
+    return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod);
+  };
   for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
     it = owner(it->first) ? std::next(it) : notes_.erase(it);
   }
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -5,16 +5,18 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Order among incomplete gangs: first those with running members, which cannot give their room back; then priority; then age.
 GANGSCHED_INLINE gang_holdings::rank gang_holdings::rank_of(row_t group) const {
-  return {state_->groups.bound[group] == 0, -std::int64_t{entities_->group_priority(group)}, state_->groups.arrival[group]};
+  return {state_->groups.bound[group] == 0, -std::int64_t{entities_->group_priority(group)},
+          state_->groups.arrival[group]};
 }
 
 GANGSCHED_INLINE bool gang_holdings::take_back(row_t own, entity e) {
   if (own != no_row && state_->groups.record[own]->spec.composite) return false;  // its groups are not in the room
-  if (options_->holds == hold_rule::timers_only || binding_->waiting().empty() || !entities_->incomplete(own)) return false;
+  if (options_->holds == hold_rule::timers_only || binding_->waiting().empty() || !entities_->incomplete(own))
+    return false;
   const rank mine = rank_of(own);
   std::vector<std::pair<rank, row_t>> later;
   row_t asked = no_row;  // members of a group mostly wait side by side
@@ -77,7 +79,7 @@ GANGSCHED_INLINE void gang_holdings::call_older(row_t own) {
   std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) {
     return std::tie(a.age, a.arrival) < std::tie(b.age, b.arrival);
   });
-  row_t called = no_row;  // of each group its oldest
+  row_t called = no_row;             // of each group its oldest
   std::vector<std::uint64_t> tried;  // kinds
   for (const candidate& one : all) {
     if (one.group == std::exchange(called, one.group)) continue;
@@ -91,4 +93,4 @@ GANGSCHED_INLINE void gang_holdings::call_older(row_t own) {
   }
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

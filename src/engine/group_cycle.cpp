@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void group_cycle::run(row_t group) {
   const pod_table& pods = with_.state.pods;
@@ -33,8 +33,10 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
     // (Age decides who takes the room of pods that wait.)
-    if (error || !with_.binding.waiting().empty()) with_.queue.unschedulable().pass_on_group(group);
-    else with_.queue.unschedulable().fail_alike_groups(group);
+    if (error || !with_.binding.waiting().empty())
+      with_.queue.unschedulable().pass_on_group(group);
+    else
+      with_.queue.unschedulable().fail_alike_groups(group);
     return;
   }
   with_.state.log.mark_undone(from);
@@ -61,8 +63,10 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     left = true;
     with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
-  if (left && kept && !with_.entities.members_enter_singly()) with_.queue.places().activate({group, true});
-  else if (left) with_.queue.park_group(group, outcome.rejectors);
+  if (left && kept && !with_.entities.members_enter_singly())
+    with_.queue.places().activate({group, true});
+  else if (left)
+    with_.queue.park_group(group, outcome.rejectors);
   with_.queue.unschedulable().pass_on_group(group);
 }
 
@@ -75,8 +79,10 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   }
   found.add_to(with_.decisions);
   // Before its victims leave, so that it hears of them. Without any the places that were found are tried next time.
-  if (found.helped && found.victims.empty() && !with_.entities.members_enter_singly()) with_.queue.retry_group(group, false, false);
-  else if (found.helped) with_.queue.park_group(group, unknown_rejectors);
+  if (found.helped && found.victims.empty() && !with_.entities.members_enter_singly())
+    with_.queue.retry_group(group, false, false);
+  else if (found.helped)
+    with_.queue.park_group(group, unknown_rejectors);
   for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
   return found.helped;
 }
@@ -94,8 +100,10 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
   const bool error = verdict.code == code::error;
   tell(whole.all_members(), verdict);
-  if (error) with_.queue.retry_group(group, true, true);
-  else with_.queue.park_group(group, why.rejectors, why.verdict.reason);
+  if (error)
+    with_.queue.retry_group(group, true, true);
+  else
+    with_.queue.park_group(group, why.rejectors, why.verdict.reason);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -4,7 +4,7 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE std::uint64_t group_limits::with_node(row_t group) const {
   std::uint64_t sum = 0;
@@ -19,7 +19,8 @@ GANGSCHED_INLINE std::optional<std::uint64_t> group_limits::by_ratios(row_t grou
   std::optional<std::uint64_t> limit;
   for (const group_ratio& one : state_->groups.record[group]->spec.ratios) {
     if (!gangsched::detail::names_group(*state_, one.to)) continue;
-    const std::uint64_t in_step = with_node(one.to.row) * static_cast<std::uint64_t>(one.mine) / static_cast<std::uint64_t>(one.theirs);
+    const std::uint64_t in_step =
+        with_node(one.to.row) * static_cast<std::uint64_t>(one.mine) / static_cast<std::uint64_t>(one.theirs);
     limit = std::min(limit.value_or(in_step + 1), in_step + 1);
   }
   if (limit) limit = std::max<std::uint64_t>(*limit, state_->groups.min_count(group));
@@ -55,4 +56,4 @@ GANGSCHED_INLINE std::string group_limits::explain(row_t group) const {
   return {};
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

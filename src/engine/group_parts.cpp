@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
@@ -12,7 +12,8 @@ namespace detail {
 struct role_split {
   std::vector<row_t> needed, others;
 };
-GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t group, const gang& policy, std::span<const row_t> members) {
+GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t group, const gang& policy,
+                                          std::span<const row_t> members) {
   std::vector<std::int64_t> missing;
   for (const role_minimum& one : policy.roles) missing.push_back(one.min_count);
   const auto take = [&](row_t pod) {
@@ -30,7 +31,8 @@ GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t grou
 }
 
 /// Members that come before those that minimums by role need could take their room for nothing.
-GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy, std::vector<row_t>& members) {
+GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy,
+                                         std::vector<row_t>& members) {
   role_split all = split_by_need(state, group, policy, members);
   all.needed.insert(all.needed.end(), all.others.begin(), all.others.end());
   members = std::move(all.needed);
@@ -86,20 +88,25 @@ GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bo
   };
   const auto sort_by = [&](const auto& key) {
     const auto before = [&](row_t a, row_t b) { return key(a) < key(b); };
-    if (!std::is_sorted(members.begin(), members.end(), before)) std::stable_sort(members.begin(), members.end(), before);
+    if (!std::is_sorted(members.begin(), members.end(), before))
+      std::stable_sort(members.begin(), members.end(), before);
   };
-  if (entities_->members_enter_singly()) entered_->sort(group, members), sort_by(priority);
-  else sort_by(order);
+  if (entities_->members_enter_singly())
+    entered_->sort(group, members), sort_by(priority);
+  else
+    sort_by(order);
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
   std::optional<std::uint64_t> limit = limits_->by_ratios(group);
   if (policy != nullptr) {
-    const std::optional<std::int32_t>& own = desired && policy->desired_count ? policy->desired_count : policy->max_count;
+    const std::optional<std::int32_t>& own =
+        desired && policy->desired_count ? policy->desired_count : policy->max_count;
     if (own) limit = std::min(limit.value_or(~std::uint64_t{0}), static_cast<std::uint64_t>(*own));
   }
   if (limit) {
     const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
-    if (placed + members.size() > *limit) members.resize(placed < *limit ? static_cast<std::size_t>(*limit - placed) : 0);
+    if (placed + members.size() > *limit)
+      members.resize(placed < *limit ? static_cast<std::size_t>(*limit - placed) : 0);
   }
   return members;
 }
@@ -149,10 +156,12 @@ GANGSCHED_INLINE void group_parts::cut(group_part& whole) const {
   });
   std::vector<row_t> needed;
   const gang* policy = std::get_if<gang>(&state_->groups.record[whole.group]->spec.policy);
-  if (policy != nullptr && !policy->roles.empty()) needed = detail::split_by_need(*state_, whole.group, *policy, whole.members).needed;
+  if (policy != nullptr && !policy->roles.empty())
+    needed = detail::split_by_need(*state_, whole.group, *policy, whole.members).needed;
   std::sort(needed.begin(), needed.end());
   detail::cut_runs(whole, slices);
-  const auto order_runs = [&](auto&& self, group_part& of) -> std::pair<bool, std::int64_t> {  // not needed, −priority of the run
+  const auto order_runs = [&](auto&& self,
+                              group_part& of) -> std::pair<bool, std::int64_t> {  // not needed, −priority of the run
     std::vector<std::pair<std::pair<bool, std::int64_t>, std::size_t>> keys;
     std::pair<bool, std::int64_t> best{true, std::numeric_limits<std::int64_t>::max()};
     for (std::size_t i = 0; i < of.parts.size(); ++i) keys.push_back({self(self, of.parts[i]), i});
@@ -175,16 +184,20 @@ GANGSCHED_INLINE bool group_parts::can_plan(const group_part& what) {
   const group_topology& topology = state_->groups.record[what.group]->spec.topology;
   if (topology.choice == domain_choice::scored || what.members.empty() || !topology.spread_key.empty()) return false;
   const class_id cls = state_->class_of(what.members.front());
-  if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; })) return false;
+  if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; }))
+    return false;
   // A last slice that is shorter is cut, not planned.
-  if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0) return false;
+  if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0)
+    return false;
   // Which of the slices minimums by role need is to be searched, unless all of them are.
   const gang* policy = std::get_if<gang>(&state_->groups.record[what.group]->spec.policy);
   const std::size_t placed = std::size_t{state_->groups.assumed[what.group]} + state_->groups.bound[what.group];
-  const bool some = policy != nullptr && !policy->roles.empty() && std::cmp_less(policy->min_count, placed + what.members.size());
+  const bool some =
+      policy != nullptr && !policy->roles.empty() && std::cmp_less(policy->min_count, placed + what.members.size());
   if (some && !topology.slices.empty()) return false;
   const class_plan& plan = picks_->plan_of(cls);
-  return !plan.opaque && plan.keyed_filters.empty() && plan.cycle_hooks.empty() && picks_->capacity_index(cls) != nullptr;
+  return !plan.opaque && plan.keyed_filters.empty() && plan.cycle_hooks.empty() &&
+         picks_->capacity_index(cls) != nullptr;
 }
 
 GANGSCHED_INLINE group_part group_parts::of(row_t group, bool desired) {
@@ -232,4 +245,4 @@ GANGSCHED_INLINE status group_parts::disagreement(row_t root) const {
   return said;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

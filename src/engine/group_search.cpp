@@ -6,7 +6,7 @@
 #include "gangsched/engine/member_progress.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE status group_search::feasible(row_t group, const group_progress& progress) const {
   return engine::feasible(*state_, entities_->profile_of_group(group), group, progress);
@@ -34,7 +34,8 @@ GANGSCHED_INLINE group_placement group_search::place_within(const group_part& wh
   outcome.verdict = ask_pre_filters(whole.group);
   std::vector<row_t> beside;
   const std::vector<row_t>* const inside = candidates_.beside_others(whole.group, &rows, beside);
-  if (outcome.verdict.ok()) outcome = whole.planned ? place_planned(whole, inside, made.members) : fill(whole, inside, made.members);
+  if (outcome.verdict.ok())
+    outcome = whole.planned ? place_planned(whole, inside, made.members) : fill(whole, inside, made.members);
   return made;
 }
 
@@ -56,8 +57,10 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
     transaction commitment{*state_};
     const std::size_t from = placed.size();
     outcome = place_planned(what, within, placed);
-    if (outcome.verdict.ok()) commitment.commit();
-    else placed.discard(from);
+    if (outcome.verdict.ok())
+      commitment.commit();
+    else
+      placed.discard(from);
     return outcome;
   }
   const std::vector<placement> where = candidates_.placements(what, outcome.verdict);
@@ -86,8 +89,9 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
   return outcome;
 }
 
-GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what, candidate_list& list, std::uint32_t tier,
-                                                       const std::vector<row_t>* within, placed_members& placed) {
+GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what, candidate_list& list,
+                                                          std::uint32_t tier, const std::vector<row_t>* within,
+                                                          placed_members& placed) {
   const std::size_t from = placed.size();
   std::vector<std::size_t> mine;
   mine.reserve(list.all.size());
@@ -107,8 +111,10 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
   const auto keep = [&](std::size_t which) {
     transaction commitment{*state_};
     group_outcome made = attempt(which);
-    if (made.verdict.ok()) commitment.commit();
-    else placed.discard(from);
+    if (made.verdict.ok())
+      commitment.commit();
+    else
+      placed.discard(from);
     return made;
   };
   if (mine.size() == 1) return keep(mine[0]);
@@ -194,7 +200,8 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
   return best ? keep(*best) : outcome;
 }
 
-GANGSCHED_INLINE group_outcome group_search::fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed) {
+GANGSCHED_INLINE group_outcome group_search::fill(const group_part& what, const std::vector<row_t>* within,
+                                                  placed_members& placed) {
   const std::size_t from = placed.size();
   group_outcome out = what.parts.empty() ? try_members(what, within, placed) : try_parts(what, within, placed);
   if (out.verdict.ok() && !what.is_slice()) {
@@ -204,7 +211,8 @@ GANGSCHED_INLINE group_outcome group_search::fill(const group_part& what, const 
 }
 
 /// Places members one after another inside the caller's transaction.
-GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what, const std::vector<row_t>* within, placed_members& placed) {
+GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what, const std::vector<row_t>* within,
+                                                         placed_members& placed) {
   group_outcome out;
   const bool by_pod = evictions_ != nullptr && evictions_->preempts(what.group);
   member_progress progress{*state_, what.group, what.members};
@@ -239,7 +247,8 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
 }
 
 /// The parts in order: groups below a composite one, or a group's slices, whose members count one by one.
-GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed) {
+GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, const std::vector<row_t>* within,
+                                                       placed_members& placed) {
   group_outcome out;
   const bool slices = what.parts.front().is_slice();
   std::vector<row_t> members;
@@ -268,9 +277,10 @@ GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, c
     out.verdict = verdict();
   }
   if (out.verdict.code == code::wait) {
-    out.verdict = status::unschedulable(slices ? "fewer members fit than the group needs" : "fewer groups fit than the group needs");
+    out.verdict = status::unschedulable(slices ? "fewer members fit than the group needs"
+                                               : "fewer groups fit than the group needs");
   }
   return out;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

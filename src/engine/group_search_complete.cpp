@@ -4,7 +4,7 @@
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Whether greedy placing can be wrong: for one class whose filters look at one node only it cannot.
 GANGSCHED_INLINE bool group_search::worth_searching(const group_part& whole) {
@@ -30,8 +30,9 @@ GANGSCHED_INLINE group_part group_search::without_plans(group_part of) const {
 }
 
 /// What greedy placing refused on a level, tried there in full. Says why not: proved, or out of budget, which is left for the next one.
-GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier,
-                                                            placed_members& placed, std::uint64_t& budget) {
+GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part& whole, group_outcome refused,
+                                                               std::uint32_t tier, placed_members& placed,
+                                                               std::uint64_t& budget) {
   const picker::position first = picks_->where();
   const std::vector<row_t> members = whole.all_members();
   const bool symmetric = std::all_of(members.begin(), members.end(), [&](row_t pod) {
@@ -47,16 +48,19 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
   picks_->go_back(first);
   if (found && !placed.empty()) {
     refused.verdict = order_all_by_rank(plain, placed);
-    if (refused.verdict.ok()) trial.commit();
-    else placed.discard();
+    if (refused.verdict.ok())
+      trial.commit();
+    else
+      placed.discard();
     return refused;
   }
   placed.discard();
-  refused.verdict = status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
-                                          : symmetric        ? "there is no place for the group's minimum"
-                                                             : "no place was found for the group's minimum in the order of its members");
+  refused.verdict =
+      status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
+                            : symmetric        ? "there is no place for the group's minimum"
+                                        : "no place was found for the group's minimum in the order of its members");
   refused.rejectors = unknown_rejectors;
   return refused;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

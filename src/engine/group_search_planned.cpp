@@ -7,7 +7,7 @@
 
 // Groups whose topology names a domain choice: a plan says how many of the members, which are alike, go to each node; if not all of
 // them fit, as many as do, down to the minimum.
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
@@ -95,7 +95,8 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
       several = several || (theirs != no_domain && domain != theirs);
       theirs = domain;
     }
-    if (theirs != no_domain) std::erase_if(rows, [&](row_t row) { return several || levels[level]->of(row) != theirs; });
+    if (theirs != no_domain)
+      std::erase_if(rows, [&](row_t row) { return several || levels[level]->of(row) != theirs; });
     return rows;
   };
   struct attempt {
@@ -107,11 +108,14 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
   std::vector<attempt> attempts;
   using kind = plan_request::kind;
   for (const std::size_t level : at) attempts.push_back({kind::required, level, true});
-  if (topology.within.empty()) attempts.push_back({kind::unconstrained, 0, false});
-  else if (topology.or_anywhere) attempts.push_back({kind::preferred, at.front(), false});
+  if (topology.within.empty())
+    attempts.push_back({kind::unconstrained, 0, false});
+  else if (topology.or_anywhere)
+    attempts.push_back({kind::preferred, at.front(), false});
   if (!topology.within.empty() && topology.or_anywhere) attempts.push_back({kind::unconstrained, 0, false, false});
   // (Balanced plans choose among levels by themselves.)
-  if (topology.or_anywhere && topology.choice == domain_choice::balanced) attempts.erase(attempts.begin(), attempts.end() - 2);
+  if (topology.or_anywhere && topology.choice == domain_choice::balanced)
+    attempts.erase(attempts.begin(), attempts.end() - 2);
 
   const auto unit = static_cast<std::int64_t>(topology.slices.empty() ? 1 : topology.slices.front().size);
   const auto most = static_cast<std::int64_t>(what.members.size()) / unit * unit;
@@ -126,7 +130,8 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
   const std::int64_t least = std::max<std::int64_t>(unit, (static_cast<std::int64_t>(needed) + unit - 1) / unit * unit);
   for (const attempt& one : attempts) {
     set_levels(one.labelled);
-    class_index* const room = picks_->capacity_index(state_->class_of(what.members.front()));  // what was tried before is gone again
+    class_index* const room =
+        picks_->capacity_index(state_->class_of(what.members.front()));  // what was tried before is gone again
     if (room == nullptr) break;
     const detail::planned_forest forest{levels, one.beside ? beside_running(one.level, all) : all, *room};
     wanted.how = one.how, wanted.level = one.level;
@@ -144,8 +149,10 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
       while (high - low > unit) {
         const std::int64_t middle = low + (high - low) / unit / 2 * unit;
         plan_answer found = plan(middle);
-        if (found.missing.empty()) low = middle, answer = std::move(found);
-        else high = middle;
+        if (found.missing.empty())
+          low = middle, answer = std::move(found);
+        else
+          high = middle;
       }
     }
     // Where members were meant to go before does not matter to this plan, and must not keep their siblings out.
@@ -179,4 +186,4 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
   return out;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -5,7 +5,7 @@
 
 #include "gangsched/engine/group_search.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Members with a rank, alike but for that, swap their nodes so that neighbours in rank are close: nodes in order of the domains that
 /// the group and those above it name, outermost first, then by row. Not if a slice would not be together any more.
@@ -54,7 +54,8 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
     for (; last < ranked.size() && alike(ranked[last]) == alike(ranked[first]); ++last) {
       nodes.push_back({placed[ranked[last]].node, placed[ranked[last]].score});
     }
-    std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& x, const auto& y) { return closer(x.first, y.first); });
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](const auto& x, const auto& y) { return closer(x.first, y.first); });
     for (std::size_t i = first; i < last; ++i) {
       const auto& [node, score] = nodes[i - first];
       placed.set_score(ranked[i], score);
@@ -71,7 +72,8 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
     if (of.is_slice()) of.collect(members);
     std::erase_if(members, [&](row_t pod) { return !after.contains(pod); });
     for (const row_t pod : members) {
-      const domain_index& domains = candidates_.domains().of(state_->groups.record[of.group]->spec.topology.slices[of.layer - 1].key);
+      const domain_index& domains =
+          candidates_.domains().of(state_->groups.record[of.group]->spec.topology.slices[of.layer - 1].key);
       if (domains.of(after[pod]) != domains.of(after[members.front()])) return false;
     }
     return std::all_of(of.parts.begin(), of.parts.end(), together);
@@ -88,4 +90,4 @@ GANGSCHED_INLINE status group_search::order_all_by_rank(const group_part& of, pl
   return said;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

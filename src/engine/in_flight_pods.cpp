@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 template <class Entries, class Match>
@@ -65,4 +65,4 @@ GANGSCHED_INLINE void in_flight_pods::recall() noexcept {
   for (entry& one : attempts_) one.from = end_of_events();
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

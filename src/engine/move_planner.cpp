@@ -4,7 +4,7 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What can be moved, node by node.
 struct move_planner::movable_pods {
@@ -23,7 +23,8 @@ GANGSCHED_INLINE move_planner::movable_pods move_planner::find_movable(row_t gro
     std::int64_t sum = 0;
     bool any = false;
     for (row_t pod = state_->nodes.first_pod[node]; pod != no_row; pod = state_->pods.next_on_node[pod]) {
-      const bool runs = state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod] && state_->pods.group[pod] != group;
+      const bool runs = state_->pods.state[pod] == pod_state::bound && !state_->pods.terminating[pod] &&
+                        state_->pods.group[pod] != group;
       const std::int64_t cost = runs ? options.cost(pod_info{*state_, pod}) : -1;
       if (cost < 0) continue;
       made.guests.push_back({pod, node, cost});
@@ -62,7 +63,8 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
 }
 
 /// With everybody away who can be moved from @p cleared, ascending.
-GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, const movable_pods& all, std::span<const row_t> cleared,
+GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, const movable_pods& all,
+                                                                  std::span<const row_t> cleared,
                                                                   const move_options& options) {
   transaction trial{*state_};
   std::vector<movable_pods::guest> away;
@@ -77,14 +79,16 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
     made.emplace();
     made->placed = found.members.assignments();
     // The dear ones stay first.
-    std::stable_sort(away.begin(), away.end(), [](const movable_pods::guest& a, const movable_pods::guest& b) { return a.cost > b.cost; });
+    std::stable_sort(away.begin(), away.end(),
+                     [](const movable_pods::guest& a, const movable_pods::guest& b) { return a.cost > b.cost; });
     std::erase_if(away, [&](const movable_pods::guest& one) { return goes_home(one.pod, one.home); });
     if (away.size() > options.most_moves) made.reset();
     for (const movable_pods::guest& one : away) {
       if (!made) break;
       state_->devices.drop_claim(one.pod);
       const picked other = picks_->pick(one.pod);
-      if (status said; other.node == no_row || !state_->assigned.fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
+      if (status said; other.node == no_row ||
+                       !state_->assigned.fits_in_words(other.node, state_->classes[state_->pods.cls[one.pod]]) ||
                        !reserved_->assume(one.pod, other.node, said)) {
         made.reset();
         break;
@@ -101,7 +105,9 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
   }
   found.members.discard();
   trial.roll_back();
-  if (made) std::sort(made->moves.begin(), made->moves.end(), [](const pod_move& a, const pod_move& b) { return a.pod < b.pod; });
+  if (made)
+    std::sort(made->moves.begin(), made->moves.end(),
+              [](const pod_move& a, const pod_move& b) { return a.pod < b.pod; });
   return made;
 }
 
@@ -118,7 +124,8 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::plan(row_t group, const 
   };
   const std::span<const std::pair<std::int64_t, row_t>> nodes{all.nodes};
   std::optional<move_plan> best = attempt({});
-  for (std::size_t i = 0; !best && i < std::min(nodes.size(), options.nodes_tried); ++i) best = attempt(nodes.subspan(i, 1));
+  for (std::size_t i = 0; !best && i < std::min(nodes.size(), options.nodes_tried); ++i)
+    best = attempt(nodes.subspan(i, 1));
   if (best) return best;
   // The cheapest ones together: twice as many until it fits, then as few of them as will do.
   std::size_t few = 1, enough = 1;
@@ -140,4 +147,4 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::plan(row_t group, const 
   return best;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

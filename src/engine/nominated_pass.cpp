@@ -2,7 +2,7 @@
 
 #include "gangsched/engine/picker.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node)
     : asks_(&asks), pod_(pod), node_(node) {
@@ -37,7 +37,8 @@ GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std
   return filter(pod, node, by);
 }
 
-GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result) {
+GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among,
+                                       picked& result) {
   buffers_.withheld.clear();
   const node_table& nodes = state_->nodes;
   if (nodes.first_wanted[0] == no_row) return;
@@ -51,10 +52,12 @@ GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const 
     buffers_.withheld.push_back(row);
     result.kept = true;
     if (by != 0) result.rejectors |= plan_of(state_->pods.cls[pod]).rejector(by);
-    if (by == 0 && !said.rejected()) result.said = said;
-    else if (!said.rejected()) result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
+    if (by == 0 && !said.rejected())
+      result.said = said;
+    else if (!said.rejected())
+      result.said = broken(*plan_of(state_->pods.cls[pod]).filters[by - 1].plugin, said.reason, row);
   }
   std::sort(buffers_.withheld.begin(), buffers_.withheld.end());
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 /// Some request of @p before is smaller in @p after, or gone.
@@ -36,13 +36,14 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
     known = nullptr;
     return;
   }
-  if (record.kind == change_kind::node_updated && any(record.facets & reads::usage) && state_->nodes.alive(record.row)) {
+  if (record.kind == change_kind::node_updated && any(record.facets & reads::usage) &&
+      state_->nodes.alive(record.row)) {
     // Room that is held for other owners, or no more. Kubernetes has no word for that; a node that comes helps the same pods.
     out.push_back({.record = record, .what = events::node_added, .new_node = known = look_at_node(record.row)});
     return;
   }
-  constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images |
-                         reads::devices;
+  constexpr reads told =
+      reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images | reads::devices;
   if (!state_->nodes.alive(record.row) || !any(record.facets & told)) return;
   const std::shared_ptr<const past_node> before = std::exchange(known, look_at_node(record.row));
   if (record.kind == change_kind::node_added || before == nullptr) {
@@ -65,7 +66,8 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
 GANGSCHED_INLINE void object_cache::read_pod_update(const change& record, std::vector<object_event>& out) {
   if (!state_->pods.alive(record.row)) return;
   const std::shared_ptr<const past_pod> after = look_at_pod(record.row);
-  if (pods_[record.row] != nullptr && pods_[record.row]->id() != after->id()) return;  // it is gone already, and its row another's
+  if (pods_[record.row] != nullptr && pods_[record.row]->id() != after->id())
+    return;  // it is gone already, and its row another's
   const std::shared_ptr<const past_pod> before = std::exchange(pods_[record.row], after);
   const bool placed = record.before != no_row;
   // An assumed pod is nobody's news: it is not known to run yet.
@@ -140,4 +142,4 @@ GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<objec
   }
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

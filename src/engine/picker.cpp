@@ -5,7 +5,7 @@
 
 #include "gangsched/core/tie_break.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE picker::picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,
                                 engine_statistics& statistics)
@@ -63,7 +63,7 @@ GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
   const held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
   index.sync();
   if (state_->classes[cls].held_room) static_cast<void>(index.capacity());  // while its room is lifted
-  return index.rows().broken == nullptr ? &index : nullptr;  // the next pick says what is wrong
+  return index.rows().broken == nullptr ? &index : nullptr;                 // the next pick says what is wrong
 }
 
 GANGSCHED_INLINE bool picker::skipped(const planned& hook) const noexcept {
@@ -91,7 +91,8 @@ GANGSCHED_INLINE void picker::skip_idle(const class_plan& plan, row_t pod) {
   if (!state_->semantics.has(quirk::idle_affinity_filter)) return;
   for (const planned& hook : plan.filters) {
     const filter_kernel& kernel = hook.plugin->filter;
-    if (kernel.idle != nullptr && kernel.idle(hook.plugin->self.get(), plan.context(*state_, hook, pod))) skipped_.push_back(hook.plugin);
+    if (kernel.idle != nullptr && kernel.idle(hook.plugin->self.get(), plan.context(*state_, hook, pod)))
+      skipped_.push_back(hook.plugin);
   }
 }
 
@@ -205,8 +206,10 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     for (const row_t row : *within) {
       const std::uint8_t verdict = row < index.row_count() ? rows.verdict[row] : no_node;
       buffers_.candidates[count] = row;
-      if (verdict == passes) ++count;
-      else if (verdict != no_node) result.rejectors |= plan.rejector(verdict);
+      if (verdict == passes)
+        ++count;
+      else if (verdict != no_node)
+        result.rejectors |= plan.rejector(verdict);
     }
     buffers_.candidates.resize(count);
   } else {
@@ -266,7 +269,8 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     result.node = break_tie(
         options_.seed, decision, count, state_->nodes.rows.count(),
         [&](row_t row) {
-          return rows.verdict[row] == passes && rows.score[row] == buffers_.best_of_group[rows.group[row]] && !withheld(row);
+          return rows.verdict[row] == passes && rows.score[row] == buffers_.best_of_group[rows.group[row]] &&
+                 !withheld(row);
         },
         each, mixed_rows());
   }
@@ -278,7 +282,8 @@ GANGSCHED_INLINE picker::mixed picker::mixed_rows() {
   return {mixed_.data()};
 }
 
-GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<const scored_group> groups, picked& result) {
+GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<const scored_group> groups,
+                                          picked& result) {
   for (const scored_group& group : groups) {
     if (group.score < 0 || group.score > max_node_score) result.said = broken(plugin, "a score is outside 0 to 100");
   }
@@ -302,7 +307,8 @@ GANGSCHED_INLINE void picker::number_keys() {
 }
 
 /// `key` of the groups among some, numbered.
-GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among) {
+GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key,
+                                            const std::vector<std::uint8_t>& among) {
   if (among.size() == 1 && among[0] != 0) {  // as in most clusters
     buffers_.distinct.assign(1, rows.groups.key(0, key));
     buffers_.slot.assign(1, 0);
@@ -352,7 +358,8 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
 /// The weighted keyed scores of the groups that are open.
 GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
   buffers_.offset.assign(buffers_.population.size(), 0);
-  const auto only = std::find_if(buffers_.open.begin(), buffers_.open.end(), [](std::uint8_t open) { return open != 0; });
+  const auto only =
+      std::find_if(buffers_.open.begin(), buffers_.open.end(), [](std::uint8_t open) { return open != 0; });
   if (only != buffers_.open.end() &&
       std::find_if(only + 1, buffers_.open.end(), [](std::uint8_t open) { return open != 0; }) == buffers_.open.end()) {
     const auto group = static_cast<std::uint32_t>(only - buffers_.open.begin());
@@ -365,8 +372,12 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
     if (buffers_.distinct.empty()) continue;
     buffers_.scored.clear();
     for (const std::int64_t value : buffers_.distinct) buffers_.scored.push_back({value, 0});
-    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) { buffers_.scored[slot].population += buffers_.population[g]; });
-    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code == code::skip) continue;
+    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) {
+      buffers_.scored[slot].population += buffers_.population[g];
+    });
+    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code ==
+        code::skip)
+      continue;
     check_range(*hook.plugin, buffers_.scored, result);
     each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) {
       buffers_.offset[g] += hook.plugin->weight * buffers_.scored[slot].score;
@@ -382,7 +393,8 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
   for (const planned& hook : plan.cached.score_keys) {
     scored_group one{rows.groups.key(group, which++), buffers_.population[group]};
     const std::span<scored_group> all{&one, 1};
-    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip) continue;
+    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip)
+      continue;
     check_range(*hook.plugin, all, result);
     sum += hook.plugin->weight * one.score;
   }
@@ -392,8 +404,7 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   const class_plan& plan = plan_of(cls);
   if (!plan.rejected.ok() || !state_->nodes.alive(node)) return false;
-  if (plan.narrowed &&
-      !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
+  if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return false;
   }
   const held_rooms::lift own_room{state_->rooms, state_->classes[cls], node};
@@ -407,8 +418,7 @@ GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) 
   const class_plan& plan = plan_of(state_->class_of(pod));
   if (!plan.rejected.ok()) return plan.rejected;
   if (!misled_.ok()) return misled_;
-  if (plan.narrowed &&
-      !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
+  if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return status::unresolvable("node(s) didn't satisfy plugin(s)");
   }
   const held_rooms::lift own_room{state_->rooms, state_->classes[state_->pods.cls[pod]], node};
@@ -436,7 +446,8 @@ GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool ad
   for (const planned& hook : plan.incremental) {
     if (skipped(hook)) continue;
     const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
-    const status said = run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other}, node_info{*state_, node});
+    const status said = run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
+                            node_info{*state_, node});
     if (said.code == code::error && misled_.ok()) misled_ = said;
   }
 }
@@ -449,10 +460,11 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
     one.index->sync();
     if (one.index->rows().broken != nullptr) continue;  // a hook failed: the next pick says so, and it is made anew
     const std::shared_ptr<const class_plan> fresh = new_plan(one.cls);
-    if (const auto wrong = plan_difference(one.index->plan(), *fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
+    if (const auto wrong = plan_difference(one.index->plan(), *fresh))
+      return "class " + std::to_string(one.cls) + ", " + *wrong;
     if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
   }
   return std::nullopt;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

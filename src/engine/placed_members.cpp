@@ -2,7 +2,7 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE bool placed_members::place(row_t pod, const picked& where, status& said) {
   if (!state_->assigned.fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) return false;
@@ -43,4 +43,4 @@ GANGSCHED_INLINE std::vector<assignment> placed_members::assignments(std::size_t
   return made;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -6,7 +6,7 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
@@ -14,7 +14,9 @@ namespace detail {
 class domain_sums final : public placement_sums {
  public:
   domain_sums(const domain_index* domains, domain_id domain) noexcept : domains_(domains), domain_(domain) {}
-  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const override { return domains_->allocatable(domain_, kind); }
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const override {
+    return domains_->allocatable(domain_, kind);
+  }
   [[nodiscard]] std::int64_t used(resource_kind kind) const override { return domains_->used(domain_, kind); }
 
  private:
@@ -62,10 +64,16 @@ GANGSCHED_INLINE std::vector<placement> placement_candidates::placements(const g
     for (const placement& one : mine) expand(one, now);
     for (const placement& a : before) {
       for (const placement& b : now) {
-        placement cut{.name = a.all || b.all ? a.name + b.name : a.name + "/" + b.name, .all = a.all && b.all, .tier = a.tier + b.tier};
-        if (a.all) cut.nodes = b.nodes;
-        else if (b.all) cut.nodes = a.nodes;
-        else std::set_intersection(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(cut.nodes));
+        placement cut{.name = a.all || b.all ? a.name + b.name : a.name + "/" + b.name,
+                      .all = a.all && b.all,
+                      .tier = a.tier + b.tier};
+        if (a.all)
+          cut.nodes = b.nodes;
+        else if (b.all)
+          cut.nodes = a.nodes;
+        else
+          std::set_intersection(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                                std::back_inserter(cut.nodes));
         if (cut.all || !cut.nodes.empty()) both.push_back(std::move(cut));
       }
     }
@@ -74,8 +82,9 @@ GANGSCHED_INLINE std::vector<placement> placement_candidates::placements(const g
   return all;
 }
 
-GANGSCHED_INLINE const std::vector<row_t>* placement_candidates::beside_others(row_t group, const std::vector<row_t>* within,
-                                                                              std::vector<row_t>& out) {
+GANGSCHED_INLINE const std::vector<row_t>* placement_candidates::beside_others(row_t group,
+                                                                               const std::vector<row_t>* within,
+                                                                               std::vector<row_t>& out) {
   for (const group_affinity& one : state_->groups.record[group]->spec.affinity) {
     if (!gangsched::detail::names_group(*state_, one.to)) continue;
     const domain_index& domains = domains_.of(one.key);
@@ -106,7 +115,8 @@ GANGSCHED_INLINE const std::vector<row_t>* placement_candidates::beside_others(r
   return within;
 }
 
-GANGSCHED_INLINE std::vector<row_t> placement_candidates::rows_of(const placement_candidate& one, const std::vector<row_t>* within) {
+GANGSCHED_INLINE std::vector<row_t> placement_candidates::rows_of(const placement_candidate& one,
+                                                                  const std::vector<row_t>* within) {
   std::vector<row_t> rows;
   if (one.from->all) {
     rows = *within;
@@ -176,7 +186,8 @@ GANGSCHED_INLINE candidate_list placement_candidates::of(const group_part& what,
   return made;
 }
 
-GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what, candidate_list& list, const std::vector<row_t>* within) {
+GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what, candidate_list& list,
+                                                         const std::vector<row_t>* within) {
   const group_view group{*state_, what.group};
   std::vector<placement_demand::part> parts;
   std::vector<bound_memory::class_count> classes;
@@ -185,7 +196,8 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
   // (Domains are summed up as everybody sees them: for who has room held there they say too little.)
-  const bool owners = std::any_of(parts.begin(), parts.end(), [](const auto& one) { return static_cast<bool>(one.cls->held_room); });
+  const bool owners =
+      std::any_of(parts.begin(), parts.end(), [](const auto& one) { return static_cast<bool>(one.cls->held_room); });
   const kernel_table& profile = entities_->profile_of_group(what.group);
   list.set_scorers(profile.hooks(point::score_placement));
   const std::size_t scorers = list.scorers.size();
@@ -194,8 +206,10 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     const placement_demand demand{scheduled, static_cast<std::uint32_t>(one.room), parts};
     for (std::size_t s = 0; s < scorers; ++s) {
       const plugin_entry& plugin = list.scorers[s];
-      if (plugin.placement_bound != nullptr && !owners) bounds[s] = plugin.placement_bound(plugin.self.get(), where, demand);
-      else bounds[s] = plugin.relative_placement_score ? std::numeric_limits<std::int64_t>::max() : max_node_score;
+      if (plugin.placement_bound != nullptr && !owners)
+        bounds[s] = plugin.placement_bound(plugin.self.get(), where, demand);
+      else
+        bounds[s] = plugin.relative_placement_score ? std::numeric_limits<std::int64_t>::max() : max_node_score;
     }
   };
   const domain_index* kept = nullptr;
@@ -238,4 +252,4 @@ GANGSCHED_INLINE void placement_candidates::score(const group_part& what, candid
   list.note(which, raw);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

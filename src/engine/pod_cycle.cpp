@@ -4,7 +4,7 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
@@ -21,11 +21,13 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   if (error || !preempt_for(pod, found.rejectors)) reject(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
-  const bool personal = !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
-    return hook.plugin->filter.opaque;
-  });
-  if (error || personal || found.kept) with_.queue.unschedulable().pass_on(pod);
-  else with_.queue.unschedulable().forget_wake(pod);
+  const bool personal =
+      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(),
+                                               [](const planned& hook) { return hook.plugin->filter.opaque; });
+  if (error || personal || found.kept)
+    with_.queue.unschedulable().pass_on(pod);
+  else
+    with_.queue.unschedulable().forget_wake(pod);
 }
 
 /// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
@@ -47,7 +49,8 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   } else {
     const std::uint64_t from = with_.state.log.end();
     transaction attempt{with_.state};
-    if (!with_.reserved.assume(pod, where.node, refused.said) || !with_.reserved.reserve(pod, where.node, refused.said)) {
+    if (!with_.reserved.assume(pod, where.node, refused.said) ||
+        !with_.reserved.reserve(pod, where.node, refused.said)) {
       attempt.roll_back();
       reject(pod, refused);
       return with_.queue.unschedulable().pass_on(pod);
@@ -81,8 +84,10 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   const bool error = tell(pod, why.said);
   const entity e = with_.entities.entity_of(pod);
   if (e.group) return;  // a member: its group decides when it comes back
-  if (error) with_.queue.retry_pod(pod);
-  else with_.queue.park(pod, why.rejectors);
+  if (error)
+    with_.queue.retry_pod(pod);
+  else
+    with_.queue.park(pod, why.rejectors);
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);
 }
 
@@ -96,9 +101,10 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     return true;
   }
   found.add_to(with_.decisions);
-  for (const auto& [waiting, by] : found.waits) with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
+  for (const auto& [waiting, by] : found.waits)
+    with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
   for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
   return found.helped;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

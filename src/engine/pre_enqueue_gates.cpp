@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE bool pre_enqueue_gates::rejects_pod(row_t pod) {
   const row_t group = state_->pods.group[pod];
@@ -45,4 +45,4 @@ GANGSCHED_INLINE bool pre_enqueue_gates::rejects_group(row_t root) {
   return !open;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

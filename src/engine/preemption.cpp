@@ -6,12 +6,14 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void preemption_result::add_to(decision_list& decisions) const {
   for (const auto& [pod, node] : words) {
-    if (node) decisions.nominate(pod, *node);
-    else decisions.add(decision_kind::reject, pod).code = code::unschedulable;
+    if (node)
+      decisions.nominate(pod, *node);
+    else
+      decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
 }
 
@@ -36,15 +38,17 @@ victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& kee
 }
 
 GANGSCHED_INLINE victim_plan preemption::ask_post_filters(row_t pod, bool& keep) {
-  return ask_hooks(entities_->profile_of(pod), point::post_filter, keep, [&](const plugin_entry& plugin, trial& attempt) {
-    return plugin.post_filter(plugin.self.get(), attempt, pod_info{*state_, pod});
-  });
+  return ask_hooks(entities_->profile_of(pod), point::post_filter, keep,
+                   [&](const plugin_entry& plugin, trial& attempt) {
+                     return plugin.post_filter(plugin.self.get(), attempt, pod_info{*state_, pod});
+                   });
 }
 
 GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep) {
-  return ask_hooks(entities_->profile_of_group(group), point::group_preempt, keep, [&](const plugin_entry& plugin, trial& attempt) {
-    return plugin.group_preempt(plugin.self.get(), attempt, group_view{*state_, group});
-  });
+  return ask_hooks(entities_->profile_of_group(group), point::group_preempt, keep,
+                   [&](const plugin_entry& plugin, trial& attempt) {
+                     return plugin.group_preempt(plugin.self.get(), attempt, group_view{*state_, group});
+                   });
 }
 
 GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t rejectors) {
@@ -94,9 +98,11 @@ GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preem
 }
 
 /// Members without a place are rejected, if others have one. Pods of lower priority lose what is meant for members now.
-GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const assignment> places, preemption_result& out) {
+GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const assignment> places,
+                                                   preemption_result& out) {
   for (const row_t pod : parts_->of(group).all_members()) {
-    const auto its = std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
+    const auto its =
+        std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
     const bool named = its != places.end() && its->pod.generation == state_->pods.rows.generation(pod) &&
                        gangsched::detail::names_node(*state_, its->node);
     if (named) {
@@ -118,4 +124,4 @@ GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
   }
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

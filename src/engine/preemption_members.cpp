@@ -6,7 +6,7 @@
 #include "gangsched/model/transaction.hpp"
 
 // Members that preempt one by one: those of a gang in permit mode, and those of pod groups under kube_release::v1_36.
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Nobody goes unless all whom the minimum lacks find a node so, be it where they are nominated already. The others are nominated with it.
 GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
@@ -22,7 +22,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   begin();
   transaction attempt{*state_};
   placed_members placed = search_->nobody();
-  std::vector<class_id> hopeless;  // alike members fare alike
+  std::vector<class_id> hopeless;        // alike members fare alike
   std::vector<std::uint64_t> rejectors;  // of those that others make room for
   for (std::size_t i = 0; i < members.size() && missing != 0 && members.size() - i >= missing; ++i) {
     const row_t member = members[i];
@@ -33,10 +33,14 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
     if (found.node == no_row && found.said.code != code::error) found.node = make_room(member);
     if (own_.made.size() != made) rejectors.push_back(found.rejectors);
     status said;
-    const bool waits = found.node == no_row && state_->pods.nominated[member] != no_row && own_.helpless.size() == helpless;
-    if ((waits && member != pod) || (found.node != no_row && placed.place(member, found, said))) --missing;
-    else if (member == pod) break;
-    else hopeless.push_back(cls);
+    const bool waits =
+        found.node == no_row && state_->pods.nominated[member] != no_row && own_.helpless.size() == helpless;
+    if ((waits && member != pod) || (found.node != no_row && placed.place(member, found, said)))
+      --missing;
+    else if (member == pod)
+      break;
+    else
+      hopeless.push_back(cls);
   }
   const std::vector<assignment> places = placed.assignments();
   placed.discard();
@@ -59,7 +63,8 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
 GANGSCHED_INLINE bool preemption::preempts(row_t group) const {
   if (!entities_->members_enter_singly()) return false;
   const kernel_table& table = entities_->profile_of_group(group);
-  const bool placements = !table.at(point::generate_placements).empty() && !state_->groups.record[group]->spec.topology.within.empty();
+  const bool placements =
+      !table.at(point::generate_placements).empty() && !state_->groups.record[group]->spec.topology.within.empty();
   return table.at(point::group_preempt).empty() && !table.at(point::post_filter).empty() && !placements;
 }
 
@@ -72,7 +77,8 @@ GANGSCHED_INLINE row_t preemption::make_room(row_t pod) {
     return no_row;
   }
   for (const pod_id victim : plan.victims) {
-    if (std::find(own_.victims.begin(), own_.victims.end(), victim) == own_.victims.end()) own_.victims.push_back(victim);
+    if (std::find(own_.victims.begin(), own_.victims.end(), victim) == own_.victims.end())
+      own_.victims.push_back(victim);
   }
   own_.made.push_back({{pod, state_->pods.rows.generation(pod)}, plan.nominated});
   return plan.nominated.row;
@@ -117,4 +123,4 @@ GANGSCHED_INLINE std::vector<assignment> preemption::fitting_members(row_t group
   return fitting;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

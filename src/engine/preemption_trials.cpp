@@ -5,13 +5,18 @@
 
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What post-filter hooks try things with: a transaction around the whole search, and one around what stands now.
 class preemption_trials::open_trial final : public trial {
  public:
   open_trial(preemption_trials& with, std::uint16_t plugin, bool for_group)
-      : state_(with.state_), with_(&with), plugin_(plugin), nested_(state_->undo.trying()), group_(for_group), whole_(*state_) {
+      : state_(with.state_),
+        with_(&with),
+        plugin_(plugin),
+        nested_(state_->undo.trying()),
+        group_(for_group),
+        whole_(*state_) {
     now_.emplace(*state_);
   }
 
@@ -72,10 +77,12 @@ class preemption_trials::open_trial final : public trial {
     if (group.spec().composite) return expanded;
     status said;
     placement_candidates& candidates = with_->search_->candidates();
-    for (const placement& one : candidates.placements(with_->parts_->of(group.row(), true), said)) candidates.expand(one, expanded);
+    for (const placement& one : candidates.placements(with_->parts_->of(group.row(), true), said))
+      candidates.expand(one, expanded);
     return expanded;
   }
-  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed, const placement* within) override {
+  [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed,
+                             const placement* within) override {
     begun_ = no_row;
     if (!need_ || needs_ != group.row()) need_ = need_of(group.row()), needs_ = group.row();
     if (!may_fit(*need_)) return placed.clear(), status::unschedulable("there is not enough room for the group");
@@ -116,7 +123,8 @@ class preemption_trials::open_trial final : public trial {
     return &with_->memory_.recall(*state_, plan, plugin_, changed);
   }
   [[nodiscard]] std::vector<std::pair<pod_id, row_t>>::iterator find(pod_id victim) {
-    if (!group_) return std::find_if(homes_.begin(), homes_.end(), [&](const auto& home) { return home.first == victim; });
+    if (!group_)
+      return std::find_if(homes_.begin(), homes_.end(), [&](const auto& home) { return home.first == victim; });
     const std::uint32_t slot = slot_of(victim.row);
     return slot == 0 ? homes_.end() : homes_.begin() + (slot - 1);
   }
@@ -187,7 +195,8 @@ class preemption_trials::open_trial final : public trial {
     attempt.roll_back();
     with_->picks_->go_back(stood);
     // That a group cannot be placed as it stands is an answer, not a hook that failed; nobody who goes makes another of it.
-    return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason) : found.verdict;
+    return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason)
+                                                               : found.verdict;
   }
   /// What the group needs at least, whoever may have to go for it.
   [[nodiscard]] group_need need_of(row_t group) {
@@ -242,8 +251,8 @@ class preemption_trials::open_trial final : public trial {
   cluster_state* state_;
   preemption_trials* with_;
   std::uint16_t plugin_;
-  bool nested_;  ///< in a group's cycle
-  bool group_;   ///< for a group
+  bool nested_;         ///< in a group's cycle
+  bool group_;          ///< for a group
   bool taken_ = false;  ///< somebody's node, by take_node
   row_t begun_ = no_row;
   status said_;
@@ -252,14 +261,14 @@ class preemption_trials::open_trial final : public trial {
   std::vector<std::pair<pod_id, row_t>> homes_;
   std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
   std::optional<group_need> need_;
-  row_t needs_ = no_row;              ///< whose that is
-  std::vector<assignment> placed_;    ///< as supposed
+  row_t needs_ = no_row;                                ///< whose that is
+  std::vector<assignment> placed_;                      ///< as supposed
   std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`
-  bool by_node_alone_ = false;        ///< nothing elsewhere matters to them
+  bool by_node_alone_ = false;                          ///< nothing elsewhere matters to them
 };
 
 GANGSCHED_INLINE std::unique_ptr<trial> preemption_trials::start(std::uint16_t plugin, bool for_group) {
   return std::make_unique<open_trial>(*this, plugin, for_group);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

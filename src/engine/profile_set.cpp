@@ -2,9 +2,10 @@
 
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, cluster_state& state) : tables_(std::move(tables)) {
+GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, cluster_state& state)
+    : tables_(std::move(tables)) {
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
@@ -33,7 +34,8 @@ GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const ke
     if (order.size() > 1) return error{errc::malformed, object, "queue_order", "a profile has at most one"};
     if (order.size() != orders.size() || (!order.empty() && order[0].name != orders[0].name)) {
       const std::string other = orders.empty() ? "in no order of its own" : orders[0].name;
-      return error{errc::malformed, object, "queue_order", "all profiles have the same queues: it is " + other + " elsewhere"};
+      return error{errc::malformed, object, "queue_order",
+                   "all profiles have the same queues: it is " + other + " elsewhere"};
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (tables[j].scheduler_name == tables[i].scheduler_name)
@@ -43,4 +45,4 @@ GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const ke
   return std::nullopt;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
 GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options options) noexcept {
-  for (instant* const time : {&options.initial_backoff, &options.max_backoff, &options.backoff_window, &options.unschedulable_timeout}) {
+  for (instant* const time :
+       {&options.initial_backoff, &options.max_backoff, &options.backoff_window, &options.unschedulable_timeout}) {
     *time = std::max(*time, instant{0});
   }
   return options;
@@ -59,15 +60,20 @@ GANGSCHED_INLINE void queue::rebuild() {
       const queue_item& it = items[row];
       const entity e{row, group};
       if (it.generation != generation_of(e)) continue;
-      if (it.where == place::active) enter(e, it);
-      else if (it.where == place::backoff) arm(backoff_, e, it);
-      else if (it.where == place::timed) arm(timed_, e, it);
-      else if (it.where == place::unschedulable) parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
+      if (it.where == place::active)
+        enter(e, it);
+      else if (it.where == place::backoff)
+        arm(backoff_, e, it);
+      else if (it.where == place::timed)
+        arm(timed_, e, it);
+      else if (it.where == place::unschedulable)
+        parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
     }
   };
   stand(pods_, false);
   stand(groups_, true);
-  std::sort(parked_.entries.begin(), parked_.entries.end(), [](const queue_entry& a, const queue_entry& b) { return a.before(b); });
+  std::sort(parked_.entries.begin(), parked_.entries.end(),
+            [](const queue_entry& a, const queue_entry& b) { return a.before(b); });
 }
 
 /// All but the ticket, by which entries elsewhere are told apart.
@@ -104,7 +110,9 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
     q.group = {e.row, state_->groups.rows.generation(e.row)};
     state_->groups.each_below(e.row, [&](row_t group) {
       row_t pod = state_->groups.first[group];
-      const auto waits = [&] { return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod]; };
+      const auto waits = [&] {
+        return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod];
+      };
       while (pod != no_row && !waits()) pod = state_->pods.next_in_group[pod];
       if (pod != no_row) q.pod = {pod, state_->pods.rows.generation(pod)};
       return pod == no_row;
@@ -166,8 +174,10 @@ GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
 GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t members, bool error, bool strict) {
   queue_item& it = item(e);
   it.strict = strict;
-  if (error) ++it.errors;
-  else ++it.failures, it.errors = 0;
+  if (error)
+    ++it.errors;
+  else
+    ++it.failures, it.errors = 0;
   it.since = now;
   // Not again at the same time, or the host's loop would never end.
   it.ready = std::max(backoff_end(now, error ? it.errors : it.failures, members), window_of(later_by(now, instant{1})));
@@ -228,7 +238,8 @@ GANGSCHED_INLINE void queue::clean(std::vector<timer>& heap, place where) {
 }
 
 GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, instant now) {
-  for (clean(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max(); clean(heap, where)) {
+  for (clean(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max();
+       clean(heap, where)) {
     const entity e = heap.front().who;
     activate(e);
   }
@@ -328,7 +339,8 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
 
 GANGSCHED_INLINE queue_counts queue::counts() const noexcept {
   const auto count = [&](place p) { return counts_[static_cast<std::size_t>(p)]; };
-  return {count(place::active), count(place::backoff) + count(place::timed), count(place::unschedulable), count(place::gated), 0};
+  return {count(place::active), count(place::backoff) + count(place::timed), count(place::unschedulable),
+          count(place::gated), 0};
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

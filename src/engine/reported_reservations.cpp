@@ -5,10 +5,11 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void reported_reservations::add(row_t pod) {
-  if (place_.size() <= pod) place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
+  if (place_.size() <= pod)
+    place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
   note_change(pod);
   const row_t node = state_->pods.node[pod];
   const reservation made{
@@ -85,4 +86,4 @@ GANGSCHED_INLINE void reported_reservations::recall() noexcept {
   }
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

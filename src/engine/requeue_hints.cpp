@@ -3,7 +3,7 @@
 #include "gangsched/engine/requeue_judge.hpp"
 
 // wake_rule::hints (kube-framework 10.4 to 10.6).
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t rejectors) {
   const class_plan& plan = picks_->plan_of(state_->class_of(pod));
@@ -21,7 +21,8 @@ GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t 
       made.unschedulable |= plugin_bit(table, plugin);
     }
   }
-  if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr) made.unschedulable |= plugin_bit(table, *by);
+  if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr)
+    made.unschedulable |= plugin_bit(table, *by);
   if (made.empty() && state_->nodes.total[0] != 0) {
     for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= plugin_bit(table, plugin);
   }
@@ -51,20 +52,23 @@ GANGSCHED_INLINE queueing_event requeue_judge::queueing_event_of(const object_ev
   return made;
 }
 
-GANGSCHED_INLINE const queueing_event::audience& requeue_judge::audience_of(const queueing_event& what,
-                                                                             const kernel_table& profile) const noexcept {
+GANGSCHED_INLINE const queueing_event::audience& requeue_judge::audience_of(
+    const queueing_event& what, const kernel_table& profile) const noexcept {
   return what.by_profile[static_cast<std::size_t>(&profile - profiles_->all().data())];
 }
 
 GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejection& by, const object_event& happened,
-                                                       queueing_event& what) const {
+                                                        queueing_event& what) const {
   const bool own = happened.subject == pod_id{pod, state_->pods.rows.generation(pod)};
-  if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject) return queueing_strategy::skip;
-  if (by.empty() && happened.record.kind == change_kind::column_changed) return queueing_strategy::skip;  // there is no node
+  if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject)
+    return queueing_strategy::skip;
+  if (by.empty() && happened.record.kind == change_kind::column_changed)
+    return queueing_strategy::skip;  // there is no node
   if (by.empty()) return queueing_strategy::after_backoff;
   const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));
   if ((by.pending & to.unasked) != 0) return queueing_strategy::immediately;
-  queueing_strategy best = (by.unschedulable & to.unasked) != 0 ? queueing_strategy::after_backoff : queueing_strategy::skip;
+  queueing_strategy best =
+      (by.unschedulable & to.unasked) != 0 ? queueing_strategy::after_backoff : queueing_strategy::skip;
   if (((by.unschedulable | by.pending) & to.asked) == 0) return best;
   what.what.own = own;
   const pod_info rejected{*state_, pod};
@@ -83,7 +87,8 @@ GANGSCHED_INLINE rejection requeue_judge::named(row_t pod, const rejected_by& wh
   rejection by;
   const kernel_table& table = entities_->profile_of(pod);
   const auto add = [&](const std::string& name, std::uint64_t& to) {
-    const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(), [&](const plugin_entry& one) { return one.name == name; });
+    const auto plugin = std::find_if(table.plugins.begin(), table.plugins.end(),
+                                     [&](const plugin_entry& one) { return one.name == name; });
     const bool known = plugin != table.plugins.end();
     to |= known ? plugin_bit(table, *plugin) : rejection::elsewhere;
     rejectors |= known && plugin->points.has(point::filter) ? plugin_bit(table, *plugin) : unknown_rejectors;
@@ -122,4 +127,4 @@ GANGSCHED_INLINE bool requeue_judge::may_open_gate(row_t pod, const queueing_eve
   return false;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -6,7 +6,7 @@
 #include "gangsched/framework/hook_error.hpp"
 
 // The exact rule.
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read) const noexcept {
   change record = read;
@@ -23,7 +23,8 @@ GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read
       break;
     default: break;
   }
-  if (record.node() == no_row && record.kind != change_kind::namespace_changed && record.kind != change_kind::column_changed)
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed &&
+      record.kind != change_kind::column_changed)
     return std::nullopt;
   return record;
 }
@@ -33,39 +34,49 @@ GANGSCHED_INLINE bool requeue_judge::concerns(const plugin_entry& plugin, const 
 }
 
 GANGSCHED_INLINE bool requeue_judge::concerns(const kernel_table& profile, const change& record) noexcept {
-  return std::any_of(profile.plugins.begin(), profile.plugins.end(), [&](const plugin_entry& one) { return concerns(one, record); });
+  return std::any_of(profile.plugins.begin(), profile.plugins.end(),
+                     [&](const plugin_entry& one) { return concerns(one, record); });
 }
 
-GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what) try {
+GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors, const change& record,
+                                           const event& what) try {
   const class_plan& plan = picks_->plan_of(cls);
   if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
   // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
   reads touched = record.facets;
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
-  if (record.kind == change_kind::namespace_changed) touched = reads::pods;  // who is near whom may be told by their labels
+  if (record.kind == change_kind::namespace_changed)
+    touched = reads::pods;  // who is near whom may be told by their labels
   bool local = rejectors == 0;
-  bool beyond =
-      std::any_of(plan.cycle_hooks.begin(), plan.cycle_hooks.end(), [&](const planned& one) { return concerns(*one.plugin, record); });
+  bool beyond = std::any_of(plan.cycle_hooks.begin(), plan.cycle_hooks.end(),
+                            [&](const planned& one) { return concerns(*one.plugin, record); });
   for (const planned& hook : plan.filters) {
     if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0 || !concerns(*hook.plugin, record)) continue;
     if (hook.plugin->requeue != nullptr) {
       if (!any(hook.plugin->wakes_on & what.what)) continue;
-      if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue) return true;
+      if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue)
+        return true;
       continue;
     }
     const auto same = [&](const planned& other) { return other.mark == hook.mark; };
-    if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same)) local = true;
-    else beyond = true;
+    if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same))
+      local = true;
+    else
+      beyond = true;
   }
   if (record.kind == change_kind::column_changed) {
     // Reserve and permit hooks that refused are not among the rejectors, which are filters.
-    beyond = beyond || std::any_of(plan.table->plugins.begin(), plan.table->plugins.end(), [&](const plugin_entry& one) {
-      const bool without_filter = (plan.filtering & plugin_bit(*plan.table, one)) == 0 || (rejectors == 0 && !what.node);
-      return without_filter && (one.points.has(point::reserve) || one.points.has(point::permit)) && concerns(one, record);
-    });
+    beyond =
+        beyond || std::any_of(plan.table->plugins.begin(), plan.table->plugins.end(), [&](const plugin_entry& one) {
+          const bool without_filter =
+              (plan.filtering & plugin_bit(*plan.table, one)) == 0 || (rejectors == 0 && !what.node);
+          return without_filter && (one.points.has(point::reserve) || one.points.has(point::permit)) &&
+                 concerns(one, record);
+        });
   }
   if (beyond) return any(touched);
-  return local && what.node && any(record.facets & plan.cached.filters) && picks_->passes_locally(cls, what.node->id().row);
+  return local && what.node && any(record.facets & plan.cached.filters) &&
+         picks_->passes_locally(cls, what.node->id().row);
 } catch (const hook_error&) {
   return true;  // the attempt will say what it is
 }
@@ -82,7 +93,8 @@ GANGSCHED_INLINE bool requeue_judge::concerns(class_id cls, std::uint64_t refuse
   return false;
 }
 
-GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const {
+GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::uint64_t refusers,
+                                              const event& what) const {
   return std::any_of(group.classes.begin(), group.classes.end(), [&](const auto& one) {
     return one.second == state_->classes.generation(one.first) && concerns(one.first, refusers, what);
   });
@@ -143,17 +155,20 @@ GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
 GANGSCHED_INLINE bool requeue_judge::reads_labels(row_t root) const {
   return !state_->groups.each_below(root, [&](row_t group) {
     const group_spec& spec = state_->groups.record[group]->spec;
-    return spec.topology.within.empty() && spec.topology.slices.empty() && spec.topology.spread_key.empty() && spec.affinity.empty();
+    return spec.topology.within.empty() && spec.topology.slices.empty() && spec.topology.spread_key.empty() &&
+           spec.affinity.empty();
   });
 }
 
 /// Where others are decides where it may be.
 GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
-  return !state_->groups.each_below(root, [&](row_t group) { return state_->groups.record[group]->spec.affinity.empty(); });
+  return !state_->groups.each_below(root,
+                                    [&](row_t group) { return state_->groups.record[group]->spec.affinity.empty(); });
 }
 
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
-  if (record.kind == change_kind::column_changed && !concerns(entities_->profile_of_group(one.group.row), record)) return false;
+  if (record.kind == change_kind::column_changed && !concerns(entities_->profile_of_group(one.group.row), record))
+    return false;
   if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
   if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
@@ -178,18 +193,20 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
   const group_table& groups = state_->groups;
   const group_record& record = *groups.record[row];
   const group_spec& spec = record.spec;
-  const bool alone = spec.composite || groups.parent[row] != no_row || !spec.affinity.empty() || !spec.start_after.empty() ||
-                     !spec.ratios.empty() || groups.assumed[row] + groups.bound[row] != 0;
+  const bool alone = spec.composite || groups.parent[row] != no_row || !spec.affinity.empty() ||
+                     !spec.start_after.empty() || !spec.ratios.empty() || groups.assumed[row] + groups.bound[row] != 0;
   if (alone || entities_->members_enter_singly()) return 0;
   const kernel_table& profile = entities_->profile_of_group(row);
-  constexpr point of_groups[] = {point::group_pre_filter, point::generate_placements, point::placement_feasible, point::score_placement,
-                                 point::group_preempt};
+  constexpr point of_groups[] = {point::group_pre_filter, point::generate_placements, point::placement_feasible,
+                                 point::score_placement, point::group_preempt};
   for (const plugin_entry& plugin : profile.plugins) {
-    const bool asked = std::any_of(std::begin(of_groups), std::end(of_groups), [&](point one) { return plugin.points.has(one); }) ||
-                       (plugin.points.has(point::admission) && plugin.admit_group != nullptr);
+    const bool asked =
+        std::any_of(std::begin(of_groups), std::end(of_groups), [&](point one) { return plugin.points.has(one); }) ||
+        (plugin.points.has(point::admission) && plugin.admit_group != nullptr);
     if (asked && !plugin.ignores_group_identity) return 0;
   }
-  if (!std::all_of(group.classes.begin(), group.classes.end(), [&](const auto& one) { return fare_alike(one.first); })) return 0;
+  if (!std::all_of(group.classes.begin(), group.classes.end(), [&](const auto& one) { return fare_alike(one.first); }))
+    return 0;
   digest made;
   group_record alike = record;
   alike.spec.name.clear();
@@ -209,4 +226,4 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
   return made.value() | 1;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

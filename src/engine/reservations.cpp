@@ -2,13 +2,14 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What is wrong with a GPU that a hook named for the pod's share, or null.
 GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, const device_rules& rules) const {
   if (rules.gpu == -1) return nullptr;
   const device_state there = state_->devices.devices_of(node);
-  if (rules.gpu < 0 || static_cast<std::uint32_t>(rules.gpu) >= there.gpu_count()) return "chose a GPU that the node does not have";
+  if (rules.gpu < 0 || static_cast<std::uint32_t>(rules.gpu) >= there.gpu_count())
+    return "chose a GPU that the node does not have";
   for (const device_want& want : state_->devices.wants_of(state_->classes[state_->pods.cls[pod]], node)) {
     if (want.what->kind != device_demand::form::share || want.count != 1 || !want.what->first_of.empty()) continue;
     if ((gpus_for(there, *want.what) & want.gpus) >> rules.gpu & 1u) return nullptr;
@@ -26,7 +27,8 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
     const plugin_entry* broken = nullptr;
     const char* wrong = nullptr;
     for (const planned& hook : plan.device_choosers) {
-      const device_rules rules = hook.plugin->choose_devices(hook.plugin->self.get(), plan.context(*state_, hook, pod), node);
+      const device_rules rules =
+          hook.plugin->choose_devices(hook.plugin->self.get(), plan.context(*state_, hook, pod), node);
       wrong = wrong_choice(pod, node, rules);
       if (wrong != nullptr) {
         broken = hook.plugin;
@@ -74,4 +76,4 @@ GANGSCHED_INLINE void reservations::release(row_t pod) {
   state_->assigned.release(pod);
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

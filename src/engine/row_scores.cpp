@@ -1,11 +1,13 @@
 #include "gangsched/engine/row_scores.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan, std::span<const row_t> rows) {
+GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan,
+                                              std::span<const row_t> rows) {
   for (const row_t row : rows) verdict[row] = state.nodes.alive(row) ? passes : no_node;
   for (const planned& hook : plan.local_filters) {
-    if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(), hook.mark)) {
+    if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(),
+                                  hook.mark)) {
       broken = "a filter failed with an error";
       broken_by = hook.plugin;
     }
@@ -35,7 +37,8 @@ GANGSCHED_INLINE void row_scores::run_keys(const cluster_state& state, const cla
   group[row] = groups.find_or_add(tuple_);
 }
 
-GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state& state, const class_plan& plan, row_t row, reads dirty) {
+GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state& state, const class_plan& plan,
+                                                            row_t row, reads dirty) {
   const bool passed = verdict[row] == passes && dirty != reads::everything;
   if (!passed) verdict[row] = state.nodes.alive(row) ? passes : no_node;
   if (verdict[row] == no_node) return nullptr;
@@ -72,10 +75,11 @@ GANGSCHED_INLINE void row_scores::judge(const cluster_state& state, const class_
   }
 }
 
-GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known) {
+GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_plan& plan, row_t row,
+                                       amount_memory::answer* known) {
   const auto ask = [&](const planned& hook) {
-    const bool fine =
-        hook.plugin->score.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1}, hook.plugin->weight, score.data());
+    const bool fine = hook.plugin->score.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1},
+                                              hook.plugin->weight, score.data());
     if (fine) return true;
     broken = "a score is outside 0 to 100";
     broken_by = hook.plugin;
@@ -94,7 +98,8 @@ GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_p
   for (const planned& hook : plan.local_scores) {
     if (known == nullptr || !hook.by_amounts) fine = ask(hook) && fine;
   }
-  if (!fine && known != nullptr) run_scores(state, plan, {&row, 1});  // in the profile's order, for whom the error names
+  if (!fine && known != nullptr)
+    run_scores(state, plan, {&row, 1});  // in the profile's order, for whom the error names
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

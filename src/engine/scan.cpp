@@ -5,9 +5,10 @@
 #include "gangsched/engine/picker.hpp"
 
 // The pick that looks at every candidate.
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample) {
+GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
+                                         bool sample) {
   std::vector<row_t> rows;
   for (const symbol name : plan.only) {
     const row_t row = state_->nodes.by_name.find({}, state_->names.text(name));
@@ -25,8 +26,10 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   if (result.said.code == code::error) return result;
   buffers_.candidates.clear();
   for (const row_t row : rows) {
-    if (scratch_.verdict[row] == passes) buffers_.candidates.push_back(row);
-    else result.rejectors |= plan.rejector(scratch_.verdict[row]);
+    if (scratch_.verdict[row] == passes)
+      buffers_.candidates.push_back(row);
+    else
+      result.rejectors |= plan.rejector(scratch_.verdict[row]);
   }
   scratch_.run_scores(*state_, plan, buffers_.candidates);
   for (const row_t row : buffers_.candidates) scratch_.run_keys(*state_, plan, row);
@@ -58,7 +61,8 @@ GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t p
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += buffers_.candidates.size();
     buffers_.keys.clear();
-    for (const row_t row : buffers_.candidates) buffers_.keys.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
+    for (const row_t row : buffers_.candidates)
+      buffers_.keys.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
     number_keys();
     buffers_.filtered.clear();
     for (const std::int64_t key : buffers_.distinct) buffers_.filtered.push_back({key, 0, {}});
@@ -82,7 +86,8 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
   for (const planned& hook : plan.opaque_scores) {
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += buffers_.candidates.size();
-    if (!hook.plugin->score.rows(hook.plugin->self.get(), context, buffers_.candidates, hook.plugin->weight, buffers_.total.data())) {
+    if (!hook.plugin->score.rows(hook.plugin->self.get(), context, buffers_.candidates, hook.plugin->weight,
+                                 buffers_.total.data())) {
       result.said = broken(*hook.plugin, "a score is outside 0 to 100");
     }
   }
@@ -91,7 +96,8 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
     const hook_context context = plan.context(*state_, hook, pod);
     statistics_->opaque_evaluations += buffers_.candidates.size();
     buffers_.keys.clear();
-    for (const row_t row : buffers_.candidates) buffers_.keys.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
+    for (const row_t row : buffers_.candidates)
+      buffers_.keys.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
     number_keys();
     buffers_.scored.clear();
     for (const std::int64_t raw : buffers_.distinct) buffers_.scored.push_back({raw, 0});
@@ -158,7 +164,8 @@ GANGSCHED_INLINE row_t picker::top_of_heap() {
   const std::size_t size = buffers_.heap_rows.size();
   for (std::size_t start = size / 2; start-- > 0;) {
     for (std::size_t i = start, child = 2 * i + 1; child < size; child = 2 * i + 1) {
-      if (child + 1 < size && buffers_.total[buffers_.heap_rows[child + 1]] > buffers_.total[buffers_.heap_rows[child]]) ++child;
+      if (child + 1 < size && buffers_.total[buffers_.heap_rows[child + 1]] > buffers_.total[buffers_.heap_rows[child]])
+        ++child;
       if (buffers_.total[buffers_.heap_rows[child]] <= buffers_.total[buffers_.heap_rows[i]]) break;
       std::swap(buffers_.heap_rows[i], buffers_.heap_rows[child]);
       i = child;
@@ -189,9 +196,11 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::vector<row_t>& tied, std::uin
   if (options_.ties == tie_rule::lowest_row) return *std::min_element(tied.begin(), tied.end());
   const row_t rows = state_->nodes.rows.count();
   // Many that tie are drawn from all rows: only then is it asked which do.
-  if (tied.size() * tied.size() >= rows && !std::is_sorted(tied.begin(), tied.end())) std::sort(tied.begin(), tied.end());
+  if (tied.size() * tied.size() >= rows && !std::is_sorted(tied.begin(), tied.end()))
+    std::sort(tied.begin(), tied.end());
   return break_tie(
-      options_.seed, decision, tied.size(), rows, [&](row_t row) { return std::binary_search(tied.begin(), tied.end(), row); },
+      options_.seed, decision, tied.size(), rows,
+      [&](row_t row) { return std::binary_search(tied.begin(), tied.end(), row); },
       [&](auto&& visit) {
         for (const row_t row : tied) visit(row);
       },
@@ -203,13 +212,15 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   scan_memory& last = scanned_;
   const row_scores& rows = index.rows();
   const std::uint64_t since = index.refreshes() - last.refreshes;
-  if (last.index != &index || since > 1 || last.candidates == 0 || !buffers_.withheld.empty() || last.within != within) return false;
+  if (last.index != &index || since > 1 || last.candidates == 0 || !buffers_.withheld.empty() || last.within != within)
+    return false;
   last.refreshes = index.refreshes();
   const row_t row = index.last_refreshed();
   if (since == 0 || !std::binary_search(within.begin(), within.end(), row)) return true;
   // (It was a candidate if it is in the group.)
   const bool stays = rows.verdict[row] == passes && rows.group[row] == last.group;
-  const auto at = std::lower_bound(last.tied.begin(), last.tied.end(), row);  // they are ascending, as the candidates were
+  const auto at =
+      std::lower_bound(last.tied.begin(), last.tied.end(), row);  // they are ascending, as the candidates were
   if (!stays || at == last.tied.end() || *at != row) return false;
   if (rows.score[row] == last.best) return true;
   if (rows.score[row] > last.best) {
@@ -262,7 +273,8 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
 }
 
 /// Of a scan that the cached parts alone have decided.
-GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors) {
+GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row_t>& within, const picked& found,
+                                       std::uint64_t rejectors) {
   const row_scores& rows = index.rows();
   const std::uint32_t group = rows.group[found.node];
   if (buffers_.population[group] != buffers_.candidates.size() ||
@@ -290,8 +302,10 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
 
   const auto populate = [&] {
     buffers_.population.assign(rows.groups.size(), 0);
-    if (rows.groups.size() == 1) buffers_.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
-    else for (const row_t row : buffers_.candidates) ++buffers_.population[rows.group[row]];
+    if (rows.groups.size() == 1)
+      buffers_.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
+    else
+      for (const row_t row : buffers_.candidates) ++buffers_.population[rows.group[row]];
   };
   populate();
   judge_groups(plan, rows, pod, result);
@@ -301,7 +315,8 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
-    for (std::size_t g = 0; g < buffers_.open.size(); ++g) buffers_.open[g] = buffers_.open[g] != 0 && buffers_.population[g] != 0;
+    for (std::size_t g = 0; g < buffers_.open.size(); ++g)
+      buffers_.open[g] = buffers_.open[g] != 0 && buffers_.population[g] != 0;
   }
   if (buffers_.candidates.empty()) return result;
   score_groups(plan, rows, pod, result);
@@ -323,4 +338,4 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   return result;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

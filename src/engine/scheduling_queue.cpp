@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-GANGSCHED_INLINE const plugin_entry* first_or_null(const hook_range& hooks) noexcept { return hooks.empty() ? nullptr : &hooks[0]; }
+GANGSCHED_INLINE const plugin_entry* first_or_null(const hook_range& hooks) noexcept {
+  return hooks.empty() ? nullptr : &hooks[0];
+}
 
 }  // namespace detail
 
-GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities,
-                                                    pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
-                                                    const scheduler_options& options, engine_statistics& statistics, const instant& now)
+GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const profile_set& profiles,
+                                                    const entity_view& entities, pre_enqueue_gates& gates,
+                                                    const group_limits& limits, picker& picks,
+                                                    const scheduler_options& options, engine_statistics& statistics,
+                                                    const instant& now)
     : state_(&state),
       entities_(&entities),
       gates_(&gates),
@@ -20,8 +24,8 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const 
       options_(&options),
       now_(&now),
       admission_(state, profiles, entities),
-      queue_(state, profiles.front().hooks(point::queue_sort)[0], detail::first_or_null(profiles.front().hooks(point::queue_order)),
-             options),
+      queue_(state, profiles.front().hooks(point::queue_sort)[0],
+             detail::first_or_null(profiles.front().hooks(point::queue_order)), options),
       judge_(state, profiles, entities, picks),
       unschedulable_(state, entities, admission_, judge_, queue_, options, statistics, now),
       in_flight_(state),
@@ -36,9 +40,12 @@ GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priorit
 }
 
 GANGSCHED_INLINE void scheduling_queue::gate_or_activate(entity e) {
-  if (gates_->rejects(e)) queue_.gate(e);
-  else if (queue_.item(e).where == place::gated) queue_.ungate(e, *now_);
-  else queue_.activate(e);
+  if (gates_->rejects(e))
+    queue_.gate(e);
+  else if (queue_.item(e).where == place::gated)
+    queue_.ungate(e, *now_);
+  else
+    queue_.activate(e);
 }
 
 GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
@@ -58,13 +65,17 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   if (e.group && !enters) arrival = std::min(arrival, item.arrival);
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
-  if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival && own <= item.priority) {
+  if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival &&
+      own <= item.priority) {
     unschedulable_.pass_on_if_changed(pod);  // as below
     return;
   }
-  if (!e.group) set_order(e, own, arrival);
-  else if (enters || !fresh) set_order(e, entities_->group_priority(e.row), arrival);
-  else set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
+  if (!e.group)
+    set_order(e, own, arrival);
+  else if (enters || !fresh)
+    set_order(e, entities_->group_priority(e.row), arrival);
+  else
+    set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
   const auto rejected = [&] {
     if (e.group && gates_->is_known_open(e.row)) return false;
     return e.group && entities_->members_enter_singly() ? gates_->rejects_all_members(e.row) : gates_->rejects_pod(pod);
@@ -73,14 +84,18 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
     case place::none:
     case place::gated: gate_or_activate(e); break;
     case place::active:
-      if (rejected()) queue_.gate(e);
-      else if (e.group) queue_.ask_queue_again(e);  // a pod that was updated has entered anew
+      if (rejected())
+        queue_.gate(e);
+      else if (e.group)
+        queue_.ask_queue_again(e);  // a pod that was updated has entered anew
       break;
     case place::backoff:
     case place::timed:
     case place::unschedulable:
-      if (rejected()) queue_.gate(e);
-      else if (!by_hints() || e.group) queue_.wake(e, *now_);  // else the plugins are asked about the change (requeue_by_hints)
+      if (rejected())
+        queue_.gate(e);
+      else if (!by_hints() || e.group)
+        queue_.wake(e, *now_);  // else the plugins are asked about the change (requeue_by_hints)
       break;
     case place::in_flight:
       // Under hints the plugins are asked about the change when it comes back.
@@ -92,8 +107,10 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   }
   // Woken on behalf of a class that it has left, or cannot stand for.
   if (e.group) unschedulable_.pass_on_group(e.row);
-  if (item.where == place::gated) unschedulable_.pass_on(pod);
-  else unschedulable_.pass_on_if_changed(pod);
+  if (item.where == place::gated)
+    unschedulable_.pass_on(pod);
+  else
+    unschedulable_.pass_on_if_changed(pod);
 }
 
 GANGSCHED_INLINE void scheduling_queue::leave(row_t pod) {
@@ -106,7 +123,8 @@ GANGSCHED_INLINE void scheduling_queue::ask_gate_again(row_t group) {
   const auto ask = [&](entity e) {
     const queue_item* item = queue_.find(e);
     // (Who is being tried is asked when it comes back.)
-    if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight) return;
+    if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight)
+      return;
     if (!gates_->rejects(e)) return;
     queue_.gate(e);
     if (!e.group) unschedulable_.pass_on(e.row);
@@ -117,7 +135,8 @@ GANGSCHED_INLINE void scheduling_queue::ask_gate_again(row_t group) {
 
 GANGSCHED_INLINE void scheduling_queue::count_waiting(row_t pod, row_t group) {
   count_out(pod);
-  if (group != no_row && entities_->has_profile(pod)) waiting_.add(pod, state_->groups.root(group), state_->groups.rows.room());
+  if (group != no_row && entities_->has_profile(pod))
+    waiting_.add(pod, state_->groups.root(group), state_->groups.rows.room());
 }
 
 GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
@@ -213,8 +232,10 @@ GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, boo
   // Members that fail together are one failure.
   const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == *now_;
   if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
-  if (for_change) queue_.park(e, *now_, pending);
-  else queue_.retry_later(e, *now_, pending, error, strict);
+  if (for_change)
+    queue_.park(e, *now_, pending);
+  else
+    queue_.retry_later(e, *now_, pending, error, strict);
 }
 
 GANGSCHED_INLINE void scheduling_queue::park_group(row_t group, std::uint64_t rejectors, const char* reason) {
@@ -224,8 +245,10 @@ GANGSCHED_INLINE void scheduling_queue::park_group(row_t group, std::uint64_t re
 
 GANGSCHED_INLINE void scheduling_queue::refuse(entity e, const refusal& why) {
   if (why.said.code == code::error) {
-    if (e.group) retry_group(e.row, true, true);
-    else retry_pod(e.row);
+    if (e.group)
+      retry_group(e.row, true, true);
+    else
+      retry_pod(e.row);
   } else if (!e.group) {
     unschedulable_.add_refused(e.row, why);
   } else {
@@ -233,8 +256,10 @@ GANGSCHED_INLINE void scheduling_queue::refuse(entity e, const refusal& why) {
     unschedulable_.add_refused_group(e.row, why);
   }
   // Others may be let in: those that hooks tell apart from it, or after an event since it was woken.
-  if (e.group) unschedulable_.pass_on_group(e.row);
-  else unschedulable_.pass_on(e.row);
+  if (e.group)
+    unschedulable_.pass_on_group(e.row);
+  else
+    unschedulable_.pass_on(e.row);
 }
 
 /// A rejected pod, to where an event can find it; one that happened while it was being tried finds it at once.
@@ -242,7 +267,8 @@ GANGSCHED_INLINE void scheduling_queue::come_back(row_t pod, const rejection& wh
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
   const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
   unschedulable_.add(pod, why, rejectors, in_flight_, tried);
-  if (tried != nullptr && gates_->rejects_pod(pod)) queue_.gate({pod, false});  // what its gate looks at may have changed
+  if (tried != nullptr && gates_->rejects_pod(pod))
+    queue_.gate({pod, false});  // what its gate looks at may have changed
 }
 
 GANGSCHED_INLINE void scheduling_queue::come_back_broken(entity e) {
@@ -287,8 +313,8 @@ GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
       return member == no_row;
     });
   }
-  const in_flight_pods::entry& made =
-      in_flight_.begin_attempt({.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});
+  const in_flight_pods::entry& made = in_flight_.begin_attempt(
+      {.who = next->who, .pod = seen.pod, .group = seen.group, .early = next->early, .number = item.attempts});
   return attempt{made.pod, made.group, made.number, made.early};
 }
 
@@ -383,7 +409,8 @@ GANGSCHED_INLINE void scheduling_queue::ask_dependents() {
   dependents_.each_starting([&](row_t group) {
     entities_->each_member(group, [&](row_t pod) {
       const queue_item* item = queue_.find(entities_->entity_of(pod));
-      if (entities_->wants_node(pod) && item != nullptr && item->where == place::gated) gate_or_activate(entities_->entity_of(pod));
+      if (entities_->wants_node(pod) && item != nullptr && item->where == place::gated)
+        gate_or_activate(entities_->entity_of(pod));
     });
   });
 }
@@ -403,7 +430,8 @@ GANGSCHED_INLINE queue_standing scheduling_queue::standing(row_t pod) const {
   queue_standing made{.attempts = item.attempts, .failures = item.failures, .errors = item.errors, .since = item.since};
   switch (item.where) {
     case place::none:
-      if (entities_->wants_node(pod) && e.group && limits_->reached(state_->pods.group[pod])) made.place = queue_place::kept_back;
+      if (entities_->wants_node(pod) && e.group && limits_->reached(state_->pods.group[pod]))
+        made.place = queue_place::kept_back;
       break;
     case place::active: made.place = queue_place::active; break;
     case place::backoff: made.place = queue_place::backoff; break;
@@ -457,4 +485,4 @@ GANGSCHED_INLINE void scheduling_queue::recall() noexcept {
   in_flight_.recall();
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE bool sort_order::before(const queued& a, const queued& b) const noexcept {
   if (!has_key()) {
@@ -14,10 +14,12 @@ GANGSCHED_INLINE bool sort_order::before(const queued& a, const queued& b) const
   return one.order != other.order ? one.order < other.order : a.arrival < b.arrival;
 }
 
-GANGSCHED_INLINE void sorted_entities::add(const sort_order& order, const queued& what, entity who, std::uint32_t ticket) {
+GANGSCHED_INLINE void sorted_entities::add(const sort_order& order, const queued& what, entity who,
+                                           std::uint32_t ticket) {
   if (!order.has_key()) {
     compared_.push_back({what, {0, what.arrival, who, ticket}});
-    std::push_heap(compared_.begin(), compared_.end(), [&](const compared& a, const compared& b) { return order.before(b.what, a.what); });
+    std::push_heap(compared_.begin(), compared_.end(),
+                   [&](const compared& a, const compared& b) { return order.before(b.what, a.what); });
     return;
   }
   const sort_key key = order.key_of(what);
@@ -37,14 +39,18 @@ GANGSCHED_INLINE void sorted_entities::pop_returned(band& from) {
 }
 
 GANGSCHED_INLINE void sorted_entities::pop_compared(const sort_order& order) {
-  std::pop_heap(compared_.begin(), compared_.end(), [&](const compared& a, const compared& b) { return order.before(b.what, a.what); });
+  std::pop_heap(compared_.begin(), compared_.end(),
+                [&](const compared& a, const compared& b) { return order.before(b.what, a.what); });
   compared_.pop_back();
 }
 
 GANGSCHED_INLINE void sorted_entities::pop_first(const sort_order& order) {
-  if (!order.has_key()) pop_compared(order);
-  else if (first_in_->first_is_in_order()) first_in_->in_order.pop();
-  else pop_returned(*first_in_);
+  if (!order.has_key())
+    pop_compared(order);
+  else if (first_in_->first_is_in_order())
+    first_in_->in_order.pop();
+  else
+    pop_returned(*first_in_);
 }
 
 GANGSCHED_INLINE void sorted_entities::clear() {
@@ -53,4 +59,4 @@ GANGSCHED_INLINE void sorted_entities::clear() {
   first_in_ = nullptr;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -4,7 +4,7 @@
 
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void stale_gangs::group_changed(row_t group) {
   for (; group != no_row && state_->groups.alive(group); group = state_->groups.parent[group]) {
@@ -20,7 +20,8 @@ GANGSCHED_INLINE bool stale_gangs::has_enough(row_t group) const {
   const gang* policy = std::get_if<gang>(&groups.record[group]->spec.policy);
   std::int64_t there = 0;
   if (groups.record[group]->spec.composite) {
-    for (row_t child = groups.first_child[group]; child != no_row; child = groups.next_sibling[child]) there += has_enough(child);
+    for (row_t child = groups.first_child[group]; child != no_row; child = groups.next_sibling[child])
+      there += has_enough(child);
     return there >= (policy != nullptr ? policy->min_count : 1);
   }
   std::vector<std::int64_t> roles(policy != nullptr ? policy->roles.size() : 0);
@@ -58,7 +59,8 @@ GANGSCHED_INLINE void stale_gangs::look_at_changed(instant now) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (const row_t group : changed_) {
-    const auto found = std::find_if(all_.begin(), all_.end(), [&](const stale_gang& one) { return one.group.row == group; });
+    const auto found =
+        std::find_if(all_.begin(), all_.end(), [&](const stale_gang& one) { return one.group.row == group; });
     if (!state_->groups.alive(group) || !is_stale(group)) {
       if (found != all_.end()) all_.erase(found);
     } else if (const group_id id{group, state_->groups.rows.generation(group)}; found == all_.end()) {
@@ -96,4 +98,4 @@ GANGSCHED_INLINE std::optional<instant> stale_gangs::next_due() const {
   return next;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

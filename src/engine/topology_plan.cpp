@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 using indices = std::vector<std::size_t>;
@@ -70,7 +70,8 @@ class topology_planner {
 
   std::optional<shares> choose() {
     using kind = plan_request::kind;
-    if (wanted_.how == kind::unconstrained) return among(of_level(wanted_.slices.empty() ? levels_ - 1 : wanted_.slices.front().level));
+    if (wanted_.how == kind::unconstrained)
+      return among(of_level(wanted_.slices.empty() ? levels_ - 1 : wanted_.slices.front().level));
     if (wanted_.how == kind::preferred && wanted_.choice == domain_choice::balanced) {
       if (auto evenly = balanced_siblings()) return evenly;
     }
@@ -143,8 +144,10 @@ class topology_planner {
       if (room_for(at) >= least) kept.push_back(at);
     const std::int64_t most = std::accumulate(largest.begin(), chosen, std::int64_t{0});
     constexpr std::int64_t largest_table = 1 << 16;
-    if (static_cast<std::int64_t>(few) * most * static_cast<std::int64_t>(kept.size()) > 64 * largest_table) return std::nullopt;
-    std::vector<std::vector<std::optional<indices>>> sets(few + 1, std::vector<std::optional<indices>>(static_cast<std::size_t>(most) + 1));
+    if (static_cast<std::int64_t>(few) * most * static_cast<std::int64_t>(kept.size()) > 64 * largest_table)
+      return std::nullopt;
+    std::vector<std::vector<std::optional<indices>>> sets(
+        few + 1, std::vector<std::optional<indices>>(static_cast<std::size_t>(most) + 1));
     sets[0][0] = indices{};
     for (const std::size_t at : kept) {
       const std::int64_t room = room_for(at);
@@ -177,7 +180,8 @@ class topology_planner {
   /// Among the domains of the level that lie in one domain around them: the set with the largest minimum, then the fewest domains.
   [[nodiscard]] std::optional<shares> balanced_siblings() const {
     std::vector<indices> families;
-    if (wanted_.level == 0) families.push_back(roots_);
+    if (wanted_.level == 0)
+      families.push_back(roots_);
     else
       for (const std::size_t around : of_level(wanted_.level - 1)) families.push_back(domains_[around].below);
     std::optional<std::pair<std::int64_t, shares>> best;
@@ -231,4 +235,4 @@ GANGSCHED_INLINE plan_answer plan_topology(std::vector<plan_domain> domains, con
   return detail::topology_planner{std::move(domains), roots, wanted}.run();
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

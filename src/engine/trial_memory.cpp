@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// False if so much happened that looking at every node is no more work.
 GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one, std::vector<row_t>& changed) {
@@ -19,7 +19,8 @@ GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one
     if (record.kind == change_kind::budget_changed) return false;
     const bool group = record.kind == change_kind::group_added || record.kind == change_kind::group_updated ||
                        record.kind == change_kind::group_removed;
-    if (group && state.groups.alive(record.row) && (state.groups.members[record.row] != 0 || state.groups.children[record.row] != 0)) {
+    if (group && state.groups.alive(record.row) &&
+        (state.groups.members[record.row] != 0 || state.groups.children[record.row] != 0)) {
       return false;  // what protects its members
     }
     add(record.node());
@@ -60,4 +61,4 @@ GANGSCHED_INLINE std::shared_ptr<void>& trial_memory::recall(const cluster_state
   return found->data;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -6,9 +6,11 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE bool unschedulable_pods::names(group_id group) const noexcept { return gangsched::detail::names_group(*state_, group); }
+GANGSCHED_INLINE bool unschedulable_pods::names(group_id group) const noexcept {
+  return gangsched::detail::names_group(*state_, group);
+}
 
 GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) const noexcept {
   const queue_item* item = queue_->find({one.pod, false});
@@ -37,7 +39,8 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   return line;
 }
 
-GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since) {
+GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors,
+                                                                             std::uint64_t since) {
   class_line& line = line_up(pod, since);
   line.rejectors |= rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(state_->pods.cls[pod]);
   line.filtered = true;
@@ -96,8 +99,9 @@ GANGSCHED_INLINE void unschedulable_pods::move(row_t pod, queueing_strategy how)
   queue_->activate({pod, false});
 }
 
-GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
-                                                                       row_t pod, std::uint64_t rejectors) {
+GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_flight_pods& attempts,
+                                                                       const in_flight_pods::entry& tried, row_t pod,
+                                                                       std::uint64_t rejectors) {
   queueing_strategy best = tried.requeue ? queueing_strategy::after_backoff : queueing_strategy::skip;
   attempts.each_event_since(tried, [&](const object_event& happened) {
     if (options_->wake == wake_rule::hints) {
@@ -113,13 +117,16 @@ GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_
   return best;
 }
 
-GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts,
-                                              const in_flight_pods::entry* tried) {
+GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, std::uint64_t rejectors,
+                                              const in_flight_pods& attempts, const in_flight_pods::entry* tried) {
   if (options_->wake == wake_rule::hints) rejections_[pod] = by;
   queue_->park({pod, false}, *now_);
-  const queueing_strategy how = tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, rejectors);
-  if (how == queueing_strategy::skip) line_up(pod, rejectors, state_->log.end());
-  else move(pod, how);
+  const queueing_strategy how =
+      tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, rejectors);
+  if (how == queueing_strategy::skip)
+    line_up(pod, rejectors, state_->log.end());
+  else
+    move(pod, how);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& why) {
@@ -178,11 +185,13 @@ GANGSCHED_INLINE bool unschedulable_pods::has_group(row_t group) const noexcept 
 }
 
 GANGSCHED_INLINE const char* unschedulable_pods::reason_of(group_id group) const noexcept {
-  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group == group; });
+  const auto found =
+      std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group == group; });
   return found == groups_.end() ? nullptr : found->reason;
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods& attempts, const in_flight_pods::entry& tried) {
+GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods& attempts,
+                                                            const in_flight_pods::entry& tried) {
   bool helped = false;
   attempts.each_event_since(tried, [&](const object_event& happened) {
     helped = judge_->helps(groups_.back(), happened.record, judge_->event_of(happened.record));
@@ -238,10 +247,13 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     }
   }
   // In order of failure, as they stood.
-  std::stable_sort(pods.begin(), pods.end(), [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
   for (const waiting_pod& one : pods) {
-    if (one.line->filtered) line_up(one.pod, one.line->rejectors, one.since).refusers |= one.line->refusers;
-    else line_up(one.pod, one.since).refusers |= one.line->refusers;
+    if (one.line->filtered)
+      line_up(one.pod, one.line->rejectors, one.since).refusers |= one.line->refusers;
+    else
+      line_up(one.pod, one.since).refusers |= one.line->refusers;
   }
   // Who was woken for a class that has fallen apart was woken for one of the parts only.
   std::vector<wake> open;
@@ -268,7 +280,8 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
 GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::uint64_t position) {
   if (empty()) return;
   const event what = judge_->event_of(record);
-  std::erase_if(lines_, [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
+  std::erase_if(lines_,
+                [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
   std::vector<class_id> helped;
   for (auto& [cls, line] : lines_) {
     const std::uint64_t gone = line.filtered ? judge_->outdated(cls, line.rejectors) : 0;
@@ -333,7 +346,8 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why)
     if (next == groups_.end() || its < ready) next = it, ready = its;
     if (ready == *now_) break;
   }
-  if (next == groups_.end() || (next->refused.at_admission && !admits(*next))) return;  // nor would those like it be let in
+  if (next == groups_.end() || (next->refused.at_admission && !admits(*next)))
+    return;  // nor would those like it be let in
   const row_t group = next->group.row;
   groups_.erase(next);
   if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));
@@ -364,11 +378,14 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
     const bool known = lines_.contains(state_->pods.cls[e.row]);  // its class may have changed
     queue_->park(e, *now_);
-    if (known) line_up(e.row, state_->log.end());
-    else line_up(e.row, unknown_rejectors, state_->log.end());
+    if (known)
+      line_up(e.row, state_->log.end());
+    else
+      line_up(e.row, unknown_rejectors, state_->log.end());
     return;
   }
-  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == e.row; });
+  const auto found =
+      std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == e.row; });
   std::rotate(found, found + 1, groups_.end());
   fail_again(groups_.back());
 }
@@ -379,10 +396,12 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
 }
 
 GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
-  return lines_.empty() && std::none_of(groups_.begin(), groups_.end(), [](const waiting_group& one) { return one.refused.at_admission; });
+  return lines_.empty() && std::none_of(groups_.begin(), groups_.end(),
+                                        [](const waiting_group& one) { return one.refused.at_admission; });
 }
 
-GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what, std::uint64_t position) {
+GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what,
+                                                   std::uint64_t position) {
   std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
   std::vector<class_id> concerned;  // of who was refused at admission
   for (auto it = lines_.begin(); it != lines_.end();) {
@@ -395,8 +414,10 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
       const bool refused = rejections_[pod].at_admission;
       if (refused && !concerned.empty() && concerned.back() == it->first) continue;
       const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
-      if (!refused) move(pod, how);
-      else if (how != queueing_strategy::skip) concerned.push_back(it->first);
+      if (!refused)
+        move(pod, how);
+      else if (how != queueing_strategy::skip)
+        concerned.push_back(it->first);
     }
     it = line.front == line.pods.size() ? lines_.erase(it) : std::next(it);
   }
@@ -427,4 +448,4 @@ GANGSCHED_INLINE void unschedulable_pods::grow() {
   if (options_->wake == wake_rule::hints) rejections_.resize(woken_for_.size());
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void waiting_pods::hold(entry& one, std::size_t plugin, instant now, instant timeout) {
   constexpr instant longest = std::chrono::minutes{15};
@@ -13,7 +13,8 @@ GANGSCHED_INLINE void waiting_pods::hold(entry& one, std::size_t plugin, instant
 
 GANGSCHED_INLINE void waiting_pods::add(entry&& one) {
   const row_t pod = one.pod.row;
-  if (place_.size() <= pod) place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
+  if (place_.size() <= pod)
+    place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
   moved_.emplace_back(pod, place_[pod]);
   all_.push_back(std::move(one));
   place_[pod] = static_cast<std::uint32_t>(all_.size());
@@ -88,4 +89,4 @@ GANGSCHED_INLINE void waiting_pods::end_call() noexcept {
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(kept), all_.end());
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

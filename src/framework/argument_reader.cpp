@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE bool argument_reader::fail(errc code, const std::string& path, std::string reason) {
   if (!failure_) failure_ = error{code, object_, path, std::move(reason)};
@@ -64,4 +64,4 @@ GANGSCHED_INLINE bool argument_reader::number(const argument& value, const std::
   return true;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

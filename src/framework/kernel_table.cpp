@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE kernel_table::kernel_table() = default;
 GANGSCHED_INLINE kernel_table::kernel_table(const kernel_table& other) = default;
@@ -22,4 +22,4 @@ GANGSCHED_INLINE void add_plugin(kernel_table& table, plugin_entry entry) {
   table.plugins.push_back(std::move(entry));
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

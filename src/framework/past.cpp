@@ -1,6 +1,6 @@
 #include "gangsched/framework/past.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE past_node::past_node(const cluster_state& state, row_t row)
     : state_(&state), id_{row, state.nodes.rows.generation(row)}, record_(*state.nodes.record[row]) {}
@@ -13,4 +13,4 @@ GANGSCHED_INLINE past_pod::past_pod(const cluster_state& state, row_t row)
   if (const pod_disks* disks = state.pods.record[row]->disks.get()) disks_ = std::make_shared<const pod_disks>(*disks);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

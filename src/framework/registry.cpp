@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE plugin_registry::plugin_registry() = default;
 GANGSCHED_INLINE plugin_registry::plugin_registry(const plugin_registry& other) = default;
@@ -82,4 +82,4 @@ GANGSCHED_INLINE result<kernel_table> runtime_profile::table() const {
   return made;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

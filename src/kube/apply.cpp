@@ -3,7 +3,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 /// Kubernetes' own priority classes, which exist in every cluster.
@@ -145,4 +145,4 @@ result<void> apply(cluster& on, const manifests& what) {
   return done;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -13,7 +13,7 @@
 #include "gangsched/src/kube/devices/devices.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 std::string_view text_at(const value& object, std::string_view key) {
@@ -335,4 +335,4 @@ result<std::vector<node_selector_term>> read_node_selector(const value& object, 
                                                              detail::read_node_selector);
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

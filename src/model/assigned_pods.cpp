@@ -1,6 +1,6 @@
 #include "gangsched/model/assigned_pods.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
                                                    const pod_class* replaced) const noexcept {
@@ -60,8 +60,10 @@ GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const row_t next = pods_.next_on_node[pod];
   const row_t prev = pods_.prev_on_node[pod];
   if (next != no_row) pods_.prev_on_node.set(next, prev);
-  if (prev != no_row) pods_.next_on_node.set(prev, next);
-  else nodes_.first_pod.set(node, next);
+  if (prev != no_row)
+    pods_.next_on_node.set(prev, next);
+  else
+    nodes_.first_pod.set(node, next);
   pods_.next_on_node.set(pod, no_row);
   pods_.prev_on_node.set(pod, no_row);
   pods_.node.set(pod, no_row);
@@ -109,7 +111,8 @@ GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   };
   count(groups_.assumed, pod_state::assumed);
   count(groups_.bound, pod_state::bound);
-  if (to == pod_state::bound && !groups_.satisfied[group] && groups_.assumed[group] + groups_.bound[group] >= groups_.min_count(group)) {
+  if (to == pod_state::bound && !groups_.satisfied[group] &&
+      groups_.assumed[group] + groups_.bound[group] >= groups_.min_count(group)) {
     groups_.satisfied.set(group, true);
   }
 }
@@ -119,7 +122,8 @@ GANGSCHED_INLINE void assigned_pods::assume(row_t pod, row_t node) {
   set_pod_state(pod, pod_state::assumed);
   nominate(pod, no_row);
   pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the record that follows
-  log_.write({.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
+  log_.write(
+      {.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
 }
 
 GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
@@ -134,7 +138,8 @@ GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   devices_.drop_claim(pod);
   set_pod_state(pod, pod_state::pending);
   pods_.attempt.set(pod, bind_attempt::none);
-  log_.write({.kind = change_kind::pod_released, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .before = node});
+  log_.write(
+      {.kind = change_kind::pod_released, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .before = node});
 }
 
 GANGSCHED_INLINE void assigned_pods::nominate(row_t pod, row_t node) {
@@ -171,4 +176,4 @@ GANGSCHED_INLINE void assigned_pods::set_nominated_node(row_t pod, row_t node) {
   nodes_.first_nominated.set(node, pod);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/pod_counting.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Collects the counters that a class names.
@@ -36,9 +36,7 @@ struct counter_names {
     std::sort(made_query.namespaces.begin(), made_query.namespaces.end());
     return made_query;
   }
-  topology_id topology(const pod_affinity_term& term) {
-    return topologies.number(names.intern(term.topology_key));
-  }
+  topology_id topology(const pod_affinity_term& term) { return topologies.number(names.intern(term.topology_key)); }
 
   void carries(const pod_affinity_term& term, counts what, std::int32_t weight = 0) {
     const scope_id about = counters.scope_number({query(term, false)});
@@ -174,4 +172,4 @@ GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(sy
   return all;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

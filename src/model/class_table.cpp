@@ -6,7 +6,7 @@
 #include "gangsched/core/hash_index.hpp"
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct class_table::impl {
   static std::size_t hash(std::string_view key) noexcept { return std::hash<std::string_view>{}(key); }
@@ -15,15 +15,15 @@ struct class_table::impl {
   std::size_t sweep_at = 1024;
 };
 
-GANGSCHED_INLINE class_table::class_table(undo_log& undo)
-    : pods_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
+GANGSCHED_INLINE class_table::class_table(undo_log& undo) : pods_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
   epoch_.grow(1);
 }
 GANGSCHED_INLINE class_table::~class_table() = default;
 
 GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
   const std::size_t hash = impl::hash(made.key);
-  if (const class_id* known = impl_->by_key.find(hash, [&](class_id one) { return classes_[one]->key == made.key; })) return *known;
+  if (const class_id* known = impl_->by_key.find(hash, [&](class_id one) { return classes_[one]->key == made.key; }))
+    return *known;
   const bool grows = impl_->free.empty();
   const class_id id = grows ? size() : impl_->free.back();
   auto owned = std::make_shared<const pod_class>(std::move(made));
@@ -80,4 +80,4 @@ GANGSCHED_INLINE void class_table::digest_into(digest& out, const std::vector<st
   out.add(epoch());
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -9,7 +9,7 @@
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
@@ -26,13 +26,15 @@ namespace detail {
 GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_state& state, const node_spec& spec,
                                                                       const std::string& object) {
   const node_devices& from = spec.devices;
-  if (from.gpus.empty() && from.others.empty() && from.counters.empty() && !from.numa) return std::optional<device_inventory>{};
+  if (from.gpus.empty() && from.others.empty() && from.counters.empty() && !from.numa)
+    return std::optional<device_inventory>{};
   auto made = make_inventory(from, state.names, object);
   if (!made) return std::move(made).error();
   return std::optional{std::move(*made)};
 }
 
-GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec, device_inventory&& inventory) {
+GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec,
+                                                  device_inventory&& inventory) {
   device_record made;
   made.inventory = state.devices.share(std::move(inventory));
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
@@ -53,7 +55,8 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
     for (const mig_placement& one : gpu.instances) profiles.push_back(made.inventory->mig_profiles[one.profile]);
   }
   // By name: how devices are chosen depends on the order, and must not on who was seen first.
-  std::sort(profiles.begin(), profiles.end(), [&](symbol a, symbol b) { return state.names.text(a) < state.names.text(b); });
+  std::sort(profiles.begin(), profiles.end(),
+            [&](symbol a, symbol b) { return state.names.text(a) < state.names.text(b); });
   profiles.erase(std::unique(profiles.begin(), profiles.end()), profiles.end());
   for (const symbol profile : profiles) {
     device_demand counted;
@@ -149,7 +152,8 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::string object = detail::object_name("node", "", spec.name);
-  if (state.nodes.by_name.find({}, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  if (state.nodes.by_name.find({}, spec.name) != no_row)
+    return error{errc::duplicate, object, "name", "exists already"};
   auto allocatable = to_integers(spec.allocatable, object, "allocatable");
   if (!allocatable) return std::move(allocatable).error();
   auto devices = detail::read_devices(state, spec, object);
@@ -220,7 +224,8 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
       continue;
     }
     const pod_record& record = *state.pods.record[pod];
-    gone.push_back({{pod, state.pods.rows.generation(pod)}, std::string{state.names.text(record.ns)}, record.name, record.cookie});
+    gone.push_back(
+        {{pod, state.pods.rows.generation(pod)}, std::string{state.names.text(record.ns)}, record.name, record.cookie});
   }
   std::sort(gone.begin(), gone.end(), [](const removed_pod& a, const removed_pod& b) { return a.id < b.id; });
   std::sort(held.begin(), held.end());
@@ -233,7 +238,8 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   state.counting.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});
-  static_cast<void>(state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
+  static_cast<void>(
+      state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
   state.columns.clear(scope_number::nodes, node.row);
   state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
@@ -282,4 +288,4 @@ GANGSCHED_INLINE std::vector<node_id> cluster::nodes() const {
 
 GANGSCHED_INLINE std::uint64_t cluster::digest() const { return state_->digest(); }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

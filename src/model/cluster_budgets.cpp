@@ -3,7 +3,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disruption_budget_spec& spec) {
   cluster_state& state = *state_;
@@ -14,7 +14,8 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::optional<symbol> known = state.names.find(spec.ns);
-  if (known && budgets.by_name.find(*known, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  if (known && budgets.by_name.find(*known, spec.name) != no_row)
+    return error{errc::duplicate, object, "name", "exists already"};
   const symbol ns = state.names.intern(spec.ns);
   const row_t row = budgets.rows.take();
   budgets.record.grow(row + 1);
@@ -72,4 +73,4 @@ GANGSCHED_INLINE bool cluster::contains(budget_id budget) const noexcept {
          budgets.rows.generation(budget.row) == budget.generation;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

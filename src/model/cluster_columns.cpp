@@ -2,7 +2,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE std::string scope_row_text(const cluster_state& state, row_t row) {
@@ -132,4 +132,4 @@ GANGSCHED_INLINE std::string_view cluster::name_of(scope_row_id row) const {
   return contains(row) ? std::string_view{state_->columns.record(row.row).name} : std::string_view{};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,9 +4,10 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
-GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device, bool healthy) {
+GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device,
+                                                                        bool healthy) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};
@@ -80,4 +81,4 @@ GANGSCHED_INLINE device_state cluster::devices_of(node_id node) const noexcept {
   return contains(node) ? state_->devices.devices_of(node.row) : device_state{};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

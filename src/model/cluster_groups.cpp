@@ -5,7 +5,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Levels of a tree of groups, its root's included (kube-workloads 2).
@@ -20,8 +20,8 @@ GANGSCHED_INLINE int height_of(const group_table& groups, row_t row) {
 }
 
 /// What a group and one right below it have to agree on.
-GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const group_spec& child, const group_spec& blamed,
-                                               const std::string& object) {
+GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const group_spec& child,
+                                               const group_spec& blamed, const std::string& object) {
   const bool above = &blamed == &parent;
   const auto wrong = [&](const char* field, const char* what) {
     std::string why{what};
@@ -30,7 +30,8 @@ GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const g
   };
   if (parent.ns != child.ns) return wrong("ns", "is not that of");
   if (parent.workload != child.workload) return wrong("workload", "is not that of");
-  if (parent.priority && child.priority && *parent.priority != *child.priority) return wrong("priority", "differs from that of");
+  if (parent.priority && child.priority && *parent.priority != *child.priority)
+    return wrong("priority", "differs from that of");
   if (parent.preemption && child.preemption && *parent.preemption != *child.preemption) {
     return wrong("preemption", "differs from that of");
   }
@@ -97,10 +98,14 @@ GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
   if (groups.parent[row] == parent) return;
   if (const row_t old = groups.parent[row]; old != no_row) {
     const row_t next = groups.next_sibling[row], prev = groups.prev_sibling[row];
-    if (next != no_row) groups.prev_sibling.set(next, prev);
-    else groups.last_child.set(old, prev);
-    if (prev != no_row) groups.next_sibling.set(prev, next);
-    else groups.first_child.set(old, next);
+    if (next != no_row)
+      groups.prev_sibling.set(next, prev);
+    else
+      groups.last_child.set(old, prev);
+    if (prev != no_row)
+      groups.next_sibling.set(prev, next);
+    else
+      groups.first_child.set(old, next);
     groups.children.set(old, groups.children[old] - 1);
   }
   groups.parent.set(row, parent);
@@ -113,10 +118,14 @@ GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
   const row_t before = after == no_row ? groups.first_child[parent] : groups.next_sibling[after];
   groups.prev_sibling.set(row, after);
   groups.next_sibling.set(row, before);
-  if (after != no_row) groups.next_sibling.set(after, row);
-  else groups.first_child.set(parent, row);
-  if (before != no_row) groups.prev_sibling.set(before, row);
-  else groups.last_child.set(parent, row);
+  if (after != no_row)
+    groups.next_sibling.set(after, row);
+  else
+    groups.first_child.set(parent, row);
+  if (before != no_row)
+    groups.prev_sibling.set(before, row);
+  else
+    groups.last_child.set(parent, row);
   groups.children.set(parent, groups.children[parent] + 1);
 }
 
@@ -167,8 +176,10 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_ratios(state, row, spec, object)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.ns);
-  if (row == no_row) row = detail::make_group(state, {spec, ns});
-  else groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
+  if (row == no_row)
+    row = detail::make_group(state, {spec, ns});
+  else
+    groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
   groups.satisfied.set(row, false);
   detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
   state.changed({.kind = change_kind::group_added, .row = row});
@@ -235,7 +246,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
 }
 
 GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns, std::string_view name,
-                                                                     bool composite) const {
+                                                             bool composite) const {
   const auto symbol = state_->names.find(ns);
   const row_t row = symbol ? state_->groups.names_of(composite).find(*symbol, name) : no_row;
   if (row == no_row) return std::nullopt;
@@ -254,4 +265,4 @@ GANGSCHED_INLINE std::string_view cluster::name_of(group_id group) const {
   return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.name} : std::string_view{};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

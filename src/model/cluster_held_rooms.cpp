@@ -7,12 +7,13 @@
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// To readers of the log: what is free on these nodes has changed.
 GANGSCHED_INLINE void log_held(cluster_state& state, const std::vector<row_t>& nodes) {
-  for (const row_t node : nodes) state.changed({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
+  for (const row_t node : nodes)
+    state.changed({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
 }
 
 GANGSCHED_INLINE std::vector<row_t> nodes_of(const held_room_record* room) {
@@ -36,7 +37,8 @@ GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec)
     const std::string field = "parts[" + std::to_string(i) + "]";
     const node_id node = spec.parts[i].node;
     if (!contains(node)) return error{errc::unknown, object, field + ".node", "no such node"};
-    const bool twice = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other.node == node.row; });
+    const bool twice =
+        std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other.node == node.row; });
     if (twice) return error{errc::malformed, object, field + ".node", "the node is there twice"};
     auto amounts = to_integers(spec.parts[i].amounts, object, field + ".amounts");
     if (!amounts) return std::move(amounts).error();
@@ -80,11 +82,12 @@ GANGSCHED_INLINE result<void> cluster::remove_held_room(std::string_view name) {
   return {};
 }
 
-GANGSCHED_INLINE std::int64_t cluster::left_of_room(std::string_view room, node_id node, std::string_view resource) const {
+GANGSCHED_INLINE std::int64_t cluster::left_of_room(std::string_view room, node_id node,
+                                                    std::string_view resource) const {
   const std::optional<symbol> owner = state_->names.find(room);
   const held_room_record* const held = owner && contains(node) ? state_->rooms.find(*owner) : nullptr;
   const auto kind = state_->kinds.find(resource);
   return held != nullptr && kind ? state_->rooms.left(*held, node.row, *kind) : 0;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Adds or replaces the record of a name; returns its row.
@@ -63,9 +63,11 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
-  if (state.named.namespaces.by_name.find({}, name) == no_row) return error{errc::unknown, object, "name", "no such namespace"};
+  if (state.named.namespaces.by_name.find({}, name) == no_row)
+    return error{errc::unknown, object, "name", "no such namespace"};
   const symbol ns = state.names.intern(name);
-  state.counting.relabel_namespace(ns, {}, [&] { static_cast<void>(detail::remove_named(state.named.namespaces, name)); });
+  state.counting.relabel_namespace(ns, {},
+                                   [&] { static_cast<void>(detail::remove_named(state.named.namespaces, name)); });
   state.changed({.kind = change_kind::namespace_changed});
   whole.keep();
   return {};
@@ -103,13 +105,15 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->named.controllers, ns, controller_key(spec.kind, spec.name), controller_record{spec, ns});
+  detail::set_in_namespace(state_->named.controllers, ns, controller_key(spec.kind, spec.name),
+                           controller_record{spec, ns});
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
 }
 
-GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns, std::string_view name) {
+GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns,
+                                                         std::string_view name) {
   const std::string object = detail::object_name("controller", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   state_->collection.run_if_due();
@@ -148,4 +152,4 @@ GANGSCHED_INLINE std::optional<std::int32_t> cluster::find_priority_class(std::s
   return row == no_row ? std::nullopt : std::optional{state_->named.priority_classes.record[row]->spec.value};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

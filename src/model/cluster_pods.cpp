@@ -13,7 +13,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 struct resolved_priority {
@@ -66,17 +66,18 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
   return made;
 }
 
-GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec, symbol ns) {
+GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec,
+                                                                   symbol ns) {
   return std::unique_ptr<const pod_record>{new pod_record{.name = spec.name,
-                                                    .ns = ns,
-                                                    .labels = spec.labels,
-                                                    .gates = spec.scheduling_gates,
-                                                    .start_time = spec.start_time,
-                                                    .controller = spec.controller,
-                                                    .disks = make_pod_disks(state, spec),
-                                                    .role = spec.role,
-                                                    .rank = spec.rank,
-                                                    .cookie = spec.cookie}};
+                                                          .ns = ns,
+                                                          .labels = spec.labels,
+                                                          .gates = spec.scheduling_gates,
+                                                          .start_time = spec.start_time,
+                                                          .controller = spec.controller,
+                                                          .disks = make_pod_disks(state, spec),
+                                                          .role = spec.role,
+                                                          .rank = spec.rank,
+                                                          .cookie = spec.cookie}};
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const pod_spec& spec,
@@ -97,10 +98,12 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
     if (!state.devices.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
     const resource_claim_record& record = *state.devices.resource_claims.record[claim.row];
     if (state.names.text(record.ns) != spec.ns) return error{errc::malformed, object, field, "is of another namespace"};
-    const auto twice = std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
+    const auto twice =
+        std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
     if (static_cast<std::size_t>(twice) != i) return error{errc::duplicate, object, field, "is there twice"};
     requests += record.devices.size();
-    if (requests >= counted_request) return error{errc::out_of_range, object, field, "makes more than 254 requests with the pod's others"};
+    if (requests >= counted_request)
+      return error{errc::out_of_range, object, field, "makes more than 254 requests with the pod's others"};
   }
   if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
   if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
@@ -134,8 +137,10 @@ GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
   const row_t last = groups.last[group];
   state.pods.prev_in_group.set(pod, last);
   state.pods.next_in_group.set(pod, no_row);
-  if (last != no_row) state.pods.next_in_group.set(last, pod);
-  else groups.first.set(group, pod);
+  if (last != no_row)
+    state.pods.next_in_group.set(last, pod);
+  else
+    groups.first.set(group, pod);
   groups.last.set(group, pod);
   groups.members.set(group, groups.members[group] + 1);
 }
@@ -145,10 +150,14 @@ GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
   const row_t group = state.pods.group[pod];
   const row_t next = state.pods.next_in_group[pod];
   const row_t prev = state.pods.prev_in_group[pod];
-  if (next != no_row) state.pods.prev_in_group.set(next, prev);
-  else groups.last.set(group, prev);
-  if (prev != no_row) state.pods.next_in_group.set(prev, next);
-  else groups.first.set(group, next);
+  if (next != no_row)
+    state.pods.prev_in_group.set(next, prev);
+  else
+    groups.last.set(group, prev);
+  if (prev != no_row)
+    state.pods.next_in_group.set(prev, next);
+  else
+    groups.first.set(group, next);
   groups.members.set(group, groups.members[group] - 1);
   state.pods.group.set(pod, no_row);
   forget_if_unwanted(state, group);
@@ -161,7 +170,8 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
            canonical::bytes(one.containers) == canonical::bytes(other.containers);
   };
   const auto counted = [](const pod_class& cls) {
-    return std::find_if(cls.requests.begin(), cls.requests.end(), [](const amount& one) { return one.kind >= kinds::first_other; });
+    return std::find_if(cls.requests.begin(), cls.requests.end(),
+                        [](const amount& one) { return one.kind >= kinds::first_other; });
   };
   return canonical::bytes(a.devices) == canonical::bytes(b.devices) &&
          canonical::bytes(a.device_matches) == canonical::bytes(b.device_matches) &&
@@ -170,12 +180,14 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
 
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
 GANGSCHED_INLINE bool adds_words(const cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
-  return !spec.node && !state.undo.recording() && (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
+  return !spec.node && !state.undo.recording() &&
+         (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
 }
 
 /// The same for removing a pod.
 GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexcept {
-  if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod)) return false;
+  if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod))
+    return false;
   const pod_class& cls = state.classes[state.pods.cls[pod]];
   return cls.claims.empty() && cls.counters.counted.empty();
 }
@@ -201,8 +213,10 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   pods.nominated.set(row, no_row);
   if (spec.nominated_node && !spec.node) state.assigned.set_nominated_node(row, spec.nominated_node.row);
   pods.arrival.set(row, state.next_arrival());
-  if (spec.group) join_group(state, row, spec.group.row);
-  else pods.group.set(row, no_row);
+  if (spec.group)
+    join_group(state, row, spec.group.row);
+  else
+    pods.group.set(row, no_row);
   pods.claim.set(row, nullptr);
   if (spec.node) {
     state.devices.claim_held(row, spec.node.row, spec.held_devices);
@@ -227,7 +241,9 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   name_index::key name{};
   if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
   const pod_templates::known* like = state.templates.find(spec);
-  if (like != nullptr && (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls))) like = nullptr;
+  if (like != nullptr &&
+      (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls)))
+    like = nullptr;
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
   if (ns && pods.by_name.find(name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
@@ -245,10 +261,12 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
     cls = make_class(state, spec, *requests, priority->value, priority->preemption);
     // Counters live as long as the classes that name them have pods, epochs of a trial are taken back.
     if (state.classes[cls].counters.named.empty() && !state.undo.trying()) {
-      state.templates.keep(spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
+      state.templates.keep(
+          spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
     }
   }
-  if (spec.node && !state.assigned.fits_in_words(spec.node.row, state.classes[cls])) return detail::usage_overflow(object);
+  if (spec.node && !state.assigned.fits_in_words(spec.node.row, state.classes[cls]))
+    return detail::usage_overflow(object);
 
   if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
   std::optional<call_mark> whole;
@@ -258,7 +276,8 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   return pod_id{row, pods.rows.generation(row)};
 }
 
-GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& like, std::span<const std::string> names) {
+GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& like,
+                                                               std::span<const std::string> names) {
   cluster_state& state = *state_;
   pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
@@ -282,7 +301,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
     if (!good) return *check(one);
     return error{errc::duplicate, object(), "name", "exists already"};
   }
-  if (like.rank && names.size() - 1 > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - std::max(*like.rank, 0))) {
+  if (like.rank &&
+      names.size() - 1 > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - std::max(*like.rank, 0))) {
     return error{errc::overflow, object(), "rank", "the last pod's would not fit into 32 bits"};
   }
   if (std::adjacent_find(names.begin(), names.end(), std::greater_equal<>{}) != names.end()) {
@@ -329,7 +349,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (pods.group[row] != spec.group.row) return cannot("group", "a pod cannot change its group");
   const pod_state now = pods.state[row];
   if (now == pod_state::bound && pods.node[row] != spec.node.row) return cannot("node", "a bound pod cannot move");
-  if (now != pod_state::pending && state.names.text(state.classes[pods.cls[row]].scheduler_name) != spec.scheduler_name) {
+  if (now != pod_state::pending &&
+      state.names.text(state.classes[pods.cls[row]].scheduler_name) != spec.scheduler_name) {
     return cannot("scheduler_name", "a pod that has a node cannot change its scheduler");
   }
   if (now == pod_state::assumed && !spec.scheduling_gates.empty()) {
@@ -355,7 +376,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const bool asks_other = cls != pods.cls[row];
   const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
   const bool aligned = devices != nullptr && *devices && (*devices)->inventory->numa;
-  const bool asks_other_devices = asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
+  const bool asks_other_devices =
+      asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
   const std::vector<resource_claim_id> shared = state.classes[pods.cls[row]].claims;
   state.counting.enter_class(cls);
   state.counting.leave_class(pods.cls[row]);
@@ -397,7 +419,8 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
   transaction whole{state};
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const row_t node = contains(pods[i]) ? state.pods.node[pods[i].row] : no_row;
-    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) before.push_back(node == no_row ? 0 : free(node, kind));
+    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind)
+      before.push_back(node == no_row ? 0 : free(node, kind));
   }
   const resource_kind kinds_before = state.kinds.count();
   for (std::size_t i = 0; i < pods.size(); ++i) {
@@ -412,8 +435,8 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
       const std::int64_t was = one.kind < kinds_before ? before[i * kinds_before + one.kind] : 0;
       if (left >= 0 || left >= was) continue;
       return error{errc::wrong_state, detail::object_name("pod", specs[i].ns, specs[i].name), "requests",
-                   std::to_string(-left) + " of " + std::string{state.kinds.name(one.kind)} + " would be short on node " +
-                       state.nodes.record[node]->name_text};
+                   std::to_string(-left) + " of " + std::string{state.kinds.name(one.kind)} +
+                       " would be short on node " + state.nodes.record[node]->name_text};
     }
   }
   whole.commit();
@@ -427,15 +450,19 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   if (!contains(pod)) return detail::unknown_id("pod");
   const row_t row = pod.row;
   std::optional<call_mark> whole;
-  if (detail::removes_words(state, row)) state.log.make_room(2);
-  else whole.emplace(state);
+  if (detail::removes_words(state, row))
+    state.log.make_room(2);
+  else
+    whole.emplace(state);
   const row_t node = pods.node[row];
   detail::prefetch_object(pods.claim[row]), detail::prefetch_object(pods.record[row]);
   if (node != no_row) {
     state.nodes.prefetch(node);
     if (const row_t next = pods.next_on_node[row]; next != no_row) pods.prefetch(next);
-    if (const row_t prev = pods.prev_on_node[row]; prev != no_row) pods.prefetch(prev);
-    else state.nodes.first_pod.prefetch(node);
+    if (const row_t prev = pods.prev_on_node[row]; prev != no_row)
+      pods.prefetch(prev);
+    else
+      state.nodes.first_pod.prefetch(node);
   }
   const reads facets = node == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
   state.columns.take_back(row);
@@ -481,10 +508,13 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
   if (!contains(pod)) return detail::unknown_id("pod");
   if (!contains(node)) return detail::unknown_id("node");
   const std::string object = detail::pod_text(state, pod.row);
-  if (state.pods.state[pod.row] != pod_state::pending) return error{errc::wrong_state, object, "state", "is not pending"};
+  if (state.pods.state[pod.row] != pod_state::pending)
+    return error{errc::wrong_state, object, "state", "is not pending"};
   if (state.pods.terminating[pod.row]) return error{errc::wrong_state, object, "terminating", "is being deleted"};
-  if (!state.pods.record[pod.row]->gates.empty()) return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
-  if (!state.assigned.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]])) return detail::usage_overflow(object);
+  if (!state.pods.record[pod.row]->gates.empty())
+    return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
+  if (!state.assigned.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]]))
+    return detail::usage_overflow(object);
   state.assigned.assume(pod.row, node.row);
   whole.keep();
   return {};
@@ -530,66 +560,4 @@ GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
   return {};
 }
 
-GANGSCHED_INLINE std::optional<pod_id> cluster::find_pod(std::string_view ns, std::string_view name) const {
-  const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? state_->pods.by_name.find(*symbol, name) : no_row;
-  if (row == no_row) return std::nullopt;
-  return pod_id{row, state_->pods.rows.generation(row)};
-}
-
-GANGSCHED_INLINE bool cluster::contains(pod_id pod) const noexcept { return detail::names_pod(*state_, pod); }
-
-GANGSCHED_INLINE pod_state cluster::state_of(pod_id pod) const noexcept {
-  return contains(pod) ? state_->pods.state[pod.row] : pod_state::none;
-}
-
-GANGSCHED_INLINE node_id cluster::node_of(pod_id pod) const noexcept {
-  const row_t row = contains(pod) ? state_->pods.node[pod.row] : no_row;
-  return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
-}
-
-GANGSCHED_INLINE node_id cluster::nominated_node_of(pod_id pod) const noexcept {
-  const row_t row = contains(pod) ? state_->pods.nominated[pod.row] : no_row;
-  return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
-}
-
-GANGSCHED_INLINE std::int32_t cluster::priority_of(pod_id pod) const noexcept {
-  return contains(pod) ? state_->classes[state_->pods.cls[pod.row]].priority : 0;
-}
-
-GANGSCHED_INLINE result<std::uint32_t> cluster::class_of(pod_id pod) {
-  GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
-  if (!contains(pod)) return detail::unknown_id("pod");
-  call_mark whole{*state_};
-  const class_id found = state_->class_of(pod.row);
-  whole.keep();
-  return found;
-}
-
-GANGSCHED_INLINE bind_attempt cluster::attempt_of(pod_id pod) const noexcept {
-  return contains(pod) ? state_->pods.attempt[pod.row] : bind_attempt::none;
-}
-
-GANGSCHED_INLINE std::string_view cluster::name_of(pod_id pod) const {
-  return contains(pod) ? std::string_view{state_->pods.record[pod.row]->name} : std::string_view{};
-}
-
-GANGSCHED_INLINE std::uint64_t cluster::cookie_of(pod_id pod) const {
-  return contains(pod) ? state_->pods.record[pod.row]->cookie : 0;
-}
-
-GANGSCHED_INLINE std::vector<pod_id> cluster::assumed() const {
-  std::vector<pod_id> all = pods();
-  std::erase_if(all, [&](pod_id pod) { return state_->pods.state[pod.row] != pod_state::assumed; });
-  return all;
-}
-
-GANGSCHED_INLINE std::vector<pod_id> cluster::pods() const {
-  std::vector<pod_id> all;
-  for (row_t row = 0; row < state_->pods.rows.count(); ++row) {
-    if (state_->pods.alive(row)) all.push_back({row, state_->pods.rows.generation(row)});
-  }
-  return all;
-}
-
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

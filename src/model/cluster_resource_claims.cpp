@@ -3,7 +3,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const resource_claim_spec& spec) {
   cluster_state& state = *state_;
@@ -17,7 +17,8 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   if (!state.devices.can_ask(spec.devices))
     return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
   const std::optional<symbol> known = state.names.find(spec.ns);
-  if (known && claims.by_name.find(*known, spec.name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
+  if (known && claims.by_name.find(*known, spec.name) != no_row)
+    return error{errc::duplicate, object, "name", "exists already"};
   const symbol ns = state.names.intern(spec.ns);
   state.devices.ask_host(spec.devices);
   const row_t row = claims.rows.take();
@@ -40,7 +41,8 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
   if (!contains(claim)) return detail::unknown_id("resource claim");
   const resource_claim_record& record = *claims.record[claim.row];
   if (claims.classes[claim.row] != 0) {
-    return error{errc::wrong_state, detail::object_name("resource claim", record.spec.ns, record.spec.name), "name", "a pod names it"};
+    return error{errc::wrong_state, detail::object_name("resource claim", record.spec.ns, record.spec.name), "name",
+                 "a pod names it"};
   }
   if (claims.kept[claim.row]) state.devices.deallocate(claim.row);
   claims.by_name.erase(record.ns, record.spec.name);
@@ -58,14 +60,16 @@ GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
   if (!contains(claim)) return detail::unknown_id("resource claim");
   if (claims.users[claim.row] != 0) {
     const resource_claim_spec& spec = claims.record[claim.row]->spec;
-    return error{errc::wrong_state, detail::object_name("resource claim", spec.ns, spec.name), "node", "a pod there uses it"};
+    return error{errc::wrong_state, detail::object_name("resource claim", spec.ns, spec.name), "node",
+                 "a pod there uses it"};
   }
   if (claims.kept[claim.row]) state.devices.deallocate(claim.row);
   whole.keep();
   return {};
 }
 
-GANGSCHED_INLINE std::optional<resource_claim_id> cluster::find_resource_claim(std::string_view ns, std::string_view name) const {
+GANGSCHED_INLINE std::optional<resource_claim_id> cluster::find_resource_claim(std::string_view ns,
+                                                                               std::string_view name) const {
   const resource_claim_table& claims = state_->devices.resource_claims;
   const auto symbol = state_->names.find(ns);
   const row_t row = symbol ? claims.by_name.find(*symbol, name) : no_row;
@@ -73,7 +77,9 @@ GANGSCHED_INLINE std::optional<resource_claim_id> cluster::find_resource_claim(s
   return resource_claim_id{row, claims.rows.generation(row)};
 }
 
-GANGSCHED_INLINE bool cluster::contains(resource_claim_id claim) const noexcept { return state_->devices.resource_claims.contains(claim); }
+GANGSCHED_INLINE bool cluster::contains(resource_claim_id claim) const noexcept {
+  return state_->devices.resource_claims.contains(claim);
+}
 
 GANGSCHED_INLINE std::span<const resource_claim_id> cluster::claims_of(pod_id pod) const noexcept {
   if (!contains(pod)) return {};
@@ -96,7 +102,8 @@ GANGSCHED_INLINE std::uint32_t cluster::users_of(resource_claim_id claim) const 
 }
 
 GANGSCHED_INLINE std::string_view cluster::name_of(resource_claim_id claim) const {
-  return contains(claim) ? std::string_view{state_->devices.resource_claims.record[claim.row]->spec.name} : std::string_view{};
+  return contains(claim) ? std::string_view{state_->devices.resource_claims.record[claim.row]->spec.name}
+                         : std::string_view{};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -11,7 +11,7 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/mark_names.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE void put_query(std::string& out, const pod_query& query) {
@@ -276,8 +276,10 @@ GANGSCHED_INLINE void counter_table::digest_into(digest& out, const topology_tab
     for (domain_id domain = 0; domain < one.size; ++domain) {
       if (one.pods[domain] == 0 && (!one.spec.spread || one.nodes[domain] == 0)) continue;
       digest here = out.another();
-      if (one.spec.topology == node_itself) here.add(domain);
-      else add_name(here, topologies.value(one.spec.topology, domain));
+      if (one.spec.topology == node_itself)
+        here.add(domain);
+      else
+        add_name(here, topologies.value(one.spec.topology, domain));
       here.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(one.pods[domain])));
       if (one.spec.spread) here.add(one.nodes[domain]);
       sum_of_domains += here.value();
@@ -339,4 +341,4 @@ GANGSCHED_INLINE void tuple_table::clear() noexcept {
   size_ = 0;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

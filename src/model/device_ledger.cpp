@@ -5,12 +5,12 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/device_ledger.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// What each container wants. @p counted: of which resources the last wants are.
-GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record& devices, std::span<const resource_kind> counted,
-                                      device_wants& wants) {
+GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record& devices,
+                                      std::span<const resource_kind> counted, device_wants& wants) {
   const node_numa& node = devices.inventory->numa->spec;
   wants.cpu_milli = cls.request(kinds::cpu);
   if (wants.cpu_milli != 0) {
@@ -24,26 +24,30 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
   std::size_t app = 0;
   for (const container_needs& from : cls.containers) {
     const auto request = [&](resource_kind kind) -> std::int64_t {
-      const auto found = std::find_if(from.requests.begin(), from.requests.end(), [&](const amount& one) { return one.kind == kind; });
+      const auto found =
+          std::find_if(from.requests.begin(), from.requests.end(), [&](const amount& one) { return one.kind == kind; });
       return found == from.requests.end() ? 0 : found->value;
     };
     numa_container& one = wants.containers.emplace_back();
     one.kind = from.kind;
     one.cpu_milli = request(kinds::cpu);
-    for (const resource_kind kind : devices.memory_kinds) one.memory.push_back(static_cast<std::uint64_t>(request(kind)));
+    for (const resource_kind kind : devices.memory_kinds)
+      one.memory.push_back(static_cast<std::uint64_t>(request(kind)));
     one.devices.assign(wants.size(), 0);
     const std::size_t first = wants.size() - counted.size();
     for (std::size_t i = 0; i < wants.size(); ++i) {
-      if (i >= first) one.devices[i] = static_cast<unsigned>(std::min<std::int64_t>(request(counted[i - first]), 1 << 20));
-      else if (from.kind == container_kind::app && wants[i].what->container == app) one.devices[i] = static_cast<unsigned>(wants[i].count);
+      if (i >= first)
+        one.devices[i] = static_cast<unsigned>(std::min<std::int64_t>(request(counted[i - first]), 1 << 20));
+      else if (from.kind == container_kind::app && wants[i].what->container == app)
+        one.devices[i] = static_cast<unsigned>(wants[i].count);
     }
     if (from.kind == container_kind::app) ++app;
   }
 }
 
 /// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
-GANGSCHED_INLINE void grants_of(const resource_kinds& kinds, const device_record& devices, const held_device& held, const cpu_binding& how,
-                                std::vector<device_grant>& out) {
+GANGSCHED_INLINE void grants_of(const resource_kinds& kinds, const device_record& devices, const held_device& held,
+                                const cpu_binding& how, std::vector<device_grant>& out) {
   if (!devices.inventory->numa) return;
   const numa_layout& layout = *devices.inventory->numa;
   const auto container = static_cast<std::uint8_t>(std::clamp(held.request, 0, 255));
@@ -93,7 +97,8 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
 }
 
 /// And back.
-GANGSCHED_INLINE held_device held_of(const resource_kinds& kinds, const device_record& devices, const device_grant& grant) {
+GANGSCHED_INLINE held_device held_of(const resource_kinds& kinds, const device_record& devices,
+                                     const device_grant& grant) {
   held_device made{.id = {}, .request = grant.request};
   const auto each = [&](std::uint64_t bits, const auto& what) {
     for (; bits != 0; bits &= bits - 1) made.places.push_back(what(static_cast<unsigned>(std::countr_zero(bits))));
@@ -115,9 +120,17 @@ GANGSCHED_INLINE device_want counted_want(const device_demand& demand, std::int6
 
 }  // namespace detail
 
-GANGSCHED_INLINE device_ledger::device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods,
-                                              class_table& classes, const resource_kinds& kinds, bool& in_hook)
-    : resource_claims(undo), log_(log), names_(names), nodes_(nodes), pods_(pods), classes_(classes), kinds_(kinds), in_hook_(in_hook) {}
+GANGSCHED_INLINE device_ledger::device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes,
+                                              pod_table& pods, class_table& classes, const resource_kinds& kinds,
+                                              bool& in_hook)
+    : resource_claims(undo),
+      log_(log),
+      names_(names),
+      nodes_(nodes),
+      pods_(pods),
+      classes_(classes),
+      kinds_(kinds),
+      in_hook_(in_hook) {}
 
 GANGSCHED_INLINE std::shared_ptr<const device_inventory> device_ledger::share(device_inventory&& inventory) {
   std::string key = canonical::bytes(inventory);
@@ -185,8 +198,10 @@ GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const 
   if (wants.nothing()) return true;
   auto made = pods_.claim.make();
   const bool found = choose_devices(devices_of(node), wants, rules, *made).ok();
-  if (found) pods_.claim.set(pod, std::move(made));
-  else pods_.claim.give_back(std::move(made));
+  if (found)
+    pods_.claim.set(pod, std::move(made));
+  else
+    pods_.claim.give_back(std::move(made));
   return found;
 }
 
@@ -226,7 +241,8 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
 
 /// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that
 /// the pod runs there, and nobody else may lose what he has.
-GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants, std::span<const held_device> held,
+GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
+                                                                   std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {
   const device_record& devices = *nodes_.record[node]->devices;
   const device_state now{devices.inventory.get(), words.data()};
@@ -255,8 +271,11 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
     const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
     const device_grant grant = grant_of(*now.inventory, *want, device, one.mig_start);
     boost::container::small_vector<device_grant, 4> parts;
-    if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
-    if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) || !take(grant)) continue;
+    if (!gpu)
+      parts = detail::held_capacities(names_, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
+    if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||
+        !take(grant))
+      continue;
     for (const device_grant& part : parts) static_cast<void>(take(part));
     --want->count;
   }
@@ -285,7 +304,8 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
     const device_record& devices = *nodes_.record[node]->devices;
     for (const device_grant& grant : claim.grants) {
       if (grant.kind == device_grant::form::capacity) {
-        const symbol name = devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
+        const symbol name =
+            devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
         held.back().capacities.emplace(names_.text(name), grant.amount);  // of the device before it
         continue;
       }
@@ -343,4 +363,4 @@ GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& 
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,11 +8,12 @@
 #include "gangsched/model/mark_names.hpp"
 
 // Expressions on devices that the host evaluates: asked when an expression, or an inventory, is new, so that choosing only looks up.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// The device as the host told of it, but for what is a node's own.
-GANGSCHED_INLINE other_device told_device(const interner& names, const device_inventory& inventory, std::size_t device) {
+GANGSCHED_INLINE other_device told_device(const interner& names, const device_inventory& inventory,
+                                          std::size_t device) {
   const device_inventory::other& from = inventory.others[device];
   other_device made{.id = {}, .device_class = std::string{names.text(from.device_class)}};
   made.units = from.shared ? 1 : from.units;
@@ -40,7 +41,8 @@ void each_expression(std::span<const device_request> requests, const Note& note)
 }
 
 /// A matcher that throws has answered: it cannot evaluate the device. Want of memory is nobody's answer and passes.
-GANGSCHED_INLINE device_verdict ask_matcher(const device_matcher& matcher, const std::string& expression, const other_device& device) {
+GANGSCHED_INLINE device_verdict ask_matcher(const device_matcher& matcher, const std::string& expression,
+                                            const other_device& device) {
   const auto threw = [&](const char* what) {
     return device_verdict{.error = "the device_matcher threw an exception on \"" + expression + "\": " + what};
   };
@@ -78,7 +80,8 @@ GANGSCHED_INLINE void device_ledger::ask_host(std::span<const device_request> re
   const std::size_t before = expressions_.size();
   detail::each_expression(requests, [&](const std::string& expression, const std::string& device_class) {
     const std::pair<symbol, symbol> one{names_.intern(expression), names_.intern(device_class)};
-    if (std::find(expressions_.begin(), expressions_.end(), one) == expressions_.end()) expressions_.push_back(one), ++expressions_made_;
+    if (std::find(expressions_.begin(), expressions_.end(), one) == expressions_.end())
+      expressions_.push_back(one), ++expressions_made_;
   });
   if (expressions_.size() == before) return;
   const detail::on_exit forget{[&] {  // unless everybody was asked
@@ -96,12 +99,15 @@ GANGSCHED_INLINE void device_ledger::ask_host(const device_inventory& inventory)
   const detail::on_exit leave{[&] { in_hook_ = before; }};
   for (const auto& [expression, device_class] : expressions_) {
     auto& all = inventory.answers->by_expression;
-    auto row = std::find_if(all.begin(), all.end(), [&, &wanted = expression](const auto& one) { return one.first == wanted; });
-    if (row == all.end()) row = all.insert(row, {expression, std::vector<device_answers::of_device>(inventory.others.size())});
+    auto row = std::find_if(all.begin(), all.end(),
+                            [&, &wanted = expression](const auto& one) { return one.first == wanted; });
+    if (row == all.end())
+      row = all.insert(row, {expression, std::vector<device_answers::of_device>(inventory.others.size())});
     const std::string text{names_.text(expression)};
     for (std::size_t i = 0; i < inventory.others.size(); ++i) {
       device_answers::of_device& answer = row->second[i];
-      if (inventory.others[i].device_class != device_class || answer.said != device_answers::answer::not_asked) continue;
+      if (inventory.others[i].device_class != device_class || answer.said != device_answers::answer::not_asked)
+        continue;
       const device_verdict said = detail::ask_matcher(matcher_, text, detail::told_device(names_, inventory, i));
       answer.error = names_.intern(said.error);
       answer.said = !said.error.empty() ? device_answers::answer::error
@@ -128,4 +134,4 @@ GANGSCHED_INLINE void device_ledger::sweep() noexcept {
   expressions_made_ = 0;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

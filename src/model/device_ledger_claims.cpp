@@ -5,11 +5,12 @@
 #include "gangsched/model/device_ledger.hpp"
 
 // Claims of devices that pods share: the first pod on a node allocates them there, the last one that leaves it gives them back.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE device_wants resource_claim_record::wants() const {
   device_wants made;
-  for (std::size_t i = 0; i < devices.size(); ++i) made.push_back({&devices[i], devices[i].count, static_cast<std::uint8_t>(i)});
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    made.push_back({&devices[i], devices[i].count, static_cast<std::uint8_t>(i)});
   made.matches = matches;
   return made;
 }
@@ -72,8 +73,10 @@ GANGSCHED_INLINE void device_ledger::keep_claim(row_t claim, row_t node) {
   if (const device_state now = devices_of(node)) {
     std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
     const device_wants wants = record.wants();
-    if (!record.spec.held_devices.empty()) made = hold(node, wants, record.spec.held_devices, words);
-    else static_cast<void>(choose_devices(now, wants, {}, *made));
+    if (!record.spec.held_devices.empty())
+      made = hold(node, wants, record.spec.held_devices, words);
+    else
+      static_cast<void>(choose_devices(now, wants, {}, *made));
   }
   resource_claims.kept.set(claim, true);
   allocate(claim, node, std::move(made));
@@ -101,8 +104,10 @@ GANGSCHED_INLINE void device_ledger::count_users(const pod_class& cls, row_t nod
     const bool kept = resource_claims.kept[claim.row];
     if (sign > 0) {
       const bool first = users == 0 && !kept;
-      if (first && there == node) count_changes(*resource_claims.held[claim.row], node, +1);
-      else if (first && there != no_row) resource_claims.forget(claim.row);
+      if (first && there == node)
+        count_changes(*resource_claims.held[claim.row], node, +1);
+      else if (first && there != no_row)
+        resource_claims.forget(claim.row);
       resource_claims.users.set(claim.row, users + 1);
       continue;
     }
@@ -110,7 +115,8 @@ GANGSCHED_INLINE void device_ledger::count_users(const pod_class& cls, row_t nod
     if (users != 1 || kept || there == no_row) continue;
     count_changes(*resource_claims.held[claim.row], there, -1);
     // The host said that the last pod ran elsewhere.
-    if (there != node) log_.write({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = there});
+    if (there != node)
+      log_.write({.kind = change_kind::node_updated, .facets = reads::devices | reads::claims, .row = there});
   }
 }
 
@@ -121,16 +127,19 @@ GANGSCHED_INLINE void device_ledger::pod_runs(const pod_class& cls) {
 }
 
 GANGSCHED_INLINE void device_ledger::class_came(const pod_class& cls) {
-  for (const resource_claim_id claim : cls.claims) resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);
+  for (const resource_claim_id claim : cls.claims)
+    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);
 }
 
 GANGSCHED_INLINE void device_ledger::class_left(const pod_class& cls) {
-  for (const resource_claim_id claim : cls.claims) resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] - 1);
+  for (const resource_claim_id claim : cls.claims)
+    resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] - 1);
 }
 
 GANGSCHED_INLINE void device_ledger::drop_unused(std::span<const resource_claim_id> shared) {
   for (const resource_claim_id claim : shared) {
-    if (!resource_claims.counts(claim.row) && resource_claims.held[claim.row] != nullptr) resource_claims.forget(claim.row);
+    if (!resource_claims.counts(claim.row) && resource_claims.held[claim.row] != nullptr)
+      resource_claims.forget(claim.row);
   }
 }
 
@@ -141,7 +150,8 @@ GANGSCHED_INLINE bool device_ledger::claims_still_free(row_t pod, row_t node) co
   };
   add(pods_.claim[pod]);
   for (const resource_claim_id claim : classes_[pods_.cls[pod]].claims) {
-    if (!resource_claims.counts(claim.row) && resource_claims.node[claim.row] == node) add(resource_claims.held[claim.row]);
+    if (!resource_claims.counts(claim.row) && resource_claims.node[claim.row] == node)
+      add(resource_claims.held[claim.row]);
   }
   return had.grants.empty() || still_free(devices_of(node), had);
 }
@@ -159,7 +169,8 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   };
   const auto of_any_health = [&] {  // what is unhealthy stays with who had it
     std::vector<std::int64_t> made = words;
-    for (std::uint32_t word = 0; word < now.inventory->first_counter(); ++word) made[word] &= std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t word = 0; word < now.inventory->first_counter(); ++word)
+      made[word] &= std::numeric_limits<std::int64_t>::max();
     return made;
   };
   // Part 0 is the pod's own; its claims follow.
@@ -173,8 +184,10 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
     open[1 + i] = resource_claims.allocated_on(row) == no_row;
     const device_claim* had = resource_claims.counts(row) ? nullptr : resource_claims.held[row];
     if (had == nullptr) continue;
-    if (resource_claims.node[row] == node && still_free({now.inventory, of_any_health().data()}, *had)) open[1 + i] = false, take(*had);
-    else resource_claims.forget(row);
+    if (resource_claims.node[row] == node && still_free({now.inventory, of_any_health().data()}, *had))
+      open[1 + i] = false, take(*had);
+    else
+      resource_claims.forget(row);
   }
   const auto part_of = [&](std::uint8_t request) -> std::size_t {
     if (request == counted_request) return 0;
@@ -183,7 +196,9 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   const device_wants all = wants_of(cls, node);
   const auto choose = [&](const std::vector<bool>& parts) {
     device_wants some = all;
-    some.erase(std::remove_if(some.begin(), some.end(), [&](const device_want& one) { return !parts[part_of(one.request)]; }), some.end());
+    some.erase(
+        std::remove_if(some.begin(), some.end(), [&](const device_want& one) { return !parts[part_of(one.request)]; }),
+        some.end());
     if (!parts[0]) some.containers.clear();
     for (numa_container& one : some.containers) one.devices.resize(some.size());
     if (some.nothing()) return true;
@@ -218,4 +233,4 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   return false;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,11 +4,12 @@
 #include "gangsched/model/cluster_checks.hpp"
 
 // Groups that grow in step: whether what they ask of each other can be had.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Whether some way along ratios comes back to the group with less than one member of it for each that it has: then nobody could go first.
 /// Nothing if there are too many ways to tell. (Bellman and Ford's search by logarithms: no other group has such a way.)
-GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, row_t row, const std::vector<group_ratio>& ratios) {
+GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, row_t row,
+                                                   const std::vector<group_ratio>& ratios) {
   constexpr double slack = 5e-13;  // two ratios of numbers up to a million differ by 10^-12 from 1 if they do
   constexpr std::size_t most = 100'000;
   std::map<row_t, double> least{{row, 0.0}};  // of ways to a group: log2 of the members of the first one for one of it
@@ -38,7 +39,9 @@ GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, ro
 GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
                                                    const std::string& object) {
   if (spec.ratios.empty()) return std::nullopt;
-  const auto wrong = [&](errc code, const std::string& field, const char* why) { return error{code, object, field, why}; };
+  const auto wrong = [&](errc code, const std::string& field, const char* why) {
+    return error{code, object, field, why};
+  };
   if (spec.composite) return wrong(errc::malformed, "ratios", "a group of groups has none");
   for (std::size_t i = 0; i < spec.ratios.size(); ++i) {
     constexpr std::int32_t most = 1'000'000;
@@ -62,4 +65,4 @@ GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, r
   return wrong(errc::malformed, "ratios", "contradict those of the other groups: none of them could grow first");
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

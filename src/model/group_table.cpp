@@ -2,7 +2,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::string group_record::bytes() const {
   std::string out;
@@ -20,7 +20,8 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
     canonical::put(out, policy->atomic);
     canonical::put(out, policy->match);
     canonical::put(out, policy->strict);
-    canonical::put(out, policy->stale_after.has_value()), canonical::put(out, policy->stale_after.value_or(instant::zero()).count());
+    canonical::put(out, policy->stale_after.has_value()),
+        canonical::put(out, policy->stale_after.value_or(instant::zero()).count());
   }
   const auto put_id = [&](group_id id) { canonical::put(out, id.row), canonical::put(out, id.generation); };
   canonical::put(out, spec.composite);
@@ -37,8 +38,10 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::put(out, spec.topology.when_full);
   canonical::put(out, spec.disruption);
   for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(out, one.until);
-  for (const group_affinity& one : spec.affinity) put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
-  for (const group_ratio& one : spec.ratios) put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
+  for (const group_affinity& one : spec.affinity)
+    put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
+  for (const group_ratio& one : spec.ratios)
+    put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
   canonical::put(out, spec.done);
   canonical::put(out, spec.cookie);
   return out;
@@ -66,9 +69,10 @@ GANGSCHED_INLINE group_table::group_table(undo_log& undo)
       composite_by_name(undo) {}
 
 GANGSCHED_INLINE void group_table::grow(row_t to) {
-  for (column<row_t>* one : {&first, &last, &parent, &first_child, &last_child, &next_sibling, &prev_sibling}) one->grow(to);
+  for (column<row_t>* one : {&first, &last, &parent, &first_child, &last_child, &next_sibling, &prev_sibling})
+    one->grow(to);
   for (column<std::uint32_t>* one : {&members, &assumed, &bound, &children}) one->grow(to);
   record.grow(to), arrival.grow(to), satisfied.grow(to);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -5,7 +5,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE held_rooms::held_rooms(undo_log& undo, matrix_column& used)
     : undo_(&undo), used_(&used), rows_(undo), parts_(undo), record_(undo), by_owner_(undo), drawn_(undo) {}
@@ -25,7 +25,8 @@ GANGSCHED_INLINE std::int64_t held_rooms::left(const held_room_record::part& par
   return std::max<std::int64_t>(0, part.amounts[which].value - drawn_.at(part.row, static_cast<std::uint32_t>(which)));
 }
 
-GANGSCHED_INLINE std::int64_t held_rooms::left(const held_room_record& room, row_t node, resource_kind kind) const noexcept {
+GANGSCHED_INLINE std::int64_t held_rooms::left(const held_room_record& room, row_t node,
+                                               resource_kind kind) const noexcept {
   const held_room_record::part* const part = part_on(room, node);
   for (std::size_t i = 0; part != nullptr && i < part->amounts.size(); ++i) {
     if (part->amounts[i].kind == kind) return left(*part, i);
@@ -78,7 +79,8 @@ GANGSCHED_INLINE void held_rooms::give_back(const held_room_record::part& part) 
   parts_.give_back(part.row);
 }
 
-GANGSCHED_INLINE row_t held_rooms::replace(std::string_view name, symbol owner, std::vector<held_room_record::part> parts) {
+GANGSCHED_INLINE row_t held_rooms::replace(std::string_view name, symbol owner,
+                                           std::vector<held_room_record::part> parts) {
   row_t row = by_owner_.find(owner, {});
   if (row != no_row) {
     for (const held_room_record::part& one : record_[row]->parts) give_back(one);
@@ -152,4 +154,4 @@ GANGSCHED_INLINE void held_rooms::digest_into(digest& out) const {
   drawn_.digest_into(out, parts_.count());
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

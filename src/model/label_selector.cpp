@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE bool matches(const label_selector& selector, const label_map& labels) {
   for (const auto& [key, value] : selector.match_labels) {
@@ -12,16 +12,25 @@ GANGSCHED_INLINE bool matches(const label_selector& selector, const label_map& l
   for (const selector_requirement& want : selector.match_expressions) {
     const auto found = labels.find(want.key);
     const bool present = found != labels.end();
-    const bool listed = present && std::find(want.values.begin(), want.values.end(), found->second) != want.values.end();
+    const bool listed =
+        present && std::find(want.values.begin(), want.values.end(), found->second) != want.values.end();
     switch (want.op) {
-      case selector_operator::in: if (!listed) return false; break;
-      case selector_operator::not_in: if (listed) return false; break;
-      case selector_operator::exists: if (!present) return false; break;
-      case selector_operator::does_not_exist: if (present) return false; break;
+      case selector_operator::in:
+        if (!listed) return false;
+        break;
+      case selector_operator::not_in:
+        if (listed) return false;
+        break;
+      case selector_operator::exists:
+        if (!present) return false;
+        break;
+      case selector_operator::does_not_exist:
+        if (present) return false;
+        break;
       default: return false;
     }
   }
   return true;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

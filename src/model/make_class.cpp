@@ -5,13 +5,14 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/node_selector.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE node_requirement to_requirement(interner& names, const selector_requirement& from) {
   node_requirement made{names.intern(from.key), from.op, {}, std::nullopt};
   for (const std::string& value : from.values) made.values.push_back(names.intern(value));
-  if (from.op == selector_operator::gt || from.op == selector_operator::lt) made.bound = selector_number(from.values.front());
+  if (from.op == selector_operator::gt || from.op == selector_operator::lt)
+    made.bound = selector_number(from.values.front());
   return made;
 }
 
@@ -19,8 +20,8 @@ GANGSCHED_INLINE void add_ports(interner& names, const container& from, std::vec
   for (const container_port& port : from.ports) {
     if (port.host_port == 0) continue;
     const bool wildcard = port.host_ip.empty() || port.host_ip == "0.0.0.0";
-    out.push_back({port.protocol, static_cast<std::uint16_t>(port.host_port),
-                   wildcard ? symbol{} : names.intern(port.host_ip)});
+    out.push_back(
+        {port.protocol, static_cast<std::uint16_t>(port.host_port), wildcard ? symbol{} : names.intern(port.host_ip)});
   }
 }
 
@@ -73,7 +74,8 @@ GANGSCHED_INLINE void add_containers(cluster_state& state, const pod_spec& spec,
       if (own ? guaranteed || binds : each.kind >= kinds::first_other) one.requests.push_back(each);
     }
   };
-  for (const container& one : spec.init_containers) add(one, one.sidecar ? container_kind::sidecar : container_kind::init);
+  for (const container& one : spec.init_containers)
+    add(one, one.sidecar ? container_kind::sidecar : container_kind::init);
   for (const container& one : spec.containers) add(one, container_kind::app);
 }
 
@@ -174,4 +176,4 @@ GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec,
   return state.classes.intern(std::move(made));
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include "gangsched/model/state.hpp"
 
 // What was interned or numbered and is named by nothing any more goes.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// What is named, as far as names and kinds go: their marks.
@@ -83,7 +83,8 @@ GANGSCHED_INLINE void name_collection::run() {
   state_.assigned.priorities.sweep();
 
   detail::names_in_use used{state_, std::vector<bool>(state_.kinds.count())};
-  std::vector<bool> used_counters(state_.counters.size()), used_topologies(state_.topologies.size()), used_choices(state_.choices.size());
+  std::vector<bool> used_counters(state_.counters.size()), used_topologies(state_.topologies.size()),
+      used_choices(state_.choices.size());
   std::fill_n(used.kinds.begin(), kinds::first_other, true);
 
   used.mark_records();
@@ -119,7 +120,8 @@ GANGSCHED_INLINE void name_collection::run() {
   any |= left.freed;
   const interner::swept swept = state_.names.sweep();
   any |= swept.freed != 0;
-  if (state_.tuples.size() != 0 && (state_.tuples.size() >= limits_.tuples || always)) state_.tuples.clear(), any = true;
+  if (state_.tuples.size() != 0 && (state_.tuples.size() >= limits_.tuples || always))
+    state_.tuples.clear(), any = true;
   limits_ = {.names = detail::next_limit(least.names, swept.live),
              .counters = detail::next_limit(least.counters, state_.counters.known()),
              .topologies = detail::next_limit(least.topologies, state_.topologies.known()),
@@ -129,4 +131,4 @@ GANGSCHED_INLINE void name_collection::run() {
              .priorities = detail::next_limit(least.priorities, 2 * state_.assigned.priorities.known())};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/core/hash_index.hpp"
 #include "gangsched/core/interner.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // The set holds pointers to entries. What is erased while old values are recorded stays in it, unseen, until nobody can want it back: to
 // put it back then takes no memory. The hash is beside the pointer: a set that grows would read every entry otherwise, far apart, in the
@@ -76,8 +76,10 @@ GANGSCHED_INLINE std::size_t name_index::size() const noexcept { return impl_->s
 
 GANGSCHED_INLINE void name_index::restore(row_t, std::uint32_t erased, std::uint64_t word) noexcept {
   impl::entry* e = std::bit_cast<impl::entry*>(word);
-  if (erased != 0) ++impl_->size, e->erased = 0;
-  else --impl_->size, drop(word);
+  if (erased != 0)
+    ++impl_->size, e->erased = 0;
+  else
+    --impl_->size, drop(word);
 }
 
 GANGSCHED_INLINE void name_index::discard(std::uint32_t erased, std::uint64_t word) noexcept {
@@ -103,4 +105,4 @@ GANGSCHED_INLINE void name_index::digest_into(digest& out, row_t) const {
   out.add(sum);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

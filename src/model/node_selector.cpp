@@ -6,7 +6,7 @@
 
 #include "gangsched/model/name_rules.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::optional<std::int64_t> selector_number(std::string_view text) noexcept {
   // Go's ParseInt takes a leading '+', from_chars does not.
@@ -24,4 +24,4 @@ GANGSCHED_INLINE bool parses(const selector_requirement& wanted) noexcept {
   });
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

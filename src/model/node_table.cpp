@@ -4,7 +4,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_view id) const noexcept {
   const auto found = std::find(ids.begin(), ids.end(), id);
@@ -61,7 +61,8 @@ GANGSCHED_INLINE node_table::node_table(interner& names, undo_log& undo)
 }
 
 GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
-  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to), prev_wanted.grow(to);
+  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to),
+      prev_wanted.grow(to);
   arrival.grow(to), ports.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
 }
 
@@ -87,4 +88,4 @@ GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
   if (next != no_row) prev_wanted.set(next, wanted ? node : prev);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE node_tree::node_tree(interner& names, undo_log& undo)
     : undo_(&undo),
@@ -27,7 +27,8 @@ GANGSCHED_INLINE node_tree::zone node_tree::named(std::span<const label_symbols>
 }
 
 GANGSCHED_INLINE std::vector<node_tree::zone>::iterator node_tree::find(const zone& like) {
-  return std::find_if(zones_.begin(), zones_.end(), [&](const zone& one) { return one.region == like.region && one.name == like.name; });
+  return std::find_if(zones_.begin(), zones_.end(),
+                      [&](const zone& one) { return one.region == like.region && one.name == like.name; });
 }
 
 GANGSCHED_INLINE void node_tree::restore(row_t, std::uint32_t sub, std::uint64_t old) noexcept {
@@ -38,7 +39,8 @@ GANGSCHED_INLINE void node_tree::restore(row_t, std::uint32_t sub, std::uint64_t
     if (nodes.empty()) zones_.pop_back();
     return;
   }
-  const std::unique_ptr<std::vector<zone>> before{reinterpret_cast<std::vector<zone>*>(static_cast<std::uintptr_t>(old))};
+  const std::unique_ptr<std::vector<zone>> before{
+      reinterpret_cast<std::vector<zone>*>(static_cast<std::uintptr_t>(old))};
   zones_ = std::move(*before);
 }
 
@@ -97,4 +99,4 @@ GANGSCHED_INLINE const std::vector<row_t>& node_tree::rows() {
   return order_;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

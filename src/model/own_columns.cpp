@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Names of rows are found by scope and name; scopes are numbers, and so are symbols.
@@ -48,9 +48,9 @@ GANGSCHED_INLINE void own_columns::set(std::uint32_t column, row_t row, std::int
   if (to.words[row] == value) return;
   to.words.set(row, value);
   log_->write({.kind = change_kind::column_changed,
-                .facets = to.facet,
-                .row = row,
-                .before = static_cast<std::uint32_t>(to.of)});
+               .facets = to.facet,
+               .row = row,
+               .before = static_cast<std::uint32_t>(to.of)});
 }
 
 GANGSCHED_INLINE void own_columns::add(std::uint32_t column, row_t row, std::int64_t amount) {
@@ -163,4 +163,4 @@ GANGSCHED_INLINE void own_columns::cut(const extent& to) noexcept {
   makers_ = to.makers;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   const pod_volumes& volumes = spec.volumes;
-  return spec.device_constraints.empty() && spec.resource_claims.empty() && !spec.affinity.required && spec.affinity.preferred.empty() &&
-         spec.affinity_to_pods.required.empty() && spec.affinity_to_pods.preferred.empty() &&
-         spec.anti_affinity_to_pods.required.empty() && spec.anti_affinity_to_pods.preferred.empty() &&
-         spec.topology_spread_constraints.empty() && !volumes.unbound_claims && !volumes.nodes && volumes.zones.empty() &&
-         volumes.disks.empty() && volumes.exclusive_claims.empty() && volumes.attachments.empty();
+  return spec.device_constraints.empty() && spec.resource_claims.empty() && !spec.affinity.required &&
+         spec.affinity.preferred.empty() && spec.affinity_to_pods.required.empty() &&
+         spec.affinity_to_pods.preferred.empty() && spec.anti_affinity_to_pods.required.empty() &&
+         spec.anti_affinity_to_pods.preferred.empty() && spec.topology_spread_constraints.empty() &&
+         !volumes.unbound_claims && !volumes.nodes && volumes.zones.empty() && volumes.disks.empty() &&
+         volumes.exclusive_claims.empty() && volumes.attachments.empty();
 }
 
 // The names before each comparison are all the fields there are: who adds one has to think of it here.
@@ -33,7 +34,8 @@ GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) no
 
 template <class T>
 bool all_alike(const std::vector<T>& a, const std::vector<T>& b) noexcept {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& one, const T& other) { return alike(one, other); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& one, const T& other) { return alike(one, other); });
 }
 
 GANGSCHED_INLINE bool alike(const container& a, const container& b) noexcept {
@@ -47,25 +49,27 @@ GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) no
                capacities, beside_gpus, beside_preferred, first_of, container] = a;
   return device_class == b.device_class && count == b.count && milli == b.milli && memory_mib == b.memory_mib &&
          memory_percent == b.memory_percent && mig_profile == b.mig_profile && models == b.models &&
-         least_memory_mib == b.least_memory_mib && least_compute_capability == b.least_compute_capability && within == b.within &&
-         within_preferred == b.within_preferred && units == b.units && all == b.all && admin == b.admin &&
-         all_alike(selectors, b.selectors) && expressions == b.expressions && capacities == b.capacities &&
-         beside_gpus == b.beside_gpus && beside_preferred == b.beside_preferred &&
+         least_memory_mib == b.least_memory_mib && least_compute_capability == b.least_compute_capability &&
+         within == b.within && within_preferred == b.within_preferred && units == b.units && all == b.all &&
+         admin == b.admin && all_alike(selectors, b.selectors) && expressions == b.expressions &&
+         capacities == b.capacities && beside_gpus == b.beside_gpus && beside_preferred == b.beside_preferred &&
          all_alike(first_of, b.first_of) && container == b.container;
 }
 
 /// Everything that `check`, `requests_of` and `make_class` read of a plain pod, but for what `check_own` checks by itself.
 GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
-  const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed, bind_cpus, devices,
-               constraints, claims, held_devices, node_selector, affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, spread,
-               priority, priority_class, preemption, scheduler_name, gates, required_node, group, role, rank, node, nominated_node,
-               held_room, terminating, preempted, start_time, controller, cookie] = a;
+  const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed,
+               bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
+               anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
+               required_node, group, role, rank, node, nominated_node, held_room, terminating, preempted, start_time,
+               controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
-         all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes && resources == b.resources &&
-         overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus && node_selector == b.node_selector &&
-         all_alike(tolerations, b.tolerations) && priority == b.priority && priority_class == b.priority_class &&
-         preemption == b.preemption && scheduler_name == b.scheduler_name && required_node == b.required_node && held_room == b.held_room &&
-         controller.kind == b.controller.kind && controller.name == b.controller.name;
+         all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes &&
+         resources == b.resources && overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus &&
+         node_selector == b.node_selector && all_alike(tolerations, b.tolerations) && priority == b.priority &&
+         priority_class == b.priority_class && preemption == b.preemption && scheduler_name == b.scheduler_name &&
+         required_node == b.required_node && held_room == b.held_room && controller.kind == b.controller.kind &&
+         controller.name == b.controller.name;
 }
 
 /// Of what pods of a cluster differ in most.
@@ -90,7 +94,8 @@ GANGSCHED_INLINE std::uint64_t template_hash(const pod_spec& spec) noexcept {
     text(one.mig_profile);
   }
   for (const auto& [key, value] : spec.labels) text(value);
-  mix(static_cast<std::uint64_t>(spec.priority.value_or(0)) + (spec.tolerations.size() << 40) + (spec.node_selector.size() << 48));
+  mix(static_cast<std::uint64_t>(spec.priority.value_or(0)) + (spec.tolerations.size() << 40) +
+      (spec.node_selector.size() << 48));
   text(spec.controller.name);
   return hash;
 }
@@ -113,4 +118,4 @@ GANGSCHED_INLINE void pod_templates::keep(const pod_spec& spec, const known& wha
   at.seen = hash;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

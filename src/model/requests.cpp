@@ -10,7 +10,7 @@
 #include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/model/name_rules.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
@@ -105,8 +105,8 @@ GANGSCHED_INLINE std::string_view sums_to_integers(const request_sums& sums, int
 
 /// Whole GPUs that a request asks for.
 GANGSCHED_INLINE std::int64_t whole_gpus(const device_request& one) noexcept {
-  const bool whole = one.device_class == "gpu" && one.milli == whole_gpu && one.memory_mib == 0 && one.memory_percent == 0 &&
-                     one.mig_profile.empty() && !one.all && !one.admin;
+  const bool whole = one.device_class == "gpu" && one.milli == whole_gpu && one.memory_mib == 0 &&
+                     one.memory_percent == 0 && one.mig_profile.empty() && !one.all && !one.admin;
   return whole ? one.count : 0;
 }
 
@@ -195,4 +195,4 @@ GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec, const ku
   return made;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,10 +4,11 @@
 
 #include "gangsched/model/node_table.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE resource_kinds::resource_kinds(interner& names, node_table& nodes) : names_(names), nodes_(nodes) {
-  for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
+  for (const std::string_view name :
+       {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
     by_number_.push_back(names_.keep(name));
   }
 }
@@ -53,4 +54,4 @@ GANGSCHED_INLINE resource_kinds::swept resource_kinds::sweep(const std::vector<b
   return done;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

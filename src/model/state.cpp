@@ -5,7 +5,7 @@
 
 // Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
 // mean.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Amounts that are not 0, by node and resource.
@@ -114,7 +114,8 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   for (const column_base* one : std::initializer_list<const column_base*>{
            &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls_epoch, &pods.node,
            &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
-           &pods.prev_nominated, &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
+           &pods.prev_nominated, &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival,
+           &pods.by_name}) {
     one->digest_into(out, pod_rows);
   }
   const std::vector<std::uint64_t> of_counters = detail::digests_of_counters(out, *this);
@@ -154,4 +155,4 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   return out.value();
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -10,7 +10,7 @@
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/node_table.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 GANGSCHED_INLINE topology_table::topology::topology(undo_log& undo, symbol with_key, bool with_empty)
     : key(with_key),
       absent_is_empty(with_empty),
@@ -249,4 +249,4 @@ GANGSCHED_INLINE bool takes(const node_choice& choice, const node_record& record
   });
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 
 #include "gangsched/model/inside.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE cluster_state& transaction::collected(cluster_state& state) {
   state.collection.run_if_due();
@@ -37,4 +37,4 @@ GANGSCHED_INLINE void transaction::end() noexcept {
   state_ = nullptr;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

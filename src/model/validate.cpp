@@ -12,36 +12,11 @@
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/spec_path.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
-
-// Where a check is in a spec: a chain on the stack that becomes text only when something is wrong.
-struct spec_path {
-  enum class step : std::uint8_t { field, element, entry };
-  const spec_path* up = nullptr;
-  step kind = step::field;
-  std::string_view name = {};
-  std::size_t index = 0;
-
-  [[nodiscard]] spec_path field(std::string_view of) const noexcept { return {this, step::field, of}; }
-  [[nodiscard]] spec_path at(std::size_t number) const noexcept { return {this, step::element, {}, number}; }
-  [[nodiscard]] spec_path at(std::string_view key) const noexcept { return {this, step::entry, key}; }
-
-  [[nodiscard]] std::string text() const {
-    std::string all = up == nullptr ? std::string{} : up->text();
-    switch (kind) {
-      case step::field:
-        if (!all.empty()) all += '.';
-        all += name;
-        break;
-      case step::element: fmt::format_to(std::back_inserter(all), "[{}]", index); break;
-      case step::entry: fmt::format_to(std::back_inserter(all), "[\"{}\"]", name); break;
-    }
-    return all;
-  }
-};
 
 enum class selector_kind : std::uint8_t { labels, node };
 enum class resource_owner : std::uint8_t { pod, node };
@@ -69,8 +44,8 @@ class spec_checker {
   }
 
   [[nodiscard]] bool pod(const pod_spec& spec) {
-    return pod_own(spec) && dns_label(spec.ns, top("ns")) &&
-           labels(spec.labels, top("labels")) && containers(spec.containers, false, top("containers")) &&
+    return pod_own(spec) && dns_label(spec.ns, top("ns")) && labels(spec.labels, top("labels")) &&
+           containers(spec.containers, false, top("containers")) &&
            containers(spec.init_containers, true, top("init_containers")) &&
            image_names(spec.image_volumes, top("image_volumes")) && volumes(spec.volumes, top("volumes")) &&
            (!spec.resources || amounts(*spec.resources, top("resources"))) &&
@@ -84,8 +59,10 @@ class spec_checker {
            enumerator(spec.preemption, preemption_policy::never, "preemption policy", top("preemption")) &&
            (!spec.scheduler_name.empty() || fail(errc::malformed, top("scheduler_name"), "is empty")) &&
            kind(spec.controller.kind, top("controller").field("kind")) &&
-           enumerator(spec.bind_cpus.exclusive, cpu_exclusive_policy::numa_node_level, "policy", top("bind_cpus").field("exclusive")) &&
-           enumerator(spec.bind_cpus.policy, cpu_bind_policy::spread_by_pcpus, "policy", top("bind_cpus").field("policy")) &&
+           enumerator(spec.bind_cpus.exclusive, cpu_exclusive_policy::numa_node_level, "policy",
+                      top("bind_cpus").field("exclusive")) &&
+           enumerator(spec.bind_cpus.policy, cpu_bind_policy::spread_by_pcpus, "policy",
+                      top("bind_cpus").field("policy")) &&
            (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
            (spec.held_room.empty() || dns_subdomain(spec.held_room, top("held_room")));
   }
@@ -93,7 +70,8 @@ class spec_checker {
   /// What pods that are otherwise alike differ in.
   [[nodiscard]] bool pod_own(const pod_spec& spec) {
     return dns_subdomain(spec.name, top("name")) && gates(spec.scheduling_gates, top("scheduling_gates")) &&
-           (spec.node || spec.held_devices.empty() || fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
+           (spec.node || spec.held_devices.empty() ||
+            fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));
   }
@@ -186,25 +164,29 @@ class spec_checker {
 
   bool dns_subdomain(std::string_view text, const spec_path& at) {
     constexpr auto why =
-        "\"{}\" is not a DNS subdomain: at most 253 of a-z, 0-9, '-' and '.', each part beginning and ending with a letter or digit";
+        "\"{}\" is not a DNS subdomain: at most 253 of a-z, 0-9, '-' and '.', each part beginning and ending with a "
+        "letter or digit";
     return is_dns_subdomain(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool dns_label(std::string_view text, const spec_path& at) {
-    constexpr auto why = "\"{}\" is not a DNS label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit";
+    constexpr auto why =
+        "\"{}\" is not a DNS label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit";
     return is_dns_label(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool qualified(std::string_view text, const spec_path& at) {
     constexpr auto why =
-        "\"{}\" is not a qualified name: at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending with a letter or digit, "
+        "\"{}\" is not a qualified name: at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending with a "
+        "letter or digit, "
         "optionally after a DNS subdomain and '/'";
     return is_qualified_name(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
   bool label_value(std::string_view text, const spec_path& at) {
     constexpr auto why =
-        "\"{}\" is not a label value: empty, or at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending with a letter or digit";
+        "\"{}\" is not a label value: empty, or at most 63 of A-Z, a-z, 0-9, '-', '_' and '.', beginning and ending "
+        "with a letter or digit";
     return is_label_value(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
@@ -479,8 +461,9 @@ class spec_checker {
       return fail(errc::malformed, at, "a group of groups has a minimum and stale_after, nothing else");
     if (policy->stale_after.value_or(instant::zero()) < instant::zero())
       return fail(errc::out_of_range, at.field("stale_after"), "is negative");
-    return roles(*policy, at.field("roles")) && (policy->timeout > instant::zero() ||
-           fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
+    return roles(*policy, at.field("roles")) &&
+           (policy->timeout > instant::zero() ||
+            fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
   }
 
   /// Where members are placed one by one nobody looks at the group as a whole: what asks for that is for the group cycle.
@@ -488,13 +471,16 @@ class spec_checker {
     if (spec.composite) return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
     if (spec.parent) return fail(errc::malformed, at.field("mode"), "a group in a tree is tried with it");
     const auto absent = [&](bool none, const spec_path& where) {
-      return none || fail(errc::malformed, where, "needs the group cycle: members in permit mode are placed one by one");
+      return none ||
+             fail(errc::malformed, where, "needs the group cycle: members in permit mode are placed one by one");
     };
     const group_topology& asks = spec.topology;
     const spec_path topology = top("topology");
-    return absent(!policy.desired_count, at.field("desired_count")) && absent(!policy.max_count, at.field("max_count")) &&
-           absent(policy.roles.empty(), at.field("roles")) && absent(asks.within.empty(), topology.field("within")) &&
-           absent(asks.slices.empty(), topology.field("slices")) && absent(asks.spread_key.empty(), topology.field("spread_key")) &&
+    return absent(!policy.desired_count, at.field("desired_count")) &&
+           absent(!policy.max_count, at.field("max_count")) && absent(policy.roles.empty(), at.field("roles")) &&
+           absent(asks.within.empty(), topology.field("within")) &&
+           absent(asks.slices.empty(), topology.field("slices")) &&
+           absent(asks.spread_key.empty(), topology.field("spread_key")) &&
            absent(asks.choice == domain_choice::scored, topology.field("choice")) &&
            absent(asks.when_full == full_domain::wait, topology.field("when_full")) &&
            absent(spec.affinity.empty(), top("affinity")) && absent(spec.ratios.empty(), top("ratios"));
@@ -504,7 +490,8 @@ class spec_checker {
     return each(policy.roles, path, [&](const role_minimum& one, const spec_path& at) {
       if (one.role.empty()) return fail(errc::malformed, at.field("role"), "is empty");
       for (std::size_t i = 0; i < at.index; ++i)
-        if (policy.roles[i].role == one.role) return fail(errc::duplicate, at, fmt::format("\"{}\" is there twice", one.role));
+        if (policy.roles[i].role == one.role)
+          return fail(errc::duplicate, at, fmt::format("\"{}\" is there twice", one.role));
       return at_least(one.min_count, 0, "", at.field("min_count"));
     });
   }
@@ -512,7 +499,8 @@ class spec_checker {
   bool group_topology_(const group_topology& one, const spec_path& at) {
     const auto key = [&](const std::string& name, const spec_path& where) { return qualified(name, where); };
     if (!each(one.within, at.field("within"), key)) return false;
-    if (one.or_anywhere && one.within.empty()) return fail(errc::malformed, at.field("or_anywhere"), "there is nothing before it");
+    if (one.or_anywhere && one.within.empty())
+      return fail(errc::malformed, at.field("or_anywhere"), "there is nothing before it");
     const bool sliced = each(one.slices, at.field("slices"), [&](const topology_slice& slice, const spec_path& where) {
       if (!qualified(slice.key, where.field("key")) || !at_least(slice.size, 1, "", where.field("size"))) return false;
       if (where.index == 0 || one.slices[where.index - 1].size % slice.size == 0) return true;
@@ -558,18 +546,21 @@ GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
 }
 
 GANGSCHED_INLINE std::optional<error> check_own(const pod_spec& spec) {
-  return detail::failure_of(&detail::spec_checker::pod_own, spec, [&] { return fmt::format("pod {}/{}", spec.ns, spec.name); });
+  return detail::failure_of(&detail::spec_checker::pod_own, spec,
+                            [&] { return fmt::format("pod {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const resource_claim_spec& spec) {
   const std::string object = fmt::format("resource claim {}/{}", spec.ns, spec.name);
-  if (auto wrong = detail::failure_of(&detail::spec_checker::resource_claim, spec, [&] { return object; })) return wrong;
+  if (auto wrong = detail::failure_of(&detail::spec_checker::resource_claim, spec, [&] { return object; }))
+    return wrong;
   if (auto wrong = check(spec.devices, object)) return wrong;
   return check(spec.constraints, spec.devices, object, "constraints");
 }
 
 GANGSCHED_INLINE std::optional<error> check(const group_spec& spec) {
-  return detail::failure_of(&detail::spec_checker::group, spec, [&] { return fmt::format("group {}/{}", spec.ns, spec.name); });
+  return detail::failure_of(&detail::spec_checker::group, spec,
+                            [&] { return fmt::format("group {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const priority_class_spec& spec) {
@@ -590,11 +581,13 @@ GANGSCHED_INLINE std::optional<error> check(const held_room_spec& spec) {
 }
 
 GANGSCHED_INLINE std::optional<error> check(const service_spec& spec) {
-  return detail::failure_of(&detail::spec_checker::service, spec, [&] { return fmt::format("service {}/{}", spec.ns, spec.name); });
+  return detail::failure_of(&detail::spec_checker::service, spec,
+                            [&] { return fmt::format("service {}/{}", spec.ns, spec.name); });
 }
 
 GANGSCHED_INLINE std::optional<error> check(const controller_spec& spec) {
-  return detail::failure_of(&detail::spec_checker::controller, spec, [&] { return fmt::format("controller {}/{}", spec.ns, spec.name); });
+  return detail::failure_of(&detail::spec_checker::controller, spec,
+                            [&] { return fmt::format("controller {}/{}", spec.ns, spec.name); });
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -9,7 +9,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// A pod that may have to go, or a group as a whole.
@@ -456,4 +456,4 @@ GANGSCHED_INLINE result<default_preemption> default_preemption::from(const argum
   return default_preemption{limited};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE std::int64_t gpu_fragmentation::rated(std::int64_t gain) noexcept {
   // 65536 · 1000 · ln(s / (100 − s)) for s = 1 … 99, rounded: no exp() whose last digit depends on the machine.
@@ -22,4 +22,4 @@ GANGSCHED_INLINE std::int64_t gpu_fragmentation::rated(std::int64_t gain) noexce
   return std::upper_bound(grows.begin(), grows.end(), gain) - grows.begin();
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE gpu_price_book gpu_price_book::of(std::span<const expected_pods> expected,
                                                    std::vector<gpu_supply> supply) {
@@ -43,4 +43,4 @@ GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room
   return found;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// One call's tools.
 struct group_preemption::search {
@@ -429,4 +429,4 @@ GANGSCHED_INLINE result<group_preemption> group_preemption::from(const argument&
   return group_preemption{chosen};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/model/label_selector.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// As upstream's hints ask: no labels of the namespace are known, so a namespace selector matches if none would do.
@@ -204,4 +204,4 @@ GANGSCHED_INLINE result<inter_pod_affinity> inter_pod_affinity::from(const argum
   return inter_pod_affinity{given};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -5,7 +5,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Members per role, in all or in one domain.
@@ -256,4 +256,4 @@ GANGSCHED_INLINE result<network_cost> network_cost::from(const argument& args) {
   return network_cost{std::move(chosen)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

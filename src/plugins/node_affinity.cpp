@@ -7,7 +7,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 GANGSCHED_INLINE bool read_operator(argument_reader& read, const argument& value, const std::string& path,
@@ -104,4 +104,4 @@ GANGSCHED_INLINE result<node_affinity_plugin> node_affinity_plugin::from(const a
   return node_affinity_plugin{std::move(added)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

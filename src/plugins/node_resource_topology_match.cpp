@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<node_resource_topology_match> node_resource_topology_match::from(const argument& args) {
   strategy how = strategy::least_allocated;
@@ -63,4 +63,4 @@ GANGSCHED_INLINE std::int64_t node_resource_topology_match::rate(const device_st
   return numa_allocation_score(zones.pod, numa_strategy::least_allocated);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<node_resources_balanced_allocation> node_resources_balanced_allocation::from(
     const argument& args) {
@@ -25,4 +25,4 @@ GANGSCHED_INLINE result<node_resources_balanced_allocation> node_resources_balan
   return node_resources_balanced_allocation{std::move(names)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

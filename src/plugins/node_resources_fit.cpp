@@ -8,7 +8,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/past.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE hint node_resources_fit::requeue(const event& e, const pod_info& pod) const {
   const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
@@ -197,4 +197,4 @@ GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const placemen
   return agree ? most : max_node_score;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

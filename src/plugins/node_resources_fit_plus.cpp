@@ -2,7 +2,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<node_resources_fit_plus> node_resources_fit_plus::from(const argument& args) {
   std::vector<resource> made;
@@ -27,4 +27,4 @@ GANGSCHED_INLINE result<node_resources_fit_plus> node_resources_fit_plus::from(c
   return node_resources_fit_plus{std::move(made)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

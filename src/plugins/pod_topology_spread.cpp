@@ -12,7 +12,7 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/validate.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// ln of a whole number >= 2, as Go computes it on amd64 (math.Log, from FreeBSD's e_log.c): the last bit of a libm may differ.
@@ -275,4 +275,4 @@ GANGSCHED_INLINE result<pod_topology_spread> pod_topology_spread::from(const arg
   return pod_topology_spread{std::move(given.constraints)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

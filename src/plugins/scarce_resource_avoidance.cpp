@@ -2,7 +2,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<scarce_resource_avoidance> scarce_resource_avoidance::from(const argument& args) {
   std::vector<std::string> scarce;
@@ -14,4 +14,4 @@ GANGSCHED_INLINE result<scarce_resource_avoidance> scarce_resource_avoidance::fr
   return scarce_resource_avoidance{std::move(scarce)};
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

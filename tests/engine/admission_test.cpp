@@ -13,7 +13,8 @@ namespace {
 /// How many pods of the namespace have a node.
 std::int64_t placed(const cluster_view& cluster, std::string_view ns) {
   std::int64_t count = 0;
-  cluster.each_node([&](const node_info& node) { node.each_pod([&](const pod_info& pod) { count += pod.ns() == ns ? 1 : 0; }); });
+  cluster.each_node(
+      [&](const node_info& node) { node.each_pod([&](const pod_info& pod) { count += pod.ns() == ns ? 1 : 0; }); });
   return count;
 }
 
@@ -26,14 +27,18 @@ struct namespace_quota {
   std::shared_ptr<std::int64_t> limit = std::make_shared<std::int64_t>(2);
   code says = code::unschedulable;
 
-  [[nodiscard]] status admit(const pod_view& pod, const cluster_view& cluster) const { return judge(placed(cluster, pod.ns()) + 1); }
+  [[nodiscard]] status admit(const pod_view& pod, const cluster_view& cluster) const {
+    return judge(placed(cluster, pod.ns()) + 1);
+  }
   [[nodiscard]] status admit(const group_view& group, const cluster_view& cluster) const {
     std::int64_t wanted = 0;
     group.each_pod_below([&](const pod_info& pod) { wanted += pod.node() ? 0 : 1; });
     return judge(placed(cluster, group.spec().ns) + wanted);
   }
   [[nodiscard]] hint requeue(const event&, const pod_view&) const { return hint::queue; }
-  [[nodiscard]] status judge(std::int64_t usage) const { return usage <= *limit ? status{} : status{says, {}, "namespace quota used up"}; }
+  [[nodiscard]] status judge(std::int64_t usage) const {
+    return usage <= *limit ? status{} : status{says, {}, "namespace quota used up"};
+  }
 };
 
 /// The same by a label, which makes no class: pods of one class differ.
@@ -58,8 +63,12 @@ struct callback {
   std::function<status(const pod_info&, const cluster_view&)> pods;
   std::function<status(const group_view&)> groups;
 
-  [[nodiscard]] status admit(const pod_info& pod, const cluster_view& cluster) const { return pods ? pods(pod, cluster) : status{}; }
-  [[nodiscard]] status admit(const group_view& group, const cluster_view&) const { return groups ? groups(group) : status{}; }
+  [[nodiscard]] status admit(const pod_info& pod, const cluster_view& cluster) const {
+    return pods ? pods(pod, cluster) : status{};
+  }
+  [[nodiscard]] status admit(const group_view& group, const cluster_view&) const {
+    return groups ? groups(group) : status{};
+  }
 };
 
 template <class... Plugins>
@@ -74,8 +83,10 @@ scheduler_options by(wake_rule rule) {
 }
 
 struct quota_world : world {
-  explicit quota_world(wake_rule rule = wake_rule::one_per_class, const namespace_quota& quota = {}) : world(with(quota), by(rule)) {}
-  explicit quota_world(kernel_table profile, wake_rule rule = wake_rule::one_per_class) : world(std::move(profile), by(rule)) {}
+  explicit quota_world(wake_rule rule = wake_rule::one_per_class, const namespace_quota& quota = {})
+      : world(with(quota), by(rule)) {}
+  explicit quota_world(kernel_table profile, wake_rule rule = wake_rule::one_per_class)
+      : world(std::move(profile), by(rule)) {}
   /// What is decided when all backoffs are over.
   words later() { return now += 20s, run(true); }
   std::uint64_t cycles() const { return scheduler.statistics().cycles; }
@@ -90,7 +101,8 @@ TEST_CASE("who is refused at admission waits with the plugin's reason, and only 
   w.add(a_node{"n"}.cpu(100));
   for (int i = 0; i < 5; ++i) w.add(a_pod{"a" + std::to_string(i)}.ns("a").cpu(1));
   for (int i = 0; i < 2; ++i) w.add(a_pod{"b" + std::to_string(i)}.ns("b").cpu(1));
-  CHECK(w.run(true) == words{"bind a0 n", "bind a1 n", "reject a2", "reject a3", "reject a4", "bind b0 n", "bind b1 n"});
+  CHECK(w.run(true) ==
+        words{"bind a0 n", "bind a1 n", "reject a2", "reject a3", "reject a4", "bind b0 n", "bind b1 n"});
   CHECK(w.counts() == places{0, 0, 3, 0, 0});
   const auto why = w.must(w.scheduler.explain(w.cluster.find_pod("a", "a3").value()));
   CHECK(why.rejected_by == "NamespaceQuota");
@@ -175,7 +187,9 @@ TEST_CASE("of a tree its root is asked, and members of a gang in permit mode eac
   words asked;
   callback hook;
   hook.pods = [&](const pod_info& pod, const cluster_view&) { return asked.emplace_back(pod.name()), status{}; };
-  hook.groups = [&](const group_view& group) { return asked.emplace_back(group.name()), status::unresolvable("no trees"); };
+  hook.groups = [&](const group_view& group) {
+    return asked.emplace_back(group.name()), status::unresolvable("no trees");
+  };
   quota_world w{with(hook)};
   w.add(a_node{"n"}.cpu(100));
   group_spec root{.name = "root", .policy = gang{.min_count = 1}, .composite = true};
@@ -200,7 +214,8 @@ TEST_CASE("pods of a class that a hook tells apart are asked each for itself", "
   for (const char* queue : {"a", "b"}) {
     for (int i = 0; i < 4; ++i) w.add(a_pod{queue + std::to_string(i)}.cpu(1).label("queue", queue));
   }
-  CHECK(w.run(true) == words{"bind a0 n", "reject a1", "reject a2", "reject a3", "bind b0 n", "reject b1", "reject b2", "reject b3"});
+  CHECK(w.run(true) ==
+        words{"bind a0 n", "reject a1", "reject a2", "reject a3", "bind b0 n", "reject b1", "reject b2", "reject b3"});
   CHECK(w.later().empty());
   const std::uint64_t before = w.cycles();
   w.remove(w.pod("b0"));
@@ -251,10 +266,13 @@ TEST_CASE("a hook that neither admits nor rejects is an error of the attempt", "
   CHECK(w.counts() == places{0, 2, 0, 0, 0});
 }
 
-TEST_CASE("hooks that change their mind between an event and the attempt do not keep the loop from its end", "[engine][admission]") {
+TEST_CASE("hooks that change their mind between an event and the attempt do not keep the loop from its end",
+          "[engine][admission]") {
   int asked = 0;
   callback hook;
-  hook.pods = [&](const pod_info&, const cluster_view&) { return ++asked % 2 == 1 ? status::pending("not now") : status{}; };
+  hook.pods = [&](const pod_info&, const cluster_view&) {
+    return ++asked % 2 == 1 ? status::pending("not now") : status{};
+  };
   hook.groups = [&](const group_view&) { return ++asked % 2 == 1 ? status::pending("not now") : status{}; };
   for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::hints}) {
     quota_world w{with(hook), rule};
@@ -270,7 +288,8 @@ TEST_CASE("hooks that change their mind between an event and the attempt do not 
   }
 }
 
-TEST_CASE("a pod that is updated is asked again, and one that is let in by no filter waits for both", "[engine][admission]") {
+TEST_CASE("a pod that is updated is asked again, and one that is let in by no filter waits for both",
+          "[engine][admission]") {
   const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::hints);
   quota_world w{rule, {.limit = std::make_shared<std::int64_t>(1)}};
   const node_id node = w.add(a_node{"n"}.cpu(1));
@@ -298,7 +317,9 @@ TEST_CASE("nobody who is let in and finds room is forgotten", "[engine][admissio
     namespace_quota quota{.limit = limit};
     if (seed % 3 == 0) quota.says = code::pending;
     callback personal;
-    personal.pods = [quota](const pod_info& pod, const cluster_view& cluster) { return quota.judge(placed(cluster, pod.ns()) + 1); };
+    personal.pods = [quota](const pod_info& pod, const cluster_view& cluster) {
+      return quota.judge(placed(cluster, pod.ns()) + 1);
+    };
     personal.groups = [quota](const group_view& group) { return quota.admit(group, group.cluster()); };
     quota_world w{each_pod ? with(personal) : with(quota), rule};
     dice random{seed};

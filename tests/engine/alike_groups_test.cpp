@@ -6,7 +6,8 @@ namespace gangsched::testing::alike_groups_test {
 
 namespace {
 
-void add_gang(world& w, const std::string& name, int size, std::int64_t cores, std::optional<std::int32_t> priority = {}) {
+void add_gang(world& w, const std::string& name, int size, std::int64_t cores,
+              std::optional<std::int32_t> priority = {}) {
   group_spec spec = a_gang(name, size);
   spec.priority = priority;
   const group_id group = w.add(spec);
@@ -43,7 +44,8 @@ history play(std::uint64_t seed, wake_rule rule) {
   for (int step = 0; step < 60; ++step) {
     if (roll.percent(55)) {
       const bool wide = roll.percent(30);
-      add_gang(w, "g" + std::to_string(step), static_cast<int>(roll.between(1, 3)), wide ? 2 : 1, roll.percent(20) ? 10 : 0);
+      add_gang(w, "g" + std::to_string(step), static_cast<int>(roll.between(1, 3)), wide ? 2 : 1,
+               roll.percent(20) ? 10 : 0);
     } else {
       for (std::size_t gone = roll.below(4); gone > 0 && !running.empty(); --gone) {
         const std::size_t which = roll.below(running.size());
@@ -66,7 +68,8 @@ history play(std::uint64_t seed, wake_rule rule) {
 
 }  // namespace
 
-TEST_CASE("of waiting groups that are alike one is tried for an event, and the next when it is placed", "[wake][gang]") {
+TEST_CASE("of waiting groups that are alike one is tried for an event, and the next when it is placed",
+          "[wake][gang]") {
   world w;
   w.add(a_node{"n"}.cpu(8));
   add_gang(w, "first", 8, 1);

@@ -43,7 +43,8 @@ struct by_limits {
   static constexpr std::string_view name = "ByLimits";
   using points = implements<point::filter, point::score>;
   [[nodiscard]] status filter(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
-    const bool few = std::any_of(node.volume_limits().begin(), node.volume_limits().end(), [](const auto& one) { return one.most < 2; });
+    const bool few = std::any_of(node.volume_limits().begin(), node.volume_limits().end(),
+                                 [](const auto& one) { return one.most < 2; });
     return few && node.used(kinds::pods) > 0 ? status::unschedulable("few volumes") : status::success();
   }
   [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage>) const { return 0; }

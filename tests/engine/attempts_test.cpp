@@ -354,8 +354,8 @@ TEST_CASE("who is being tried is not handed out again, whatever becomes of its g
   const pod_id p = w.add(a_pod{"p"}.in(gang));
   const pod_id q = w.add(a_pod{"q"}.in(gang));
   CHECK(w.pop() == "p");
-  w.must(w.cluster.remove_pod(q));   // too few now
-  w.add(a_pod{"r"}.in(gang));        // and enough again
+  w.must(w.cluster.remove_pod(q));  // too few now
+  w.add(a_pod{"r"}.in(gang));       // and enough again
   CHECK(w.pop() == "r");
   CHECK(w.pop().empty());
   w.must(w.cluster.remove_pod(w.pod("r")));

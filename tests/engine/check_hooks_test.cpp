@@ -83,7 +83,8 @@ struct peeping {
   std::shared_ptr<const cluster_state*> tables = std::make_shared<const cluster_state*>(nullptr);
   [[nodiscard]] status filter(const pod_view&, node_view<reads::labels | reads::name> node) const {
     if (*tables == nullptr) return status::success();
-    return (*tables)->nodes.used.at(node.id().row, kinds::pods) > 0 ? status::unschedulable("taken") : status::success();
+    return (*tables)->nodes.used.at(node.id().row, kinds::pods) > 0 ? status::unschedulable("taken")
+                                                                    : status::success();
   }
 };
 
@@ -103,7 +104,9 @@ struct raw_opaque {
 struct raw_normalized {
   static constexpr std::string_view name = "RawNormalized";
   using points = implements<point::score>;
-  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::labels> node) const { return node.label("score") ? -7 : 7; }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::labels> node) const {
+    return node.label("score") ? -7 : 7;
+  }
   void normalize_score(const pod_view&, std::span<scored_group>) const {}
 };
 struct raw_opaque_normalized {
@@ -129,7 +132,9 @@ struct failing_opaque {
 struct failing_key {
   static constexpr std::string_view name = "FailingKey";
   using points = implements<point::filter>;
-  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::labels> node) const { return node.label("score") ? 1 : 0; }
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::labels> node) const {
+    return node.label("score") ? 1 : 0;
+  }
   void finish_filter(const pod_view&, std::span<filtered_group> groups) const {
     for (filtered_group& group : groups)
       if (group.key == 1) group.verdict = status::error("cannot say");
@@ -137,9 +142,7 @@ struct failing_key {
 };
 
 scheduler_options checked() { return {.ties = tie_rule::lowest_row, .check_hooks = true}; }
-kernel_table with(auto... plugins) {
-  return profile{priority_sort{}, node_resources_fit{}, std::move(plugins)...};
-}
+kernel_table with(auto... plugins) { return profile{priority_sort{}, node_resources_fit{}, std::move(plugins)...}; }
 
 /// The error that one cycle ends with, or nothing.
 std::string complaint(world& w) {
@@ -257,7 +260,8 @@ TEST_CASE("honest plugins pass, through everything that happens to a cluster", "
   CHECK(w.scheduler.verify());
 }
 
-TEST_CASE("a score outside 0 to 100 is an error that names the plugin, and is forgotten when it is mended", "[engine][check]") {
+TEST_CASE("a score outside 0 to 100 is an error that names the plugin, and is forgotten when it is mended",
+          "[engine][check]") {
   struct one {
     kernel_table table;
     const char* plugin;
@@ -290,7 +294,8 @@ TEST_CASE("a score outside 0 to 100 is an error that names the plugin, and is fo
   CHECK(done.decisions()[0].score == 100);  // the largest that is allowed
 }
 
-TEST_CASE("a filter that fails with an error ends the cycle with it, and names plugin, node and reason", "[engine][check]") {
+TEST_CASE("a filter that fails with an error ends the cycle with it, and names plugin, node and reason",
+          "[engine][check]") {
   for (const kernel_table& table : {with(failing_filter{}), with(failing_opaque{}), with(failing_key{})}) {
     world w{table};
     w.add(a_node{"good"});

@@ -10,7 +10,9 @@ using room = node_view<reads::claims>;
 struct keyed_by_claims {
   static constexpr std::string_view name = "KeyedByClaims";
   using points = implements<point::filter>;
-  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, room node) const { return node.claims_allow(pod.spec()).ok() ? 1 : 0; }
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, room node) const {
+    return node.claims_allow(pod.spec()).ok() ? 1 : 0;
+  }
   void finish_filter(const pod_view&, std::span<filtered_group> groups) const {
     for (filtered_group& group : groups)
       if (group.key == 0) group.verdict = status::unschedulable("the claim is elsewhere");
@@ -26,13 +28,17 @@ struct rejects_by_claims {
 struct scores_by_claims {
   static constexpr std::string_view name = "ScoresByClaims";
   using points = implements<point::score>;
-  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return node.claims_allow(pod.spec()).ok() ? 100 : 0; }
+  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
+    return node.claims_allow(pod.spec()).ok() ? 100 : 0;
+  }
 };
 
 struct counts_by_claims {
   static constexpr std::string_view name = "CountsByClaims";
   using points = implements<point::score>;
-  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const { return node.claims_allow(pod.spec()).ok() ? 7 : 3; }
+  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
+    return node.claims_allow(pod.spec()).ok() ? 7 : 3;
+  }
   void normalize_score(const pod_view&, std::span<scored_group> groups) const {
     for (scored_group& group : groups) group.score = group.score == 7 ? 100 : 0;
   }
@@ -42,7 +48,8 @@ struct counts_by_claims {
 /// which is as good, but comes later.)
 template <class Plugin>
 words after_the_claim_is_given_back(Plugin plugin) {
-  world w{profile{scheduling_gates{}, priority_sort{}, node_resources_fit{}, std::move(plugin)}.table(), {.ties = tie_rule::lowest_row}};
+  world w{profile{scheduling_gates{}, priority_sort{}, node_resources_fit{}, std::move(plugin)}.table(),
+          {.ties = tie_rule::lowest_row}};
   for (const char* name : {"n", "m", "k"}) w.add(a_node{name}.cpu(8).cards(2));
   // few changes among many nodes are followed, not read anew
   for (int i = 0; i < 60; ++i) w.add(a_node{"other" + std::to_string(i)}.cpu(1));
@@ -69,7 +76,8 @@ words after_the_claim_is_given_back(Plugin plugin) {
 
 }  // namespace
 
-TEST_CASE("a hook that reads claims of others is asked again when pods on other nodes move them", "[engine][claims_facet]") {
+TEST_CASE("a hook that reads claims of others is asked again when pods on other nodes move them",
+          "[engine][claims_facet]") {
   const words follows{"bind b n", "bind c m"};
   CHECK(after_the_claim_is_given_back(rejects_by_claims{}) == follows);
   CHECK(after_the_claim_is_given_back(keyed_by_claims{}) == follows);
@@ -78,7 +86,8 @@ TEST_CASE("a hook that reads claims of others is asked again when pods on other 
 }
 
 TEST_CASE("a hook that reads claims of others is kept for pods that share none", "[engine][claims_facet]") {
-  const kernel_table table = profile{priority_sort{}, rejects_by_claims{}, scores_by_claims{}, keyed_by_claims{}}.table();
+  const kernel_table table =
+      profile{priority_sort{}, rejects_by_claims{}, scores_by_claims{}, keyed_by_claims{}}.table();
   world w{table};
   w.add(a_node{"n"}.cpu(8).cards(2));
   const auto claim = w.must(w.cluster.add_resource_claim({.name = "c", .devices = {{.count = 1}}}));

@@ -27,8 +27,12 @@ struct fragmented : world {
   void carry_out(const move_plan& plan) {
     std::vector<a_pod> moved;
     for (const pod_move& one : plan.moves) {
-      a_pod made = a_pod{std::string{cluster.name_of(one.pod)}}.cpu(1).cards(static_cast<std::int32_t>(one.devices.size())).on(one.to);
-      for (const device_grant& grant : one.devices) made.spec.held_devices.push_back({.id = std::string{cluster.name_of(one.to, grant)}});
+      a_pod made = a_pod{std::string{cluster.name_of(one.pod)}}
+                       .cpu(1)
+                       .cards(static_cast<std::int32_t>(one.devices.size()))
+                       .on(one.to);
+      for (const device_grant& grant : one.devices)
+        made.spec.held_devices.push_back({.id = std::string{cluster.name_of(one.to, grant)}});
       moved.push_back(made);
     }
     for (const pod_move& one : plan.moves) must(cluster.remove_pod(one.pod));

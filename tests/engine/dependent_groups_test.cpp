@@ -32,7 +32,8 @@ struct setting : engine_parts {
 
 }  // namespace
 
-TEST_CASE("groups that start after others are known until their spec says otherwise or they are gone", "[engine][parts]") {
+TEST_CASE("groups that start after others are known until their spec says otherwise or they are gone",
+          "[engine][parts]") {
   setting s;
   group_spec made{.name = "late", .policy = gang{.min_count = 1}};
   made.start_after = {{.on = s.leader}};
@@ -51,7 +52,8 @@ TEST_CASE("groups that start after others are known until their spec says otherw
   CHECK(s.starting().empty());
 }
 
-TEST_CASE("a group that a ratio keeps back is released when the other has grown so far that one more may start", "[engine][parts]") {
+TEST_CASE("a group that a ratio keeps back is released when the other has grown so far that one more may start",
+          "[engine][parts]") {
   setting s;
   const group_id follower = s.add_follower("follower");
   s.place(follower, "f-a"), s.place(follower, "f-b");
@@ -65,7 +67,8 @@ TEST_CASE("a group that a ratio keeps back is released when the other has grown 
   CHECK(s.dependents.take_released().empty());
 }
 
-TEST_CASE("a group that may have all its members is not kept back, and one that is gone is forgotten", "[engine][parts]") {
+TEST_CASE("a group that may have all its members is not kept back, and one that is gone is forgotten",
+          "[engine][parts]") {
   setting s;
   const group_id one = s.add_follower("one"), two = s.add_follower("two");
   s.members(one, "one-", 1);

@@ -31,7 +31,9 @@ struct second_gpu {
 struct widest {
   static constexpr std::string_view name = "Widest";
   using points = implements<point::choose_devices>;
-  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const { return {.share = share_rule::widest}; }
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const {
+    return {.share = share_rule::widest};
+  }
 };
 kernel_table with_widest(bool filter) {
   if (filter) return profile{priority_sort{}, widest{}, device_fit{}};
@@ -58,7 +60,8 @@ TEST_CASE("decisions say which devices a pod got", "[engine][devices]") {
   w.add(a_pod{"d"}.cards(2));
   w.add(a_pod{"e"}.cards(1));
   w.add(a_pod{"none"}.cpu(1));
-  CHECK(with_devices(w) == words{"bind a n 0:600", "bind b n 1:600", "bind c n 0:400", "bind d n 2 3", "reject e", "bind none n"});
+  CHECK(with_devices(w) ==
+        words{"bind a n 0:600", "bind b n 1:600", "bind c n 0:400", "bind d n 2 3", "reject e", "bind none n"});
   const auto why = w.scheduler.explain(w.pod("e"));
   REQUIRE(why);
   CHECK(why->summary.find("didn't have enough free GPUs") != std::string::npos);
@@ -158,13 +161,16 @@ TEST_CASE("a plugin chooses the GPU of a share", "[engine][devices]") {
   CHECK(with_devices(w) == words{"bind a n 1:600", "bind b n 1:400", "bind whole n 0"});
 }
 
-TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names plugin, node and pod", "[engine][devices]") {
+TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names plugin, node and pod",
+          "[engine][devices]") {
   world w{profile{priority_sort{}, second_gpu{}, node_resources_fit{}, device_fit{}}};
   const node_id n = w.add(a_node{"n"}.cpu(64).cards(2));
   w.add(a_pod{"a"}.milli(600));
   CHECK(with_devices(w) == words{"bind a n 1:600"});
   w.add(a_pod{"b"}.milli(600));
-  CHECK(broken(w) == "pod default/b: plugin SecondGpu, node n: pod default/b: choose_devices chose a GPU that has no room for the pod");
+  CHECK(broken(w) ==
+        "pod default/b: plugin SecondGpu, node n: pod default/b: choose_devices chose a GPU that has no room for the "
+        "pod");
   CHECK(w.cluster.state_of(w.pod("b")) == pod_state::pending);
   CHECK(w.cluster.devices_of(n).gpu(0).idle());
   w.remove(w.pod("b"));
@@ -180,10 +186,13 @@ TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names 
   world none{profile{priority_sort{}, second_gpu{.gpu = 5}, node_resources_fit{}, device_fit{}}};
   none.add(a_node{"n"}.cpu(64).cards(2));
   none.add(a_pod{"a"}.milli(600));
-  CHECK(broken(none) == "pod default/a: plugin SecondGpu, node n: pod default/a: choose_devices chose a GPU that the node does not have");
+  CHECK(
+      broken(none) ==
+      "pod default/a: plugin SecondGpu, node n: pod default/a: choose_devices chose a GPU that the node does not have");
 }
 
-TEST_CASE("rules that lead nowhere leave the choice to the next plugin, and are an error if there is none", "[engine][devices]") {
+TEST_CASE("rules that lead nowhere leave the choice to the next plugin, and are an error if there is none",
+          "[engine][devices]") {
   // Two shares, of which the larger one has to go to the second GPU: by the widest rule the smaller one takes its place.
   const auto fill = [](world& w) {
     w.add(a_node{"n"}.cpu(64).cards(2));
@@ -198,7 +207,8 @@ TEST_CASE("rules that lead nowhere leave the choice to the next plugin, and are 
   CHECK(with_devices(next) == words{"bind p n 0:500 1:900"});
   world alone{with_widest(false)};
   fill(alone);
-  CHECK(broken(alone) == "pod default/p: plugin Widest, node n: pod default/p: choose_devices leads to no devices that are free");
+  CHECK(broken(alone) ==
+        "pod default/p: plugin Widest, node n: pod default/p: choose_devices leads to no devices that are free");
 }
 
 }  // namespace gangsched::testing::devices_test

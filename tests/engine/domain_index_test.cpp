@@ -153,8 +153,7 @@ struct watched {
   std::vector<std::unique_ptr<class_index>> rooms;
 
   watched(std::uint64_t seed, const cluster_options& bounds)
-      : now(seed, bounds), racks(inside(now.cluster), "rack"),
-        zones(inside(now.cluster), "zone") {
+      : now(seed, bounds), racks(inside(now.cluster), "rack"), zones(inside(now.cluster), "zone") {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       pods.push_back(world::must(now.cluster.add_pod(kinds[i].pod("class" + std::to_string(i)))));
       rooms.push_back(nullptr);
@@ -186,7 +185,8 @@ struct watched {
       for (const domain_index* domains : {&racks, &zones}) {
         for (domain_id domain = 0; domain < domains->size(); ++domain) {
           std::int64_t sum = 0;
-          for (const node_id node : now.cluster.nodes()) sum += domains->of(node.row) == domain ? kinds[i].room(now.cluster, node) : 0;
+          for (const node_id node : now.cluster.nodes())
+            sum += domains->of(node.row) == domain ? kinds[i].room(now.cluster, node) : 0;
           CHECK(room.capacities(*domains)[domain] == sum);
         }
       }
@@ -196,12 +196,16 @@ struct watched {
   void trial(int depth) {
     transaction attempt{now.cluster};
     for (std::size_t i = 1 + now.roll.below(4); i > 0; --i) {
-      if (depth > 0 && now.roll.percent(35)) trial(depth - 1);
-      else now.change();
+      if (depth > 0 && now.roll.percent(35))
+        trial(depth - 1);
+      else
+        now.change();
       if (now.roll.percent(30)) check();
     }
-    if (now.roll.percent(40)) attempt.commit();
-    else ++rolled_back;
+    if (now.roll.percent(40))
+      attempt.commit();
+    else
+      ++rolled_back;
   }
   int rolled_back = 0;
 };
@@ -215,8 +219,10 @@ TEST_CASE("domains and the room in them are what a recount says, in trials and a
     INFO("seed " << seed << (forgetful ? ", short log" : ""));
     watched w{seed, forgetful ? cluster_options{.log_bound = 8} : cluster_options{}};
     for (int step = 0; step < 30; ++step) {
-      if (w.now.roll.percent(50)) w.trial(2);
-      else w.now.change();
+      if (w.now.roll.percent(50))
+        w.trial(2);
+      else
+        w.now.change();
       if (w.now.roll.percent(60)) w.check();
     }
     w.check();

@@ -4,7 +4,6 @@ namespace gangsched::testing::explain_group_test {
 
 namespace {
 
-
 struct racks {
   gangsched::cluster cluster;
   std::optional<gangsched::scheduler> scheduler;
@@ -27,7 +26,8 @@ struct racks {
   }
 };
 
-TEST_CASE("a group is told how far it comes in each domain, what lacks in the nearest, and what would help", "[engine][explain][group]") {
+TEST_CASE("a group is told how far it comes in each domain, what lacks in the nearest, and what would help",
+          "[engine][explain][group]") {
   racks w;
   for (const char* name : {"n11", "n12", "n13"}) w.node(name, "rack-1", 2);
   for (const char* name : {"n31", "n32"}) w.node(name, "rack-3", 6);
@@ -68,10 +68,12 @@ TEST_CASE("the change that is told helps", "[engine][explain][group]") {
   CHECK(bound == 2);
 }
 
-TEST_CASE("groups of a tree are explained each; those that wait for somebody say for whom", "[engine][explain][group]") {
+TEST_CASE("groups of a tree are explained each; those that wait for somebody say for whom",
+          "[engine][explain][group]") {
   racks w;
   w.node("n1", "a", 1);
-  const group_id root = w.cluster.add_group({.name = "tree", .policy = gang{.min_count = 2}, .composite = true}).value();
+  const group_id root =
+      w.cluster.add_group({.name = "tree", .policy = gang{.min_count = 2}, .composite = true}).value();
   group_spec leaf = a_gang("fits", 1);
   leaf.parent = root;
   const group_id fits = w.cluster.add_group(leaf).value();

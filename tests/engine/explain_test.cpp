@@ -85,7 +85,8 @@ explanation why(world& w, const std::string& pod, const std::string& ns = "defau
   return world::must(w.scheduler.explain(w.cluster.find_pod(ns, pod).value()));
 }
 const node_verdict& at(const explanation& all, const std::string& node) {
-  const auto found = std::find_if(all.nodes.begin(), all.nodes.end(), [&](const node_verdict& one) { return one.name == node; });
+  const auto found =
+      std::find_if(all.nodes.begin(), all.nodes.end(), [&](const node_verdict& one) { return one.name == node; });
   REQUIRE(found != all.nodes.end());
   return *found;
 }
@@ -125,13 +126,16 @@ TEST_CASE("every rejecting plugin of the default profile is named with its reaso
     CHECK(node.scores.empty());
   }
   CHECK(all.rejected_by.empty());
-  CHECK(all.summary ==
-        "0/6 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) didn't have free ports for the requested pod "
-        "ports, 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), 1 node(s) were "
-        "unschedulable, 2 Insufficient cpu.");
+  CHECK(
+      all.summary ==
+      "0/6 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) didn't have free ports for the "
+      "requested pod "
+      "ports, 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), 1 node(s) were "
+      "unschedulable, 2 Insufficient cpu.");
 }
 
-TEST_CASE("a node name that does not match, and an affinity of the profile, are told as in Kubernetes", "[engine][explain]") {
+TEST_CASE("a node name that does not match, and an affinity of the profile, are told as in Kubernetes",
+          "[engine][explain]") {
   node_affinity added;
   added.required = {{.match_expressions = {{"pool", selector_operator::in, {"batch"}}}}};
   world w{profile{priority_sort{}, node_name{}, node_affinity_plugin{added}, node_resources_fit{}}};
@@ -142,7 +146,8 @@ TEST_CASE("a node name that does not match, and an affinity of the profile, are 
   w.add(named);
   w.add(a_pod{"free"});
   CHECK(why(w, "named").summary ==
-        "0/2 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity, 1 node(s) didn't match the requested "
+        "0/2 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity, 1 node(s) didn't match the "
+        "requested "
         "node name.");
   CHECK(at(why(w, "named"), "n1").plugin == "NodeName");
   CHECK(why(w, "free").summary == "1/2 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity.");
@@ -155,7 +160,8 @@ TEST_CASE("counts stand before the reasons, which are sorted as strings", "[engi
   w.add(a_node{"c"}.cpu(1));
   w.add(a_pod{"p"}.cpu(2));
   CHECK(why(w, "p").summary ==
-        "0/16 nodes are available: 1 Insufficient cpu, 12 node(s) were unschedulable, 3 node(s) had untolerated taint(s).");
+        "0/16 nodes are available: 1 Insufficient cpu, 12 node(s) were unschedulable, 3 node(s) had untolerated "
+        "taint(s).");
   world empty;
   empty.add(a_pod{"p"});
   CHECK(why(empty, "p").summary == "no nodes available to schedule pods");
@@ -230,7 +236,8 @@ TEST_CASE("nodes that a pre-filter narrows away say which plugins did it", "[eng
   };
   w.add(named("default", "n1", "n2"));
   const explanation one = why(w, "p");
-  CHECK(one.summary == "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], 2 Insufficient cpu.");
+  CHECK(one.summary ==
+        "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], 2 Insufficient cpu.");
   CHECK(at(one, "n3").code == code::unresolvable);
   CHECK(at(one, "n3").plugin.empty());
 
@@ -273,8 +280,10 @@ TEST_CASE("the score sheet of the chosen node sums to the decision's score", "[e
     for (int i = 0; i < 12; ++i) {
       a_node node{"n" + std::to_string(i)};
       node.cpu(roll.between(1, 8)).memory(std::to_string(roll.between(1, 16)) + "Gi").gpus(roll.between(0, 2));
-      node.label("rack", std::string(1, static_cast<char>('a' + roll.below(4)))).label("disk", roll.percent(50) ? "ssd" : "hdd");
-      if (roll.percent(20)) node.taint("x", "", roll.percent(50) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule);
+      node.label("rack", std::string(1, static_cast<char>('a' + roll.below(4))))
+          .label("disk", roll.percent(50) ? "ssd" : "hdd");
+      if (roll.percent(20))
+        node.taint("x", "", roll.percent(50) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule);
       w.add(node);
     }
     std::map<std::string, int> plugins;
@@ -297,8 +306,10 @@ TEST_CASE("the score sheet of the chosen node sums to the decision's score", "[e
           ++plugins[score.plugin];
         }
         CHECK(node.total == sum);
-        if (node.code == code::success) best = std::max(best, node.total);
-        else CHECK_FALSE(node.reasons.empty());
+        if (node.code == code::success)
+          best = std::max(best, node.total);
+        else
+          CHECK_FALSE(node.reasons.empty());
       }
       const cycle done = w.scheduler.schedule_cycle(w.now);
       REQUIRE(done.decisions().size() == 1);

@@ -59,7 +59,7 @@ TEST_CASE("an extender judges the candidates of a preemption", "[engine][extende
     CHECK(pod.name() == "p");
     seen.push_back(among.size());
     switch (says) {
-      case word::drops: among.erase(among.begin()); break;   // the cheaper one
+      case word::drops: among.erase(among.begin()); break;  // the cheaper one
       case word::chooses: among = {{among[1].node, {other}, 0}}; break;
       case word::spares: among[0].victims.clear(); break;
       case word::fails: return false;

@@ -12,18 +12,25 @@ namespace {
 
 class shop {
  public:
-  explicit shop(std::uint64_t seed) : roll_(seed), w_{profiles::kube_default(), {.seed = seed, .ties = static_cast<tie_rule>(seed % 3)}} {
+  explicit shop(std::uint64_t seed)
+      : roll_(seed), w_{profiles::kube_default(), {.seed = seed, .ties = static_cast<tie_rule>(seed % 3)}} {
     for (int i = 0; i < 6; ++i) add_node();
   }
   void step() {
     const std::size_t what = roll_.below(10);
     const std::vector<pod_id> pods = w_.cluster.pods();
-    if (what < 3) add_job();
-    else if (what < 6) run();
-    else if (what == 6 && !pods.empty()) end(roll_.of(pods));
-    else if (what == 7) add_node();
-    else if (what == 8) remove_node();
-    else w_.now += std::chrono::milliseconds{roll_.between(0, 5000)};
+    if (what < 3)
+      add_job();
+    else if (what < 6)
+      run();
+    else if (what == 6 && !pods.empty())
+      end(roll_.of(pods));
+    else if (what == 7)
+      add_node();
+    else if (what == 8)
+      remove_node();
+    else
+      w_.now += std::chrono::milliseconds{roll_.between(0, 5000)};
     check();
   }
   int gangs_placed = 0, gangs_refused = 0;
@@ -48,7 +55,8 @@ class shop {
     const bool tree = roll_.percent(40);
     group_id root{};
     if (tree) {
-      group_spec spec{.name = name, .policy = gang{.min_count = static_cast<std::int32_t>(roll_.between(1, 2))}, .composite = true};
+      group_spec spec{
+          .name = name, .policy = gang{.min_count = static_cast<std::int32_t>(roll_.between(1, 2))}, .composite = true};
       if (roll_.percent(40)) spec.topology.within = {"zone"};
       root = w_.add(spec);
     }
@@ -94,8 +102,10 @@ class shop {
     }
     for (const decision& one : all) {
       if (one.kind != decision_kind::bind) continue;
-      if (roll_.percent(80)) w_.confirm(one.pod);
-      else CHECK(w_.scheduler.fail(one.pod, "no").error() == nullptr);
+      if (roll_.percent(80))
+        w_.confirm(one.pod);
+      else
+        CHECK(w_.scheduler.fail(one.pod, "no").error() == nullptr);
     }
   }
   void check() {

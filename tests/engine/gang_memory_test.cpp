@@ -75,7 +75,8 @@ words play(std::uint64_t seed, memory which, tie_rule ties) {
 
 }  // namespace
 
-TEST_CASE("gangs are placed as if nothing were remembered from member to member and from gang to gang", "[engine][group][memory]") {
+TEST_CASE("gangs are placed as if nothing were remembered from member to member and from gang to gang",
+          "[engine][group][memory]") {
   std::size_t bound = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);

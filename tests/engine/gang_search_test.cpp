@@ -29,10 +29,10 @@ struct kind {
 struct wanted_gang {
   std::vector<kind> members;
   int least = 1;
-  std::vector<int> role_least = {};       ///< by role
+  std::vector<int> role_least = {};  ///< by role
   std::vector<std::string> within = {};
   bool or_anywhere = false;
-  int spread = 0;                         ///< at most so many a rack, if not 0
+  int spread = 0;  ///< at most so many a rack, if not 0
 };
 struct free_room {
   std::vector<int> cpus, gpus;
@@ -49,7 +49,8 @@ class everything {
   using step = std::function<bool()>;
 
   /// In one of the domains of @p key among @p nodes; in all of @p nodes, if there is no key.
-  bool in_a_domain(const std::string& key, const std::vector<int>& nodes, const std::function<bool(const std::vector<int>&)>& then) {
+  bool in_a_domain(const std::string& key, const std::vector<int>& nodes,
+                   const std::function<bool(const std::vector<int>&)>& then) {
     if (key.empty()) return then(nodes);
     for (int which = 0; which < 6; ++which) {
       std::vector<int> inside;
@@ -109,7 +110,9 @@ class everything {
       const machine& there = (*machines_)[n];
       if (room_.cpus[n] < one.cpus || room_.gpus[n] < one.gpus || (one.fast && !there.fast)) continue;
       if (gang.spread != 0) {
-        const auto same = [&](int other) { return other != nowhere && (*machines_)[static_cast<std::size_t>(other)].rack == there.rack; };
+        const auto same = [&](int other) {
+          return other != nowhere && (*machines_)[static_cast<std::size_t>(other)].rack == there.rack;
+        };
         if (there.rack < 0 || std::count_if(chosen.begin(), chosen.end(), same) >= gang.spread) continue;
       }
       room_.cpus[n] -= one.cpus, room_.gpus[n] -= one.gpus;
@@ -135,14 +138,16 @@ std::vector<machine> roll_machines(dice& roll, std::size_t most) {
   for (machine& one : all) {
     const int rack = roll.percent(8) ? -1 : static_cast<int>(roll.below(static_cast<std::size_t>(racks)));
     // Racks lie in one zone; the second one may be alone in its.
-    one = {static_cast<int>(roll.between(1, 7)), static_cast<int>(roll.between(0, 3)), rack, rack < 0 ? -1 : rack / 2, roll.percent(60)};
+    one = {static_cast<int>(roll.between(1, 7)), static_cast<int>(roll.between(0, 3)), rack, rack < 0 ? -1 : rack / 2,
+           roll.percent(60)};
   }
   return all;
 }
 std::vector<kind> roll_members(dice& roll, std::size_t most, std::size_t kinds) {
   std::vector<kind> choice(kinds);
   for (kind& one : choice) {
-    one = {static_cast<int>(roll.between(1, 3)), static_cast<int>(roll.below(kinds == 1 ? 1 : 2)), roll.percent(20), -1};
+    one = {static_cast<int>(roll.between(1, 3)), static_cast<int>(roll.below(kinds == 1 ? 1 : 2)), roll.percent(20),
+           -1};
   }
   std::vector<kind> all;
   for (std::size_t i = 1 + roll.below(most); i > 0; --i) all.push_back(roll.of(choice));
@@ -166,7 +171,8 @@ struct instance : world {
       const machine& one = all[static_cast<std::size_t>(which)];
       a_node node{"n" + std::to_string(which)};
       node.cpu(one.cpus).gpus(one.gpus);
-      if (one.rack >= 0) node.label("rack", "r" + std::to_string(one.rack)).label("zone", "z" + std::to_string(one.zone));
+      if (one.rack >= 0)
+        node.label("rack", "r" + std::to_string(one.rack)).label("zone", "z" + std::to_string(one.zone));
       if (one.fast) node.label("fast", "yes");
       nodes[static_cast<std::size_t>(which)] = add(node);
     }
@@ -233,7 +239,8 @@ int check_gang(const std::vector<machine>& machines, const wanted_gang& gang, co
   }
   if (count == 0) return 0;
   CHECK(count >= gang.least);
-  for (std::size_t role = 0; role < gang.role_least.size(); ++role) CHECK(by_role[static_cast<int>(role)] >= gang.role_least[role]);
+  for (std::size_t role = 0; role < gang.role_least.size(); ++role)
+    CHECK(by_role[static_cast<int>(role)] >= gang.role_least[role]);
   for (const auto& [rack, members] : by_rack) {
     if (gang.spread != 0) CHECK(members <= gang.spread);
   }
@@ -246,7 +253,8 @@ int tier_of(const std::vector<machine>& machines, const wanted_gang& gang, const
     for (const int node : where) {
       if (node >= 0) all.push_back(domain(machines[static_cast<std::size_t>(node)], gang.within[tier]));
     }
-    if (std::all_of(all.begin(), all.end(), [&](int one) { return one >= 0 && one == all.front(); })) return static_cast<int>(tier);
+    if (std::all_of(all.begin(), all.end(), [&](int one) { return one >= 0 && one == all.front(); }))
+      return static_cast<int>(tier);
   }
   return gang.within.empty() || gang.or_anywhere ? static_cast<int>(gang.within.size()) : -1;
 }
@@ -295,7 +303,8 @@ TEST_CASE("a small gang is placed if and only if there is a place", "[engine][gr
     gang.least = static_cast<int>(roll.between((size + 1) / 2, size));
     gang.within = roll_within(roll);
     gang.or_anywhere = !gang.within.empty() && roll.percent(25);
-    const bool one_class = std::all_of(gang.members.begin(), gang.members.end(), [&](const kind& one) { return one == gang.members[0]; });
+    const bool one_class =
+        std::all_of(gang.members.begin(), gang.members.end(), [&](const kind& one) { return one == gang.members[0]; });
     if (roll.percent(25)) {
       for (kind& one : gang.members) one.role = static_cast<int>(roll.below(3)) - 1;
       for (int role = 0; role < 2; ++role) gang.role_least.push_back(static_cast<int>(roll.between(1, 2)));
@@ -305,7 +314,8 @@ TEST_CASE("a small gang is placed if and only if there is a place", "[engine][gr
     domain_choice choice = domain_choice::scored;
     if (one_class && roll.percent(60)) choice = static_cast<domain_choice>(1 + roll.below(4));
 
-    INFO("seed " << seed << ", members " << size << ", least " << gang.least << ", choice " << static_cast<int>(choice));
+    INFO("seed " << seed << ", members " << size << ", least " << gang.least << ", choice "
+                 << static_cast<int>(choice));
     const auto with_order = [&](const std::vector<int>& order) {
       dice pods{seed};
       instance w{machines, order, roll_options(pods)};
@@ -411,8 +421,10 @@ TEST_CASE("a small tree is placed if and only if there is a place", "[engine][gr
       return all.in_a_domain(level, all.all(), [&](const std::vector<int>& nodes) { return fits(0, 0, nodes); });
     });
     ++trees;
-    if (made.placed) CHECK(possible);
-    else ++refused;
+    if (made.placed)
+      CHECK(possible);
+    else
+      ++refused;
     searched += made.placed && made.searched ? 1 : 0;
     if (!made.placed && made.reason == proved) CHECK_FALSE(possible);
     missed += possible && !made.placed ? 1 : 0;
@@ -433,13 +445,16 @@ TEST_CASE("slices are placed whole, each in a domain of its own level, if and on
     wanted_gang gang;  // in order of rank
     gang.members = roll_members(roll, 8, 1 + roll.below(2));
     const auto size = static_cast<int>(gang.members.size());
-    const bool one_class = std::all_of(gang.members.begin(), gang.members.end(), [&](const kind& one) { return one == gang.members[0]; });
+    const bool one_class =
+        std::all_of(gang.members.begin(), gang.members.end(), [&](const kind& one) { return one == gang.members[0]; });
     const int inner = static_cast<int>(roll.between(1, 3)), outer = roll.percent(40) ? inner * 2 : 0;
     const bool plan = one_class && roll.percent(50);
     const int unit = outer != 0 ? outer : inner;
     gang.least = static_cast<int>(roll.between((size + 1) / 2, size));
     // whole runs only
-    if (plan) gang.members.resize(static_cast<std::size_t>(size / unit * unit)), gang.least = (gang.least + unit - 1) / unit * unit;
+    if (plan)
+      gang.members.resize(static_cast<std::size_t>(size / unit * unit)),
+          gang.least = (gang.least + unit - 1) / unit * unit;
     if (gang.members.empty() || gang.least > static_cast<int>(gang.members.size())) continue;
     INFO("seed " << seed << ", members " << gang.members.size() << ", least " << gang.least << ", slices of " << outer
                  << " and " << inner << (plan ? ", planned" : ""));
@@ -466,7 +481,8 @@ TEST_CASE("slices are placed whole, each in a domain of its own level, if and on
         for (std::size_t i = from; i < std::min(where.size(), from + static_cast<std::size_t>(run)); ++i) {
           CHECK((where[i] < 0) == (where[from] < 0));
           if (where[i] < 0 || where[from] < 0) continue;
-          CHECK(domain(machines[static_cast<std::size_t>(where[i])], key) == domain(machines[static_cast<std::size_t>(where[from])], key));
+          CHECK(domain(machines[static_cast<std::size_t>(where[i])], key) ==
+                domain(machines[static_cast<std::size_t>(where[from])], key));
           CHECK(domain(machines[static_cast<std::size_t>(where[i])], key) >= 0);
         }
       }

@@ -15,7 +15,8 @@ struct by_label {
   using points = implements<point::generate_placements>;
   std::string label_key = "rack";
 
-  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view& cluster, const placement_sink& sink) const {
+  [[nodiscard]] status generate_placements(const group_view& group, const cluster_view& cluster,
+                                           const placement_sink& sink) const {
     if (group.name() == "anywhere") return status::skip();
     if (group.name() == "nowhere") return status::unschedulable("the racks are closed");
     std::vector<placement> racks;
@@ -44,8 +45,10 @@ struct preference {
   using points = implements<point::score_placement>;
   journal asked = std::make_shared<words>();
 
-  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement_view& where, std::span<const assignment> all) const {
-    asked->push_back(std::string{where.name()} + " " + std::to_string(all.size()) + " " + std::to_string(group.assumed()));
+  [[nodiscard]] std::int64_t score_placement(const group_view& group, const placement_view& where,
+                                             std::span<const assignment> all) const {
+    asked->push_back(std::string{where.name()} + " " + std::to_string(all.size()) + " " +
+                     std::to_string(group.assumed()));
     std::int64_t score = 0;
     group.each_member([&](const pod_info& pod) {
       if (pod.node() && pod.node()->label("prefer")) score = std::stoll(std::string{*pod.node()->label("prefer")});
@@ -58,8 +61,10 @@ struct preference {
 struct watcher {
   static constexpr std::string_view name = "Watcher";
   using points = implements<point::score_placement>;
-  std::shared_ptr<std::vector<std::vector<assignment>>> tried = std::make_shared<std::vector<std::vector<assignment>>>();
-  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment> all) const {
+  std::shared_ptr<std::vector<std::vector<assignment>>> tried =
+      std::make_shared<std::vector<std::vector<assignment>>>();
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&,
+                                             std::span<const assignment> all) const {
     tried->emplace_back(all.begin(), all.end());
     return static_cast<std::int64_t>(tried->size()) % 3 * 30;
   }
@@ -141,8 +146,10 @@ TEST_CASE("members above the minimum that do not fit are rejected singly and joi
   world w;
   w.add(a_node{"n"}.cpu(3));
   add_gang(w, "gang", 2, 5, 1);
-  w.must(w.cluster.update_pod(w.pod("gang4"), a_pod{"gang4"}.cpu(1).priority(1).in(*w.cluster.find_group("default", "gang"))));
-  CHECK(w.run() == words{"bind gang4 n", "bind gang0 n", "bind gang1 n", "reject gang2", "reject gang3", "reject gang2", "reject gang3"});
+  w.must(w.cluster.update_pod(w.pod("gang4"),
+                              a_pod{"gang4"}.cpu(1).priority(1).in(*w.cluster.find_group("default", "gang"))));
+  CHECK(w.run() == words{"bind gang4 n", "bind gang0 n", "bind gang1 n", "reject gang2", "reject gang3", "reject gang2",
+                         "reject gang3"});
   for (const char* name : {"gang4", "gang0", "gang1"}) w.confirm(w.pod(name));
   CHECK(w.run().empty());
   CHECK(w.run_at(1s).empty());
@@ -222,7 +229,8 @@ TEST_CASE("the placement with the best score wins, the first among equals", "[en
   world w{plus(by_label{}, scores)};
   for (const char* rack : {"a", "b", "c", "d"}) {
     const std::string prefer = *rack == 'a' ? "10" : *rack == 'd' ? "20" : "70";
-    for (const char* n : {"1", "2"}) w.add(a_node{rack + std::string{n}}.cpu(1).label("rack", rack).label("prefer", prefer));
+    for (const char* n : {"1", "2"})
+      w.add(a_node{rack + std::string{n}}.cpu(1).label("rack", rack).label("prefer", prefer));
   }
   add_gang(w, "gang", 2, 2, 1);
   CHECK(w.run() == words{"bind gang0 b1", "bind gang1 b2"});
@@ -321,7 +329,8 @@ TEST_CASE("feasibility is asked before the first member and after each, and deci
   CHECK(w.cluster.assumed().size() == 4);
 }
 
-TEST_CASE("a placement that is given up is not tried further, and a group that is given up not elsewhere", "[engine][group]") {
+TEST_CASE("a placement that is given up is not tried further, and a group that is given up not elsewhere",
+          "[engine][group]") {
   const bool placement_only = GENERATE(true, false);
   quitter gives_up;
   world w{profile{priority_sort{}, node_resources_fit{}, by_label{}, gives_up}};
@@ -331,8 +340,10 @@ TEST_CASE("a placement that is given up is not tried further, and a group that i
   const std::uint64_t before = w.cluster.digest();
   CHECK(w.run().size() == 3);
   CHECK(w.cluster.digest() == before);
-  if (placement_only) CHECK(*gives_up.asked == words{"0+3", "1+2", "0+3", "1+2"});
-  else CHECK(*gives_up.asked == words{"0+3", "1+2"});
+  if (placement_only)
+    CHECK(*gives_up.asked == words{"0+3", "1+2", "0+3", "1+2"});
+  else
+    CHECK(*gives_up.asked == words{"0+3", "1+2"});
 }
 
 TEST_CASE("a gang with a member that is being deleted is placed without it", "[engine][group]") {

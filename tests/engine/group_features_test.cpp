@@ -13,7 +13,8 @@ group_spec a_group(const std::string& name, std::int32_t min_count, group_topolo
   made.topology = std::move(topology);
   return made;
 }
-void add_members(world& w, group_id group, const std::string& name, int count, std::int64_t cores = 1, bool ranked = false) {
+void add_members(world& w, group_id group, const std::string& name, int count, std::int64_t cores = 1,
+                 bool ranked = false) {
   // Ranked members arrive last first.
   for (int i = 0; i < count; ++i) {
     const int rank = ranked ? count - 1 - i : i;
@@ -35,7 +36,9 @@ words nodes_of(const world& w, const std::string& name, int count) {
 int placed(const words& nodes) {
   return static_cast<int>(nodes.size() - static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), "-")));
 }
-a_node in_rack(const std::string& name, std::int64_t cores) { return a_node{name}.cpu(cores).label("rack", name.substr(0, 1)); }
+a_node in_rack(const std::string& name, std::int64_t cores) {
+  return a_node{name}.cpu(cores).label("rack", name.substr(0, 1));
+}
 
 }  // namespace
 
@@ -84,7 +87,8 @@ TEST_CASE("ranks are in order inside the rack of a group of a tree", "[engine][g
   CHECK(((x == a && y == b) || (x == b && y == a)));
 }
 
-TEST_CASE("a short last slice does not tear the others apart when ranks are put in order", "[engine][group][rank][slices]") {
+TEST_CASE("a short last slice does not tear the others apart when ranks are put in order",
+          "[engine][group][rank][slices]") {
   world w;
   w.add(in_rack("a1", 1)), w.add(in_rack("b1", 2)), w.add(in_rack("c1", 2));
   add_members(w, w.add(a_group("g", 5, {.slices = {{"rack", 2}}})), "p", 5, 1, true);
@@ -92,7 +96,8 @@ TEST_CASE("a short last slice does not tear the others apart when ranks are put 
   CHECK(nodes_of(w, "p", 5) == words{"b1", "b1", "c1", "c1", "a1"});
 }
 
-TEST_CASE("at most so many members are in one rack, also those that run and those that are searched for", "[engine][group][spread]") {
+TEST_CASE("at most so many members are in one rack, also those that run and those that are searched for",
+          "[engine][group][spread]") {
   const bool mixed = GENERATE(false, true);
   world w;
   w.add(in_rack("a1", 9)), w.add(in_rack("b1", 9)), w.add(in_rack("c1", mixed ? 1 : 9)), w.add(a_node{"loose"}.cpu(9));
@@ -155,7 +160,8 @@ TEST_CASE("a group goes where another one is, or where it is not", "[engine][gro
   if (!apart) CHECK(nodes_of(w, "p", 2) == words{theirs, theirs});
 }
 
-TEST_CASE("the search finds what one after another does not, and says when there is nothing", "[engine][group][search]") {
+TEST_CASE("the search finds what one after another does not, and says when there is nothing",
+          "[engine][group][search]") {
   const std::uint64_t budget = GENERATE(as<std::uint64_t>{}, 0, 1, 10'000);
   world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .search_budget = budget}};
   w.add(a_node{"n1"}.cpu(4)), w.add(a_node{"n2"}.cpu(4));
@@ -166,7 +172,8 @@ TEST_CASE("the search finds what one after another does not, and says when there
   REQUIRE(done.decisions().size() == 4);
   const decision& one = done.decisions()[0];
   CHECK((one.kind == decision_kind::bind) == (budget == 10'000));
-  if (budget == 1) CHECK(std::string{one.reason} == "no place was found for the group's minimum within the search budget");
+  if (budget == 1)
+    CHECK(std::string{one.reason} == "no place was found for the group's minimum within the search budget");
   if (budget == 0) CHECK(w.scheduler.statistics().search_steps == 0);
   if (budget != 10'000) return;
   add_members(w, w.add(a_group("h", 2)), "h", 2, 1);
@@ -176,7 +183,8 @@ TEST_CASE("the search finds what one after another does not, and says when there
   CHECK(std::string{none.decisions()[0].reason} == "there is no place for the group's minimum");
 }
 
-TEST_CASE("a level of its topology that only the search can use comes before the next level", "[engine][group][search]") {
+TEST_CASE("a level of its topology that only the search can use comes before the next level",
+          "[engine][group][search]") {
   const std::uint64_t budget = GENERATE(as<std::uint64_t>{}, 0, 10'000);
   world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .search_budget = budget}};
   w.add(in_rack("a1", 4).zone("z")), w.add(in_rack("a2", 4).zone("z")), w.add(in_rack("c1", 3).zone("z"));
@@ -221,10 +229,12 @@ TEST_CASE("a refusal is not called proved when the order of members matters", "[
   for (const char* name : {"p0", "p1"}) w.add(a_pod{name}.cpu(1).label("app", "g").avoid("app", "g", "zone").in(group));
   const cycle done = w.scheduler.schedule_cycle(w.now);
   REQUIRE(done.decisions().size() == 2);
-  CHECK(std::string{done.decisions()[0].reason} == "no place was found for the group's minimum in the order of its members");
+  CHECK(std::string{done.decisions()[0].reason} ==
+        "no place was found for the group's minimum in the order of its members");
 }
 
-TEST_CASE("members spread over zones by their own constraints are placed though the nodes come zone by zone", "[engine][group][search]") {
+TEST_CASE("members spread over zones by their own constraints are placed though the nodes come zone by zone",
+          "[engine][group][search]") {
   world w;
   for (const char* name : {"a1", "a2", "b1", "b2"}) w.add(a_node{name}.cpu(2).label("zone", std::string(1, *name)));
   const group_id group = w.add(a_group("g", 4));
@@ -240,7 +250,8 @@ TEST_CASE("members spread over zones by their own constraints are placed though 
   CHECK(placed(nodes_of(w, "p", 4)) == 4);
 }
 
-TEST_CASE("a group that starts after a removed one starts when that one is gone with its last member", "[engine][group][dependency]") {
+TEST_CASE("a group that starts after a removed one starts when that one is gone with its last member",
+          "[engine][group][dependency]") {
   world w;
   w.add(a_node{"n"}.cpu(9));
   const group_id before = w.add(a_group("before", 1));
@@ -290,7 +301,8 @@ TEST_CASE("the search ends, whatever the shape of the tree", "[engine][group][se
 TEST_CASE("balanced plans do not depend on how much more room there is than members", "[engine][group][plan]") {
   world w;
   for (int i = 0; i < 60; ++i) w.add(in_rack((i % 2 == 0 ? "a" : "b") + std::to_string(i), 4000));
-  const group_id gang = w.add(a_group("g", 3000, {.within = {"rack"}, .or_anywhere = true, .choice = domain_choice::balanced}));
+  const group_id gang =
+      w.add(a_group("g", 3000, {.within = {"rack"}, .or_anywhere = true, .choice = domain_choice::balanced}));
   std::vector<std::string> names;
   for (int i = 0; i < 3000; ++i) names.push_back("p" + std::to_string(i));
   w.must(w.cluster.add_pods(a_pod{"p"}.cpu(1).in(gang), names));

@@ -29,7 +29,8 @@ struct setting : engine_parts {
 
 }  // namespace
 
-TEST_CASE("members are tried by priority, then by rank, then by age, and those with a node not at all", "[engine][group][parts]") {
+TEST_CASE("members are tried by priority, then by rank, then by age, and those with a node not at all",
+          "[engine][group][parts]") {
   setting s;
   const node_id node = s.add(a_node{"n"}.cpu(8));
   const group_id gang = s.add(a_gang{"g", 3});
@@ -72,13 +73,15 @@ TEST_CASE("a ratio lets a group have one member more than is in step with the ot
   world::must(s.cluster.assume(s.member("o", other), node));
   CHECK(s.limits.by_ratios(mine.row) == 3);
   CHECK(s.pending(mine) == words{"a", "b", "c"});
-  for (const char* name : {"a", "b", "c"}) world::must(s.cluster.assume(s.cluster.find_pod("default", name).value(), node));
+  for (const char* name : {"a", "b", "c"})
+    world::must(s.cluster.assume(s.cluster.find_pod("default", name).value(), node));
   CHECK(s.limits.reached(mine.row));
   CHECK(s.limits.explain(mine.row) == "waiting for more members of \"other\", 2 to 1");
   CHECK(s.limits.explain(other.row).empty());
 }
 
-TEST_CASE("slices are runs of neighbours in rank, and the run that a minimum by role needs comes first", "[engine][group][parts]") {
+TEST_CASE("slices are runs of neighbours in rank, and the run that a minimum by role needs comes first",
+          "[engine][group][parts]") {
   setting s;
   group_spec spec{.name = "g"};
   spec.policy = gang{.min_count = 2, .roles = {{"leader", 1}}};
@@ -100,7 +103,8 @@ TEST_CASE("slices are runs of neighbours in rank, and the run that a minimum by 
   CHECK(s.names(whole.all_members()) == words{"e", "f", "a", "b", "c", "d"});
 }
 
-TEST_CASE("members that are alike and choose domains by room are planned, and keep the order of their runs", "[engine][group][parts]") {
+TEST_CASE("members that are alike and choose domains by room are planned, and keep the order of their runs",
+          "[engine][group][parts]") {
   setting s;
   s.add(a_node{"n"}.cpu(8).label("rack", "r"));
   group_spec spec{.name = "g", .policy = gang{.min_count = 2}};
@@ -157,7 +161,8 @@ TEST_CASE("as in 1.36 the member that completes the minimum enters first", "[eng
   CHECK(s.pending(gang) == words{"completing", "a", "c"});
 }
 
-TEST_CASE("as in 1.36 members keep the order in which they entered, and a question is no entry", "[engine][group][parts]") {
+TEST_CASE("as in 1.36 members keep the order in which they entered, and a question is no entry",
+          "[engine][group][parts]") {
   setting s{cluster_options{.semantics = kube_semantics{kube_release::v1_36}}};
   const group_id gang = s.add(a_gang{"g", 2});
   s.member("a", gang), s.member("b", gang), s.member("c", gang);

@@ -38,7 +38,8 @@ struct graph : world {
 
 }  // namespace
 
-TEST_CASE("two groups grow in step as far as there is room, in a tree or not, confirmed or not", "[engine][group][ratio]") {
+TEST_CASE("two groups grow in step as far as there is room, in a tree or not, confirmed or not",
+          "[engine][group][ratio]") {
   const bool tree = GENERATE(false, true), confirming = GENERATE(false, true);
   graph w{10, tree};
   w.pods(w.prefill, "p", 0, 9), w.pods(w.decode, "d", 0, 9);
@@ -59,7 +60,8 @@ TEST_CASE("two groups grow in step as far as there is room, in a tree or not, co
   CHECK(w.placed(w.decode) >= 6);
 }
 
-TEST_CASE("a minimum does not wait for a ratio, and who waits for one starts when the other group grows", "[engine][group][ratio]") {
+TEST_CASE("a minimum does not wait for a ratio, and who waits for one starts when the other group grows",
+          "[engine][group][ratio]") {
   graph w{20, false, false};
   w.pods(w.prefill, "p", 0, 3);
   CHECK(w.run(true) == words{"bind p0 n"});
@@ -93,7 +95,8 @@ TEST_CASE("nobody is evicted when the other group shrinks; the surplus is report
   CHECK(w.run(true) == words{"bind q0 n"});
 }
 
-TEST_CASE("who waits for a ratio starts when the other group has grown far enough, be it one by one", "[engine][group][ratio]") {
+TEST_CASE("who waits for a ratio starts when the other group has grown far enough, be it one by one",
+          "[engine][group][ratio]") {
   graph w{20, false, false};
   w.pods(w.decode, "d", 0, 4), w.pods(w.prefill, "p", 0, 3);
   w.run(true);
@@ -108,7 +111,8 @@ TEST_CASE("who waits for a ratio starts when the other group has grown far enoug
   CHECK(w.run(true) == words{"bind q0 n"});
 }
 
-TEST_CASE("a member of a group at its ratio's limit that goes has its place taken by one that waits", "[engine][group][ratio]") {
+TEST_CASE("a member of a group at its ratio's limit that goes has its place taken by one that waits",
+          "[engine][group][ratio]") {
   graph w{20, false, false};
   w.pods(w.decode, "d", 0, 2), w.pods(w.prefill, "p", 0, 3);
   w.run(true);

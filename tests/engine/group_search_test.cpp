@@ -38,7 +38,8 @@ struct setting : engine_parts {
   std::shared_ptr<diary> book;
 
   explicit setting(std::shared_ptr<diary> with = std::make_shared<diary>())
-      : engine_parts({}, profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, topology_placement{}, bookkeeper{with}}),
+      : engine_parts({}, profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, topology_placement{},
+                                 bookkeeper{with}}),
         book(std::move(with)) {}
 
   void nodes(std::initializer_list<std::pair<const char*, int>> all, bool racks = true) {
@@ -111,7 +112,8 @@ TEST_CASE("two answers do not know of each other", "[engine][group][search]") {
   CHECK(s.book->told == words{"+p", "+q", "-q"});
 }
 
-TEST_CASE("a group that does not fit has nobody placed, and says what rejected its members", "[engine][group][search]") {
+TEST_CASE("a group that does not fit has nobody placed, and says what rejected its members",
+          "[engine][group][search]") {
   setting s;
   s.nodes({{"a1", 1}, {"b1", 1}});
   const group_id gang = s.add(a_gang{"g", 2}.topology("rack"));
@@ -144,7 +146,8 @@ TEST_CASE("greedy placing lets the first member take what only the last could us
   CHECK(s.statistics.search_steps > steps);
 }
 
-TEST_CASE("the complete search goes by the members' order, whose class was met first or not", "[engine][group][search]") {
+TEST_CASE("the complete search goes by the members' order, whose class was met first or not",
+          "[engine][group][search]") {
   const bool met_before = GENERATE(false, true);
   setting s;
   s.nodes({{"a1", 2}, {"b1", 2}, {"c1", 3}}, false);
@@ -221,7 +224,8 @@ TEST_CASE("a list of placed members takes back a part of it inside the trial, or
   engine::picked where;
   where.node = s.cluster.find_node("a1").value().row;
   status said;
-  for (const char* name : {"p", "q", "r"}) REQUIRE(placed.place(s.cluster.find_pod("default", name).value().row, where, said));
+  for (const char* name : {"p", "q", "r"})
+    REQUIRE(placed.place(s.cluster.find_pod("default", name).value().row, where, said));
   placed.undo(2);
   CHECK(s.where(placed) == words{"p a1", "q a1"});
   CHECK(s.assumed() == 2);

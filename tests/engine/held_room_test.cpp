@@ -84,7 +84,8 @@ TEST_CASE("pods that run already draw from room that is held later, and from roo
   CHECK(w.cluster.requested(n, "cpu") == 9000);  // as the host says, be it too much
 }
 
-TEST_CASE("a gang finds its room on several nodes of a rack, and leaves no trace where it does not fit", "[engine][rooms]") {
+TEST_CASE("a gang finds its room on several nodes of a rack, and leaves no trace where it does not fit",
+          "[engine][rooms]") {
   world w;
   held_room_spec mine{.name = "r"}, others{.name = "others"};
   for (int i = 0; i < 8; ++i) {
@@ -148,11 +149,13 @@ TEST_CASE("a room that cannot be is refused, and nothing changes", "[engine][roo
 }
 
 // The reference: what is free for a pod is what no pod uses and no other room holds.
-TEST_CASE("usage is pods and what is left of rooms, and an owner is placed if and only if some node has enough for it", "[engine][rooms]") {
+TEST_CASE("usage is pods and what is left of rooms, and an owner is placed if and only if some node has enough for it",
+          "[engine][rooms]") {
   int compared = 0, fitted = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     dice roll{seed};
-    world w{profiles::kube_default(), {.ties = static_cast<tie_rule>(roll.below(3)), .wake = static_cast<wake_rule>(roll.below(3))}};
+    world w{profiles::kube_default(),
+            {.ties = static_cast<tie_rule>(roll.below(3)), .wake = static_cast<wake_rule>(roll.below(3))}};
     std::vector<node_id> nodes;
     for (int i = 0; i < 5; ++i) nodes.push_back(w.add(a_node{"n" + std::to_string(i)}.cpu(roll.between(2, 9))));
     std::map<std::string, std::map<row_t, std::int64_t>> rooms;

@@ -80,7 +80,9 @@ struct binder {
     if (r.pod.label("bind") == "mine") return status::success();
     return r.pod.label("bind") == "no" ? status::unschedulable("never") : status::skip();
   }
-  void post_bind(const reservation& r) noexcept { log->push_back("post " + std::string{r.pod.name()} + " " + std::string{r.node.name()}); }
+  void post_bind(const reservation& r) noexcept {
+    log->push_back("post " + std::string{r.pod.name()} + " " + std::string{r.node.name()});
+  }
 };
 struct other_binder {
   static constexpr std::string_view name = "OtherBinder";
@@ -100,10 +102,11 @@ kernel_table with(auto... plugins) {
 /// Calls everything that it may not, from every hook.
 struct meddler {
   static constexpr std::string_view name = "Meddler";
-  using points = implements<point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::post_filter, point::pre_score,
-                            point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
-                            point::post_bind, point::group_pre_filter, point::generate_placements, point::placement_feasible,
-                            point::score_placement, point::group_preempt>;
+  using points =
+      implements<point::pre_enqueue, point::requeue, point::pre_filter, point::filter, point::post_filter,
+                 point::pre_score, point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind,
+                 point::bind, point::post_bind, point::group_pre_filter, point::generate_placements,
+                 point::placement_feasible, point::score_placement, point::group_preempt>;
   struct target {
     gangsched::cluster* cluster = nullptr;
     gangsched::scheduler* scheduler = nullptr;
@@ -121,7 +124,8 @@ struct meddler {
       if (said || said.error().code != errc::busy) at->allowed.push_back(std::string{from} + " " + what);
     };
     const auto expect_cycle = [&](const char* what, const gangsched::cycle& said) {
-      if (said.error() == nullptr || said.error()->code != errc::busy) at->allowed.push_back(std::string{from} + " " + what);
+      if (said.error() == nullptr || said.error()->code != errc::busy)
+        at->allowed.push_back(std::string{from} + " " + what);
     };
     gangsched::scheduler& s = *at->scheduler;
     expect_cycle("schedule_cycle", s.schedule_cycle(1h));
@@ -162,14 +166,18 @@ struct meddler {
   [[nodiscard]] victim_plan post_filter(trial&, const pod_info&) const { return meddle("post_filter"), victim_plan{}; }
   [[nodiscard]] status pre_score(const pod_view&) const { return meddle("pre_score"), status::success(); }
   [[nodiscard]] std::int64_t score(const pod_view&, node_info) const { return meddle("score"), 1; }
-  [[nodiscard]] device_rules choose_devices(const pod_view&, node_info) const { return meddle("choose_devices"), device_rules{}; }
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_info) const {
+    return meddle("choose_devices"), device_rules{};
+  }
   status reserve(const reservation&) { return meddle("reserve"), status::success(); }
   void unreserve(const reservation&) noexcept { meddle("unreserve"); }
   permit_verdict permit(const reservation&, permit_room&) { return meddle("permit"), permit_verdict{}; }
   status pre_bind(const reservation&, decision&) { return meddle("pre_bind"), status::success(); }
   status bind(const reservation&, decision&) { return meddle("bind"), status::success(); }
   void post_bind(const reservation&) noexcept { meddle("post_bind"); }
-  [[nodiscard]] status group_pre_filter(const group_view&) const { return meddle("group_pre_filter"), status::success(); }
+  [[nodiscard]] status group_pre_filter(const group_view&) const {
+    return meddle("group_pre_filter"), status::success();
+  }
   [[nodiscard]] status generate_placements(const group_view&, const cluster_view& c, const placement_sink& sink) const {
     meddle("generate_placements");
     placement one{"one", {}, false};
@@ -181,10 +189,13 @@ struct meddler {
     meddle("placement_feasible");
     return p.scheduled > 0 ? status::success() : status::wait();
   }
-  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const {
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&,
+                                             std::span<const assignment>) const {
     return meddle("score_placement"), 1;
   }
-  [[nodiscard]] victim_plan group_preempt(trial&, const group_view&) const { return meddle("group_preempt"), victim_plan{}; }
+  [[nodiscard]] victim_plan group_preempt(trial&, const group_view&) const {
+    return meddle("group_preempt"), victim_plan{};
+  }
 };
 
 }  // namespace
@@ -440,10 +451,11 @@ TEST_CASE("a hook that calls the scheduler or changes the cluster is told that t
   CHECK(w.scheduler.next_deadline());
   w.run();
   CHECK(plugin.at->allowed == words{});
-  CHECK(plugin.at->from == std::set<std::string>{"pre_enqueue", "requeue", "pre_filter", "filter", "post_filter", "pre_score", "score",
-                                                 "choose_devices", "reserve", "unreserve", "permit", "pre_bind", "bind", "post_bind",
-                                                 "group_pre_filter", "generate_placements", "placement_feasible",
-                                                 "score_placement", "group_preempt"});
+  CHECK(plugin.at->from == std::set<std::string>{"pre_enqueue", "requeue", "pre_filter", "filter", "post_filter",
+                                                 "pre_score", "score", "choose_devices", "reserve", "unreserve",
+                                                 "permit", "pre_bind", "bind", "post_bind", "group_pre_filter",
+                                                 "generate_placements", "placement_feasible", "score_placement",
+                                                 "group_preempt"});
   // And nobody is busy afterwards.
   CHECK(w.cluster.add_pod(a_pod{"new"}));
   CHECK(w.scheduler.schedule_cycle(w.now));

@@ -13,7 +13,9 @@ namespace {
 struct many_keys {
   static constexpr std::string_view name = "ManyKeys";
   using points = implements<point::filter, point::score>;
-  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::name> node) const { return node.name_symbol().value; }
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::name> node) const {
+    return node.name_symbol().value;
+  }
   void finish_filter(const pod_view& pod, std::span<filtered_group> groups) const {
     for (filtered_group& group : groups) {
       if (pod.priority() > 0 && group.key % 3 == 0) group.verdict = status::unschedulable("a third is closed");
@@ -40,7 +42,9 @@ struct only_named {
       if (group.key != wanted) group.verdict = status::unschedulable("another");
     }
   }
-  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::name> node) const { return node.name_symbol().value; }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::name> node) const {
+    return node.name_symbol().value;
+  }
   void normalize_score(const pod_view&, std::span<scored_group> groups) const {
     for (scored_group& group : groups) group.score = group.score % 101;
   }
@@ -57,7 +61,9 @@ struct counted {
     node.each_pod([&](const pod_info&) { ++pods; });
     return node.own(count) + pods < 12 ? status::success() : status::unschedulable("enough");
   }
-  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::own> node) const { return 100 - 3 * node.own(count); }
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::own> node) const {
+    return 100 - 3 * node.own(count);
+  }
   status reserve(const new_reservation& r) {
     r.add(count, 1);
     return r.pod.priority() > 1 ? status::unschedulable("too important") : status::success();
@@ -105,15 +111,19 @@ class changes {
     transaction attempt{w_->cluster};
     const std::size_t count = 1 + roll_.below(6);
     for (std::size_t i = 0; i < count; ++i) {
-      if (depth > 0 && roll_.percent(30)) trial(depth - 1);
-      else change();
+      if (depth > 0 && roll_.percent(30))
+        trial(depth - 1);
+      else
+        change();
       // Some readers look inside the trial, some do not.
       if (roll_.percent(15)) CHECK(w_->scheduler.verify());
       if (roll_.percent(15)) static_cast<void>(w_->scheduler.counts());
       if (roll_.percent(15)) static_cast<void>(w_->scheduler.next_deadline());
     }
-    if (roll_.percent(40)) attempt.commit();
-    else ++rolled_back;
+    if (roll_.percent(40))
+      attempt.commit();
+    else
+      ++rolled_back;
   }
   void pick() {
     const cycle done = w_->scheduler.schedule_cycle(w_->now);
@@ -121,14 +131,19 @@ class changes {
     std::vector<decision> all{done.begin(), done.end()};
     for (const decision& one : all) {
       if (one.kind != decision_kind::bind || roll_.percent(30)) continue;
-      if (roll_.percent(70)) w_->must(w_->scheduler.confirm(one.pod));
-      else CHECK(w_->scheduler.fail(one.pod, "no").error() == nullptr);
+      if (roll_.percent(70))
+        w_->must(w_->scheduler.confirm(one.pod));
+      else
+        CHECK(w_->scheduler.fail(one.pod, "no").error() == nullptr);
     }
   }
   a_node random_node(const std::string& name) {
     a_node node{name};
-    node.cpu(roll_.between(1, 16)).memory(std::to_string(roll_.between(1, 32)) + "Gi").label("disk", roll_.percent(50) ? "ssd" : "hdd");
-    if (roll_.percent(20)) node.taint("x", "", roll_.percent(50) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule);
+    node.cpu(roll_.between(1, 16))
+        .memory(std::to_string(roll_.between(1, 32)) + "Gi")
+        .label("disk", roll_.percent(50) ? "ssd" : "hdd");
+    if (roll_.percent(20))
+      node.taint("x", "", roll_.percent(50) ? taint_effect::prefer_no_schedule : taint_effect::no_schedule);
     if (roll_.percent(30)) node.cards(1 + roll_.below(3));
     return node.unschedulable(roll_.percent(5));
   }
@@ -242,7 +257,8 @@ TEST_CASE("an index of more than 512 groups still picks right", "[engine][index]
   verify(w);
 }
 
-TEST_CASE("as many groups as nodes are told apart, and do not make an index build anew for each pick", "[engine][index]") {
+TEST_CASE("as many groups as nodes are told apart, and do not make an index build anew for each pick",
+          "[engine][index]") {
   world w{profile{priority_sort{}, node_resources_fit{}, only_named{}}};
   const int count = 70000;
   for (int i = 0; i < count; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(1));

@@ -15,7 +15,9 @@ struct holds_labelled {
 };
 
 struct fixture : world {
-  fixture() : world(profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, holds_labelled{}}) { add(a_node{"n"}.cpu(9)); }
+  fixture() : world(profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, holds_labelled{}}) {
+    add(a_node{"n"}.cpu(9));
+  }
 
   group_id elastic(std::int32_t most) {
     a_gang made{"g", 1};
@@ -39,7 +41,8 @@ struct fixture : world {
 
 }  // namespace
 
-TEST_CASE("a member that is too many takes the place of one that is being deleted and leaves the permit room", "[engine][group]") {
+TEST_CASE("a member that is too many takes the place of one that is being deleted and leaves the permit room",
+          "[engine][group]") {
   fixture w;
   const group_id group = w.elastic(2);
   w.add(a_pod{"a"}.cpu(1).in(group));
@@ -51,14 +54,16 @@ TEST_CASE("a member that is too many takes the place of one that is being delete
   CHECK(w.run() == words{"revoke b n", "bind c n"});
 }
 
-TEST_CASE("a member that is too many takes the place of one that is being deleted and whose bind failed", "[engine][group]") {
+TEST_CASE("a member that is too many takes the place of one that is being deleted and whose bind failed",
+          "[engine][group]") {
   fixture w;
   const pod_id placed = w.placed_and_terminating();
   w.fail(placed);
   CHECK(w.run() == words{"bind b n"});
 }
 
-TEST_CASE("a member that is too many takes the place of one that the host released while it was being deleted", "[engine][group]") {
+TEST_CASE("a member that is too many takes the place of one that the host released while it was being deleted",
+          "[engine][group]") {
   fixture w;
   const pod_id placed = w.placed_and_terminating();
   w.must(w.cluster.release(placed));
@@ -90,7 +95,8 @@ TEST_CASE("a group grows in step with one whose members wait in the permit room"
   CHECK(w.run() == words{"wait d0 n", "bind p1 n", "wait d1 n"});
 }
 
-TEST_CASE("a group that was full and whose members wait for gates of their own is gated until 1.36", "[engine][group]") {
+TEST_CASE("a group that was full and whose members wait for gates of their own is gated until 1.36",
+          "[engine][group]") {
   world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
   w.add(a_node{"n"}.cpu(9));
   a_gang made{"g", 1};

@@ -34,7 +34,9 @@ a_pod node_aff(const std::string& name, const char* ns) {
 }
 
 label_selector of_colour(const char* colour) { return {.match_labels = {{"color", colour}}}; }
-pod_affinity_term on(const char* key, const char* colour) { return {key, of_colour(colour), {"sched-1", "sched-0"}, {}}; }
+pod_affinity_term on(const char* key, const char* colour) {
+  return {key, of_colour(colour), {"sched-1", "sched-0"}, {}};
+}
 a_pod coloured(const std::string& name, const char* ns, const char* colour) {
   a_pod pod = plain(name, ns);
   return pod.label("color", colour);
@@ -113,7 +115,8 @@ void compare(const workload& one, std::optional<std::int32_t> percentage) {
     REQUIRE(done.decisions().size() == 1);
     REQUIRE(done.decisions()[0].kind == decision_kind::bind);
     chosen.push_back(done.decisions()[0].node);
-    for (const char letter : w.cluster.name_of(chosen.back())) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+    for (const char letter : w.cluster.name_of(chosen.back()))
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
     w.confirm(pod);
   }
   std::vector<int> first;

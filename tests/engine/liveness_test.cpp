@@ -314,7 +314,8 @@ TEST_CASE("clocks may begin before their epoch, and near the end of time nothing
   }
 }
 
-TEST_CASE("a pod that had a node before the scheduler was made stands in its queue when it fails", "[engine][liveness]") {
+TEST_CASE("a pod that had a node before the scheduler was made stands in its queue when it fails",
+          "[engine][liveness]") {
   world w;
   w.add(a_node{"n"}.cpu(2));
   w.add(a_pod{"first"}.cpu(1));

@@ -124,8 +124,10 @@ class careless_host {
       return w_.cluster.state_of(pod) == pod_state::pending && !inside(w_.cluster).pods.terminating[pod.row];
     }));
     const places where = w_.counts();
-    if (pending == 0) CHECK(where[0] + where[1] + where[2] + where[3] == 0);
-    else CHECK(where[0] + where[1] + where[2] + where[3] > 0);
+    if (pending == 0)
+      CHECK(where[0] + where[1] + where[2] + where[3] == 0);
+    else
+      CHECK(where[0] + where[1] + where[2] + where[3] > 0);
   }
 
  private:

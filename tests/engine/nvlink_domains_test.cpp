@@ -7,7 +7,6 @@ namespace gangsched::testing::nvlink_domains_test {
 
 namespace {
 
-
 constexpr const char* clique = "nvidia.com/gpu.clique";
 
 /// Racks of 18 trays; of each the first @p busy are taken.

@@ -11,12 +11,14 @@ namespace {
 
 constexpr const char* host_key = "kubernetes.io/hostname";
 
-group_spec a_tree(const std::string& name, std::int32_t min_groups, std::vector<std::string> within = {}, group_id parent = {}) {
+group_spec a_tree(const std::string& name, std::int32_t min_groups, std::vector<std::string> within = {},
+                  group_id parent = {}) {
   group_spec made{.name = name, .policy = gang{.min_count = min_groups}, .composite = true, .parent = parent};
   made.topology.within = std::move(within);
   return made;
 }
-group_spec a_group(const std::string& name, std::int32_t min_count, std::vector<std::string> within = {}, group_id parent = {}) {
+group_spec a_group(const std::string& name, std::int32_t min_count, std::vector<std::string> within = {},
+                   group_id parent = {}) {
   group_spec made{.name = name, .policy = gang{.min_count = min_count}, .parent = parent};
   made.topology.within = std::move(within);
   return made;
@@ -34,7 +36,8 @@ void add_members(world& w, group_id group, const std::string& name, int count, s
 words nodes_of(const world& w, std::string_view name) {
   words all;
   for (const pod_id pod : w.cluster.pods()) {
-    if (w.cluster.name_of(pod).starts_with(name) && w.cluster.node_of(pod)) all.emplace_back(w.cluster.name_of(w.cluster.node_of(pod)));
+    if (w.cluster.name_of(pod).starts_with(name) && w.cluster.node_of(pod))
+      all.emplace_back(w.cluster.name_of(w.cluster.node_of(pod)));
   }
   return sorted(all);
 }
@@ -57,7 +60,10 @@ struct koordinator_nodes : world {
   koordinator_nodes() {
     const char* const blocks[] = {"b1", "b2", "b3", "b4", "b4", "b3", "b2", "b1"};
     for (int i = 0; i < 8; ++i) {
-      add(a_node{std::to_string(i + 1)}.cpu(16).label("block", blocks[i]).label("spine", blocks[i][1] < '3' ? "s1" : "s2"));
+      add(a_node{std::to_string(i + 1)}
+              .cpu(16)
+              .label("block", blocks[i])
+              .label("spine", blocks[i][1] < '3' ? "s1" : "s2"));
     }
   }
   group_id gather(const char* name, int count, std::vector<std::string> within, bool or_anywhere) {
@@ -69,7 +75,8 @@ struct koordinator_nodes : world {
 
 /// Hosts of a Kueue topology: one slot is one core.
 struct kueue_nodes : world {
-  void host(const std::string& name, std::int64_t slots, const std::string& rack = "r", const std::string& block = "b") {
+  void host(const std::string& name, std::int64_t slots, const std::string& rack = "r",
+            const std::string& block = "b") {
     add(a_node{name}.cpu(slots).label(host_key, name).label("rack", rack).label("block", block));
   }
   words place(int count, const group_topology& topology) {
@@ -85,7 +92,8 @@ struct kueue_nodes : world {
 
 // --- Volcano
 
-TEST_CASE("Volcano 1: two masters are needed and one fits: nobody starts, though the minimum is there", "[peers][roles]") {
+TEST_CASE("Volcano 1: two masters are needed and one fits: nobody starts, though the minimum is there",
+          "[peers][roles]") {
   world w;
   w.add(a_node{"m"}.cpu(1).label("for", "master"));
   w.add(a_node{"w"}.cpu(2).label("for", "worker"));
@@ -153,7 +161,8 @@ TEST_CASE("Volcano 6: the master has to leave the large racks to the workers", "
   }
 }
 
-TEST_CASE("Volcano 7: two groups of two beside a master need five places, whatever the minimum of members", "[peers][tree]") {
+TEST_CASE("Volcano 7: two groups of two beside a master need five places, whatever the minimum of members",
+          "[peers][tree]") {
   const int places = GENERATE(4, 5);
   world w;
   for (int i = 0; i < places; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(1));
@@ -165,7 +174,8 @@ TEST_CASE("Volcano 7: two groups of two beside a master need five places, whatev
   CHECK(nodes_of(w, "").size() == (places == 5 ? 5 : 0));
 }
 
-TEST_CASE("Volcano 31: without any domain a hard topology refuses, a soft one is placed anywhere", "[peers][topology]") {
+TEST_CASE("Volcano 31: without any domain a hard topology refuses, a soft one is placed anywhere",
+          "[peers][topology]") {
   world w;
   w.add(a_node{"n"}.cpu(4));
   add_members(w, w.add(a_group("hard", 2, {"tier1"})), "h", 2);
@@ -181,7 +191,8 @@ TEST_CASE("Volcano 31: without any domain a hard topology refuses, a soft one is
 
 TEST_CASE("KAI 19: four pods in one rack, and each rack has room for two", "[peers][topology]") {
   world w;
-  for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(9).gpus(2).label("rack", "r" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i)
+    w.add(a_node{"n" + std::to_string(i)}.cpu(9).gpus(2).label("rack", "r" + std::to_string(i)));
   const group_id job = w.add(a_group("job", 4, {"rack"}));
   for (int i = 0; i < 4; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1).gpus(1).in(job));
   const cycle done = w.scheduler.schedule_cycle(w.now);
@@ -200,20 +211,23 @@ TEST_CASE("KAI 19: a second job is packed onto the rack that is in use, or where
   w.add(a_node{"r1-a"}.cpu(9).gpus(first).label("rack", "r1"));
   w.add(a_node{"r2-a"}.cpu(9).gpus(3).label("rack", "r2"));
   const group_id running = w.add(a_group("running", 1, {"rack"}));
-  for (int i = 0; i < (first == 3 ? 1 : 2); ++i) w.add(a_pod{"r" + std::to_string(i)}.cpu(1).gpus(1).in(running).on(w.node("r1-a")));
+  for (int i = 0; i < (first == 3 ? 1 : 2); ++i)
+    w.add(a_pod{"r" + std::to_string(i)}.cpu(1).gpus(1).in(running).on(w.node("r1-a")));
   const group_id job = w.add(a_group("job", 2, {"rack"}));
   for (int i = 0; i < 2; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1).gpus(1).in(job));
   w.run();
   CHECK(nodes_of(w, "p") == (first == 3 ? words{"r1-a", "r1-a"} : words{"r2-a", "r2-a"}));
 }
 
-TEST_CASE("KAI 19: a preferred rack that has no room does not keep the job from the required zone", "[peers][topology]") {
+TEST_CASE("KAI 19: a preferred rack that has no room does not keep the job from the required zone",
+          "[peers][topology]") {
   const bool required = GENERATE(true, false);
   world w;
   for (const char* name : {"a-r1", "a-r2", "b-r3"}) {
     w.add(a_node{name}.cpu(2).label("rack", std::string{name}.substr(2)).label("zone", std::string{name}.substr(0, 1)));
   }
-  group_spec job = a_group("job", 4, required ? std::vector<std::string>{"rack", "zone"} : std::vector<std::string>{"rack"});
+  group_spec job =
+      a_group("job", 4, required ? std::vector<std::string>{"rack", "zone"} : std::vector<std::string>{"rack"});
   job.topology.or_anywhere = !required;
   add_members(w, w.add(job), "p", 4);
   w.run();
@@ -285,7 +299,8 @@ TEST_CASE("O9: with a node of each spine taken nobody starts, and all do when on
 }
 
 TEST_CASE("O13: which members count for the minimum in the permit room", "[peers][permit]") {
-  const match_policy match = GENERATE(match_policy::waiting_and_running, match_policy::only_waiting, match_policy::once_satisfied);
+  const match_policy match =
+      GENERATE(match_policy::waiting_and_running, match_policy::only_waiting, match_policy::once_satisfied);
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(4));
   group_spec spec = a_gang{"g", 4}.permit();

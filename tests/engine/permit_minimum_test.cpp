@@ -24,7 +24,8 @@ struct careful {
 };
 
 kernel_table with_quota() {
-  return profile{priority_sort{}, node_name{}, node_resources_fit{}, gang_scheduling{}, quota{}, careful{}, default_preemption{}};
+  return profile{priority_sort{}, node_name{}, node_resources_fit{}, gang_scheduling{},
+                 quota{},         careful{},   default_preemption{}};
 }
 
 /// Nodes a, b and c with room for one pod each, and a gang that is placed member by member.
@@ -216,11 +217,14 @@ TEST_CASE("a group that does not preempt does not in permit mode either", "[engi
   for (const char* node : {"a", "b", "c"}) w.add(a_pod{std::string{"low-"} + node}.cpu(1).on(w.node(node)));
   w.add(a_pod{"x"}.cpu(1).priority(9).in(w.gang));
   const words said = w.run();
-  if (never) CHECK(said == words{"reject x"});
-  else CHECK(said == words{"nominate x a", "evict low-a a"});
+  if (never)
+    CHECK(said == words{"reject x"});
+  else
+    CHECK(said == words{"nominate x a", "evict low-a a"});
 }
 
-TEST_CASE("a waiting member of a group that is removed and added again waits by the rules of the new one", "[engine][permit]") {
+TEST_CASE("a waiting member of a group that is removed and added again waits by the rules of the new one",
+          "[engine][permit]") {
   const bool permit_mode = GENERATE(true, false);
   host w{of(4)};
   w.member("x"), w.member("y");

@@ -24,7 +24,8 @@ struct fixture : world {
 
 }  // namespace
 
-TEST_CASE("members that are placed one by one make room for the minimum, and start when the victims are gone", "[permit][preemption]") {
+TEST_CASE("members that are placed one by one make room for the minimum, and start when the victims are gone",
+          "[permit][preemption]") {
   fixture w;
   w.nodes({"n", "m"});
   const pod_id a = w.run_on("n", "a"), b = w.run_on("m", "b");

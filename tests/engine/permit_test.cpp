@@ -52,7 +52,9 @@ kernel_table room_profile() {
 }
 
 struct host : world {
-  explicit host(scheduler_options options = lowest_first()) : world(room_profile(), options) { add(a_node{"n"}.cpu(4)); }
+  explicit host(scheduler_options options = lowest_first()) : world(room_profile(), options) {
+    add(a_node{"n"}.cpu(4));
+  }
   std::int64_t used() { return cluster.requested(node("n"), "cpu") / 1000; }
   errc refusal(const result<void>& said) {
     REQUIRE_FALSE(said);
@@ -321,7 +323,8 @@ TEST_CASE("confirm and fail say what does not apply, and change nothing then", "
   CHECK(w.cluster.digest() == before);
 }
 
-TEST_CASE("fail gives back once, queues the pod with backoff, and also takes one out of the permit room", "[engine][permit]") {
+TEST_CASE("fail gives back once, queues the pod with backoff, and also takes one out of the permit room",
+          "[engine][permit]") {
   host w;
   const pod_id p = w.add(a_pod{"p"}.cpu(1));
   const pod_id q = w.add(a_pod{"q"}.cpu(1).label("say", "wait"));
@@ -432,12 +435,14 @@ TEST_CASE("an older incomplete gang takes back what a younger one holds, unless 
     CHECK(std::count(all.begin(), all.end(), "revoke y2 n") == 1);
     CHECK(w.counts()[4] == 0);
   } else {
-    CHECK(all == words{"wait o1 n", "wait y1 n", "wait o2 n", "wait y2 n", "reject y3", "reject y4", "reject o3", "reject o4"});
+    CHECK(all == words{"wait o1 n", "wait y1 n", "wait o2 n", "wait y2 n", "reject y3", "reject y4", "reject o3",
+                       "reject o4"});
     CHECK(w.permit_at(4min).empty());
   }
 }
 
-TEST_CASE("of an older gang whose members found no room the oldest is tried when a younger one takes some", "[engine][permit]") {
+TEST_CASE("of an older gang whose members found no room the oldest is tried when a younger one takes some",
+          "[engine][permit]") {
   const bool asked = GENERATE(false, true);
   world w{profiles::kube_default(), world::lowest_first()};
   w.add(a_node{"n"}.cpu(5));
@@ -448,8 +453,10 @@ TEST_CASE("of an older gang whose members found no room the oldest is tried when
   w.add(a_pod{"o4"}.cpu(4).in(older));
   w.add(a_pod{"y1"}.cpu(2).in(younger));
   w.add(a_pod{"y2"}.cpu(4).in(younger));
-  pod_spec choosy = a_pod{"choosy"}.cpu(9);  // counts pods by labels from here on: classes get new numbers as they are met
-  choosy.affinity_to_pods.preferred = {{5, {"kubernetes.io/hostname", label_selector{.match_labels = {{"own", "class"}}}}}};
+  pod_spec choosy =
+      a_pod{"choosy"}.cpu(9);  // counts pods by labels from here on: classes get new numbers as they are met
+  choosy.affinity_to_pods.preferred = {
+      {5, {"kubernetes.io/hostname", label_selector{.match_labels = {{"own", "class"}}}}}};
   w.add(choosy);
   if (asked) w.must(w.scheduler.explain(last));
   const words said = w.run();

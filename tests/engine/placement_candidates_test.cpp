@@ -14,7 +14,8 @@ namespace {
 struct setting : engine_parts {
   engine::placement_candidates& candidates = search.candidates();
   setting() {
-    for (const char* name : {"a1", "a2", "b1"}) add(a_node{name}.cpu(name[0] == 'a' ? 1 : 4).label("rack", std::string(1, name[0])));
+    for (const char* name : {"a1", "a2", "b1"})
+      add(a_node{name}.cpu(name[0] == 'a' ? 1 : 4).label("rack", std::string(1, name[0])));
     add(a_node{"bare"}.cpu(8));
   }
   group_id gang(const group_spec& spec, int members) {
@@ -43,7 +44,8 @@ TEST_CASE("a group without a topology may be tried anywhere", "[engine][group][c
   CHECK(s.all(s.parts.of(s.gang(a_gang{"g", 2}, 3).row)) == words{" 3 0"});
 }
 
-TEST_CASE("a group's candidates are the domains of its labels, by tier, with as many members as find room", "[engine][group][candidates]") {
+TEST_CASE("a group's candidates are the domains of its labels, by tier, with as many members as find room",
+          "[engine][group][candidates]") {
   setting s;
   group_spec spec{.name = "g", .policy = gang{.min_count = 2}};
   spec.topology.within = {"rack"};
@@ -79,7 +81,8 @@ TEST_CASE("a slice may be tried in each domain that it may share", "[engine][gro
   CHECK(s.all(whole.parts[0]) == words{"a 2 0", "b 2 0"});
 }
 
-TEST_CASE("an affinity to another group leaves its domains, or the others, once it has a member on a node", "[engine][group][candidates]") {
+TEST_CASE("an affinity to another group leaves its domains, or the others, once it has a member on a node",
+          "[engine][group][candidates]") {
   setting s;
   const bool apart = GENERATE(false, true);
   const group_id other = s.add(a_gang{"other"});
@@ -91,8 +94,10 @@ TEST_CASE("an affinity to another group leaves its domains, or the others, once 
   world::must(s.cluster.assume(s.add(a_pod{"o"}.cpu(1).in(other)), s.cluster.find_node("a1").value()));
   const std::vector<row_t>* const left = s.candidates.beside_others(mine.row, nullptr, out);
   REQUIRE(left == &out);
-  if (apart) CHECK(*left == std::vector<row_t>{s.row("b1"), s.row("bare")});
-  else CHECK(*left == std::vector<row_t>{s.row("a1"), s.row("a2")});
+  if (apart)
+    CHECK(*left == std::vector<row_t>{s.row("b1"), s.row("bare")});
+  else
+    CHECK(*left == std::vector<row_t>{s.row("a1"), s.row("a2")});
 }
 
 }  // namespace gangsched::testing::placement_candidates_test

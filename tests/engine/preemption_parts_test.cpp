@@ -37,7 +37,8 @@ struct setting : engine_parts {
 
 }  // namespace
 
-TEST_CASE("a pod's preemption nominates it, names the victims, and leaves them where they are", "[engine][preemption][parts]") {
+TEST_CASE("a pod's preemption nominates it, names the victims, and leaves them where they are",
+          "[engine][preemption][parts]") {
   setting s;
   const node_id node = s.add(a_node{"n"}.cpu(2));
   s.running("cheap", node, 2);
@@ -81,7 +82,8 @@ TEST_CASE("who is nominated takes the nomination of less important pods on the n
   CHECK(s.nominated(meant).empty());
 }
 
-TEST_CASE("a member in permit mode gets room with all whom the minimum lacks, or nobody goes", "[engine][preemption][parts]") {
+TEST_CASE("a member in permit mode gets room with all whom the minimum lacks, or nobody goes",
+          "[engine][preemption][parts]") {
   const int dear = GENERATE(0, 9);
   setting s;
   const node_id a = s.add(a_node{"a"}.cpu(1)), b = s.add(a_node{"b"}.cpu(1));
@@ -96,7 +98,8 @@ TEST_CASE("a member in permit mode gets room with all whom the minimum lacks, or
   CHECK(s.cluster.assumed().empty());
 }
 
-TEST_CASE("a gang's preemption nominates its members, and rejects those who have no place", "[engine][preemption][parts]") {
+TEST_CASE("a gang's preemption nominates its members, and rejects those who have no place",
+          "[engine][preemption][parts]") {
   setting s;
   const node_id node = s.add(a_node{"n"}.cpu(2));
   s.running("cheap", node, 2);
@@ -111,7 +114,8 @@ TEST_CASE("a gang's preemption nominates its members, and rejects those who have
   CHECK(s.cluster.assumed().empty());
 }
 
-TEST_CASE("as in 1.36 members preempt for themselves while their group is placed, and the group waits", "[engine][preemption][parts]") {
+TEST_CASE("as in 1.36 members preempt for themselves while their group is placed, and the group waits",
+          "[engine][preemption][parts]") {
   kernel_table singly = profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, default_preemption{}};
   setting s{cluster_options{.semantics = kube_semantics{kube_release::v1_36}}, std::move(singly)};
   s.search.let_members_preempt(s.room);

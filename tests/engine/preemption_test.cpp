@@ -66,7 +66,8 @@ TEST_CASE("the least important pods go, and no more than needed", "[engine][pree
   CHECK(w.asks(2) == words{"nominate p n", "evict c2 n", "evict c1 n"});
 }
 
-TEST_CASE("the room that victims leave is kept for whom they left for, from all but more important pods", "[engine][preemption]") {
+TEST_CASE("the room that victims leave is kept for whom they left for, from all but more important pods",
+          "[engine][preemption]") {
   crowd w;
   w.add(a_node{"n"}.cpu(4));
   w.runs("low", "n", 4);

@@ -9,7 +9,9 @@ kernel_table named(std::string name, kernel_table table) {
   table.scheduler_name = std::move(name);
   return table;
 }
-kernel_table spreader() { return profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}; }
+kernel_table spreader() {
+  return profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}};
+}
 kernel_table packer() {
   return named("packer",
                profile{priority_sort{}, node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated}},

@@ -38,7 +38,9 @@ struct by_weight {
   using points = implements<point::queue_order>;
   std::shared_ptr<std::map<std::int64_t, int>> weights;
 
-  [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const { return std::stoll(std::string{pod.label("queue").value_or("0")}); }
+  [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
+    return std::stoll(std::string{pod.label("queue").value_or("0")});
+  }
   [[nodiscard]] bool queue_before(const queue_head& a, const queue_head& b, const cluster_view&) const {
     return weight(a.queue) < weight(b.queue);
   }
@@ -77,7 +79,8 @@ kernel_table with(Order order) {
 
 }  // namespace
 
-TEST_CASE("the queue with the smaller share goes first, and shares change as pods are placed", "[engine][queue_order]") {
+TEST_CASE("the queue with the smaller share goes first, and shares change as pods are placed",
+          "[engine][queue_order]") {
   const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::hints);
   scheduler_options options = world::lowest_first();
   options.wake = rule;
@@ -88,20 +91,23 @@ TEST_CASE("the queue with the smaller share goes first, and shares change as pod
   w.add(a_pod{"c0"}.ns("c").cpu(1).priority(-5));
   w.add(a_pod{"b3"}.ns("b").cpu(1).priority(9));
   // Equal shares: by priority, then by age.
-  CHECK(w.run(true) == words{"bind b3 n", "bind a0 n", "bind c0 n", "bind a1 n", "bind b0 n", "bind a2 n", "bind b1 n", "bind a3 n",
-                             "bind b2 n"});
+  CHECK(w.run(true) == words{"bind b3 n", "bind a0 n", "bind c0 n", "bind a1 n", "bind b0 n", "bind a2 n", "bind b1 n",
+                             "bind a3 n", "bind b2 n"});
   for (const char* name : {"b0", "b1", "b2"}) w.remove(w.cluster.find_pod("b", name).value());
   for (const char* ns : {"a", "b"}) {
     for (int i = 0; i < 4; ++i) w.add(a_pod{ns + std::to_string(10 + i)}.ns(ns).cpu(1));
   }
-  CHECK(w.run() == words{"bind b10 n", "bind b11 n", "bind b12 n", "bind a10 n", "bind b13 n", "bind a11 n", "bind a12 n", "bind a13 n"});
+  CHECK(w.run() == words{"bind b10 n", "bind b11 n", "bind b12 n", "bind a10 n", "bind b13 n", "bind a11 n",
+                         "bind a12 n", "bind a13 n"});
 }
 
 TEST_CASE("a gang stands in the queue of its first member that waits, and moves with it", "[engine][queue_order]") {
   const auto weights = std::make_shared<std::map<std::int64_t, int>>();
   world w{with(by_weight{weights})};
   w.add(a_node{"n"}.cpu(100));
-  const auto of = [](const std::string& name, const std::string& queue) { return a_pod{name}.cpu(1).label("queue", queue); };
+  const auto of = [](const std::string& name, const std::string& queue) {
+    return a_pod{name}.cpu(1).label("queue", queue);
+  };
   *weights = {{1, 2}, {2, 1}, {3, 0}, {4, 3}};
   const group_id gang = w.add(a_gang{"gang", 1});
   const pod_id first = w.add(of("first", "1").in(gang));
@@ -131,7 +137,8 @@ TEST_CASE("the queues give what a list with a plain search gives", "[engine][que
     CAPTURE(by_key, seed);
     const auto weights = std::make_shared<std::map<std::int64_t, int>>();
     const by_weight order{weights};
-    kernel_table table = by_key ? kernel_table{profile{priority_sort{}, order}} : kernel_table{profile{compared_priority{}, order}};
+    kernel_table table =
+        by_key ? kernel_table{profile{priority_sort{}, order}} : kernel_table{profile{compared_priority{}, order}};
     host_queue w{std::move(table), world::lowest_first()};
     struct waiting {
       std::string name;
@@ -144,7 +151,9 @@ TEST_CASE("the queues give what a list with a plain search gives", "[engine][que
     dice random{seed};
     int made = 0;
     const auto any_queue = [&] { return random.between(1, seed % 2 == 0 ? 5 : 100); };
-    const auto spec = [](const waiting& one) { return a_pod{one.name}.label("queue", std::to_string(one.queue)).priority(one.priority); };
+    const auto spec = [](const waiting& one) {
+      return a_pod{one.name}.label("queue", std::to_string(one.queue)).priority(one.priority);
+    };
     for (int step = 0; step < 400; ++step) {
       w.now += 1s;
       switch (random.below(6)) {
@@ -216,8 +225,9 @@ TEST_CASE("who backs off is popped early in the order of backoffs, whatever its 
   CHECK(w.pop() == "b");
 }
 
-TEST_CASE("a queue order that throws is an error of the attempt of who would be first, and keeps nobody from having one",
-          "[engine][queue_order][hooks]") {
+TEST_CASE(
+    "a queue order that throws is an error of the attempt of who would be first, and keeps nobody from having one",
+    "[engine][queue_order][hooks]") {
   const broken_order order;
   for (const char* where : {"queue_of", "queue_before"}) {
     INFO(where);

@@ -88,7 +88,8 @@ TEST_CASE("a change of its priority moves a pod in the queue, wherever it waits"
   }
 }
 
-TEST_CASE("a group stands in the queue with its own priority, or that of its most important member", "[engine][queue]") {
+TEST_CASE("a group stands in the queue with its own priority, or that of its most important member",
+          "[engine][queue]") {
   world w;
   const group_id given = w.add(a_gang{"given", 1}.priority(3));
   const group_id derived = w.add(a_gang{"derived", 2});
@@ -183,7 +184,8 @@ TEST_CASE("a pod that the host cannot bind backs off 1, 2, 4, 8, 10, 10 seconds"
   w.confirm(pod);
 }
 
-TEST_CASE("under kube-scheduler's rule a group backs off as one, up to 10 seconds times the root of its members", "[engine][queue]") {
+TEST_CASE("under kube-scheduler's rule a group backs off as one, up to 10 seconds times the root of its members",
+          "[engine][queue]") {
   world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = wake_rule::hints}};
   w.add(a_node{"n"}.cpu(1));
   const group_id gang = w.add(a_gang{"gang", 4});

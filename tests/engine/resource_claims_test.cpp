@@ -43,7 +43,8 @@ TEST_CASE("pods that share a claim run where it is, and take nothing more", "[en
   CHECK(w.run() == words{"bind e n"});
 }
 
-TEST_CASE("when its last pod has left the claim can go elsewhere, and who waits for that is woken", "[engine][resource_claims]") {
+TEST_CASE("when its last pod has left the claim can go elsewhere, and who waits for that is woken",
+          "[engine][resource_claims]") {
   sharing_world w;
   w.add(a_node{"n"}.cpu(1).cards(2));
   w.add(a_node{"m"}.cpu(4).cards(2));
@@ -84,7 +85,8 @@ TEST_CASE("pods go where their claim is allocated already, and wait until it is 
   sharing_world w;
   w.add(a_node{"n"}.cpu(1).cards(2));
   w.add(a_node{"m"}.cpu(4).cards(2));
-  const resource_claim_id pair = w.must(w.cluster.add_resource_claim({.name = "pair", .devices = {{.count = 2}}, .node = w.node("n")}));
+  const resource_claim_id pair =
+      w.must(w.cluster.add_resource_claim({.name = "pair", .devices = {{.count = 2}}, .node = w.node("n")}));
   w.add(w.sharing("a", {pair}));
   w.add(w.sharing("own", {}).cards(1));
   CHECK(w.run() == words{"bind a n", "bind own m"});
@@ -100,7 +102,8 @@ TEST_CASE("pods go where their claim is allocated already, and wait until it is 
   CHECK(w.run_at(2h) == words{"bind b m"});
 }
 
-TEST_CASE("pods share a device as long as its capacity lasts, and a host's predicates choose which", "[engine][resource_claims]") {
+TEST_CASE("pods share a device as long as its capacity lasts, and a host's predicates choose which",
+          "[engine][resource_claims]") {
   cluster_options options;
   options.device_matcher.ask = [](void*, std::string_view expression, const other_device& device) -> device_verdict {
     return {.matches = device.attributes.at("d/model") == device_attribute{std::string{expression}}};
@@ -116,7 +119,8 @@ TEST_CASE("pods share a device as long as its capacity lasts, and a host's predi
     w.add(node);
   }
   const auto wanting = [](const std::string& name, std::int64_t memory, std::vector<std::string> expressions) {
-    return a_pod{name}.cpu(1).device({.device_class = "card", .expressions = std::move(expressions), .capacities = {{"d/memory", memory}}});
+    return a_pod{name}.cpu(1).device(
+        {.device_class = "card", .expressions = std::move(expressions), .capacities = {{"d/memory", memory}}});
   };
   w.add(wanting("a", 6, {"m-model"}));
   w.add(wanting("b", 6, {"m-model"}));
@@ -294,7 +298,8 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
   int binds = 0, rejects = 0;
   for (int round = 0; round < 60; ++round) {
-    sharing_world w{checked(std::array{wake_rule::one_per_class, wake_rule::all, wake_rule::hints}[static_cast<std::size_t>(round % 3)])};
+    sharing_world w{checked(
+        std::array{wake_rule::one_per_class, wake_rule::all, wake_rule::hints}[static_cast<std::size_t>(round % 3)])};
     struct machine {
       std::string name;
       int cpu, cards;
@@ -302,7 +307,8 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
     std::vector<machine> machines;
     for (int i = 0; i < 4; ++i) {
       machines.push_back({"n" + std::to_string(i), 1 + dice(4), dice(5)});
-      w.add(a_node{machines.back().name}.cpu(machines.back().cpu).cards(static_cast<std::size_t>(machines.back().cards)));
+      w.add(
+          a_node{machines.back().name}.cpu(machines.back().cpu).cards(static_cast<std::size_t>(machines.back().cards)));
     }
     struct shared {
       resource_claim_id id;
@@ -361,7 +367,8 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
       while (const cycle done = w.scheduler.schedule_cycle(w.now)) {
         REQUIRE(done.error() == nullptr);
         for (const decision& one : done) {
-          user& pod = *std::find_if(pods.begin(), pods.end(), [&](const user& p) { return p.name == w.cluster.name_of(one.pod); });
+          user& pod = *std::find_if(pods.begin(), pods.end(),
+                                    [&](const user& p) { return p.name == w.cluster.name_of(one.pod); });
           std::vector<std::size_t> possible;
           for (std::size_t at = 0; at < machines.size(); ++at)
             if (fits(pod, at)) possible.push_back(at);
@@ -380,12 +387,14 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
       for (std::size_t i = 0; i < claims.size(); ++i) {
         REQUIRE(w.cluster.users_of(claims[i].id) == static_cast<std::uint32_t>(users(i)));
         const node_id there = w.cluster.node_of(claims[i].id);
-        REQUIRE((there ? w.cluster.name_of(there) : std::string_view{}) == (home(i) == 99 ? "" : machines[home(i)].name));
+        REQUIRE((there ? w.cluster.name_of(there) : std::string_view{}) ==
+                (home(i) == 99 ? "" : machines[home(i)].name));
       }
       for (const user& pod : pods) {
         bool any = pod.on != 99;
         for (std::size_t at = 0; at < machines.size(); ++at) any = any || fits(pod, at);
-        REQUIRE((w.cluster.state_of(w.pod(pod.name)) != pod_state::pending || !any));  // nobody who fits is left waiting
+        REQUIRE(
+            (w.cluster.state_of(w.pod(pod.name)) != pod_state::pending || !any));  // nobody who fits is left waiting
       }
     }
   }
@@ -393,7 +402,8 @@ TEST_CASE("a pod is placed exactly if some node will do, whatever is shared", "[
   CHECK(rejects > 100);
 }
 
-TEST_CASE("what a victim's claim had binds no gang that would use the claim when the victim is gone", "[engine][resource_claims]") {
+TEST_CASE("what a victim's claim had binds no gang that would use the claim when the victim is gone",
+          "[engine][resource_claims]") {
   sharing_world w;
   node_spec n = a_node{"n"}.cpu(4).cards(3);
   for (std::size_t i = 0; i < 3; ++i) n.devices.gpus[i].numa = i < 2 ? 0 : 1;
@@ -402,7 +412,8 @@ TEST_CASE("what a victim's claim had binds no gang that would use the claim when
       {.name = "one", .devices = {{.count = 1}}, .held_devices = {{.id = "0"}}, .node = node}));
   w.add(w.sharing("victim", {one}).cpu(4).on(node));
   const group_id gang = w.add(a_gang{"g", 1}.priority(10));
-  pod_spec next = w.sharing("next", {one}).cpu(2).priority(10).device({.count = 2, .within = device_scope::numa}).in(gang);
+  pod_spec next =
+      w.sharing("next", {one}).cpu(2).priority(10).device({.count = 2, .within = device_scope::numa}).in(gang);
   w.add(next);
   CHECK(w.run() == words{"nominate next n", "evict victim n"});  // GPUs 0 and 1 for itself, 2 for the claim
   w.remove(w.pod("victim"));

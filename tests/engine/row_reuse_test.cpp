@@ -12,7 +12,9 @@ struct host : world {
     made.wake = wake;
     return made;
   }
-  explicit host(wake_rule wake) : world(profiles::kube_default(), rules(wake), {.log_bound = 4}) { add(a_node{"n"}.cpu(4)); }
+  explicit host(wake_rule wake) : world(profiles::kube_default(), rules(wake), {.log_bound = 4}) {
+    add(a_node{"n"}.cpu(4));
+  }
   void happen(bool much) {
     for (int i = 0; much && i < 400; ++i) remove(add(a_pod{"x"}.cpu(1)));
   }
@@ -73,7 +75,8 @@ TEST_CASE("a pod that takes another one's row has neither its failures nor its b
   CHECK(w.run() == words{"bind now n"});
 }
 
-TEST_CASE("a gang that takes the row of one that waited is tried at once, and nothing of the other is said of it", "[engine][rows]") {
+TEST_CASE("a gang that takes the row of one that waited is tried at once, and nothing of the other is said of it",
+          "[engine][rows]") {
   const auto wake = GENERATE(wake_rule::one_per_class, wake_rule::hints);
   const bool much = GENERATE(false, true);
   host w{wake};
@@ -110,7 +113,8 @@ TEST_CASE("a pod that takes the row of one in the permit room does not wait ther
   CHECK(w.cluster.state_of(now) == pod_state::assumed);
 }
 
-TEST_CASE("a group that is added again in permit mode is not tried as one, also when the log has moved on", "[engine][rows]") {
+TEST_CASE("a group that is added again in permit mode is not tried as one, also when the log has moved on",
+          "[engine][rows]") {
   const bool much = GENERATE(false, true);
   host w{wake_rule::one_per_class};
   const group_id group = w.add(a_gang{"g", 1});

@@ -8,7 +8,9 @@ namespace {
 
 a_node random_node(dice& roll, std::size_t number) {
   a_node node{"n" + std::to_string(number)};
-  node.cpu(static_cast<std::int64_t>(1 + roll.below(4))).memory("8Gi").pods(static_cast<std::int64_t>(1 + roll.below(5)));
+  node.cpu(static_cast<std::int64_t>(1 + roll.below(4)))
+      .memory("8Gi")
+      .pods(static_cast<std::int64_t>(1 + roll.below(5)));
   node.zone("z" + std::to_string(roll.below(4)));
   if (roll.percent(50)) node.label(color_label, roll.percent(50) ? "red" : "green");
   if (roll.percent(10)) node.taint("dedicated", "ml");
@@ -23,7 +25,8 @@ a_pod random_pod(dice& roll, const std::string& name, std::size_t nodes) {
   if (roll.percent(15)) {  // by name: the list that is gone round is a short one
     std::vector<node_selector_term> terms;
     for (std::size_t i = 0; i < 3; ++i) {
-      terms.push_back({.match_fields = {{"metadata.name", selector_operator::in, {"n" + std::to_string(roll.below(nodes))}}}});
+      terms.push_back(
+          {.match_fields = {{"metadata.name", selector_operator::in, {"n" + std::to_string(roll.below(nodes))}}}});
     }
     pod.spec.affinity.required = std::move(terms);
   }
@@ -95,7 +98,7 @@ TEST_CASE("how many feasible nodes are enough", "[engine][sampling]") {
     w.run();
     return w.cluster.node_of(w.pod("b")).row;
   };
-  CHECK(second_begins_at(99, 10) == 1);     // few: all of them
+  CHECK(second_begins_at(99, 10) == 1);  // few: all of them
   CHECK(second_begins_at(400, {}) == 1);
   CHECK(second_begins_at(400, 100) == 1);
   CHECK(second_begins_at(400, 10) == 100);  // never fewer than 100

@@ -66,7 +66,9 @@ TEST_CASE("nothing is decided while a transaction is open on the cluster", "[eng
   const pod_id pending = w.add(a_pod{"pending"}.cpu(1));
   {
     transaction trial{w.cluster};
-    const auto busy = [](const auto& said) { return said.error()->code == errc::busy && said.decisions().empty() && !said; };
+    const auto busy = [](const auto& said) {
+      return said.error()->code == errc::busy && said.decisions().empty() && !said;
+    };
     const auto refuses = [](const result<void>& said) { return !said && said.error().code == errc::busy; };
     CHECK(busy(w.scheduler.schedule_cycle(w.now)));
     CHECK(busy(w.scheduler.permit(w.now)));
@@ -97,7 +99,8 @@ TEST_CASE("two schedulers do not mind each other's clusters", "[engine][errors]"
   CHECK(unknown.error().object == "pod");
 }
 
-TEST_CASE("calls about a pod or a group say when there is none, or when it is not in the state they are for", "[engine][errors]") {
+TEST_CASE("calls about a pod or a group say when there is none, or when it is not in the state they are for",
+          "[engine][errors]") {
   world w;
   w.add(a_node{"n"}.cpu(3));
   const pod_id runs = w.add(a_pod{"runs"}.cpu(1)), binds = w.add(a_pod{"binds"}.cpu(1));
@@ -111,7 +114,9 @@ TEST_CASE("calls about a pod or a group say when there is none, or when it is no
   REQUIRE(w.cluster.state_of(waits) == pod_state::assumed);
   REQUIRE(w.cluster.state_of(binds) == pod_state::assumed);
 
-  const auto code = [](const auto& said) { return said.has_value() ? std::string{"done"} : std::string{to_string(said.error().code)}; };
+  const auto code = [](const auto& said) {
+    return said.has_value() ? std::string{"done"} : std::string{to_string(said.error().code)};
+  };
   const auto failure = [](const cycle& said) {
     return said.error() == nullptr ? std::string{"done"} : std::string{to_string(said.error()->code)};
   };
@@ -191,19 +196,28 @@ TEST_CASE("a runtime profile is refused with what is wrong in it", "[engine][err
   CHECK(none.code == errc::malformed);
   CHECK(none.field == "plugins");
   CHECK(refused(profile_of().enable("PrioritySort").enable("SecondSort").table()).code == errc::malformed);
-  CHECK(refused(profile_of().enable("PrioritySort").disable("PrioritySort", point::queue_sort).table()).code == errc::malformed);
+  CHECK(refused(profile_of().enable("PrioritySort").disable("PrioritySort", point::queue_sort).table()).code ==
+        errc::malformed);
   const error negative = refused(profile_of().enable("PrioritySort").enable("NodeResourcesFit", -1).table());
   CHECK(negative.code == errc::out_of_range);
   CHECK(negative.field == "NodeResourcesFit.weight");
   CHECK(refused(profile_of().enable("PrioritySort").enable("WantsArguments").table()).field == "args");
-  CHECK(refused(profile_of().enable("PrioritySort").enable("NodePorts", 1, argument::fields{{"a", 1}}).table()).reason ==
-        "takes no arguments");
-  const error bad = refused(
-      profile_of().enable("PrioritySort").enable("NodeResourcesFit", 1, argument::fields{{"scoringStrategie", 1}}).table());
+  CHECK(
+      refused(profile_of().enable("PrioritySort").enable("NodePorts", 1, argument::fields{{"a", 1}}).table()).reason ==
+      "takes no arguments");
+  const error bad = refused(profile_of()
+                                .enable("PrioritySort")
+                                .enable("NodeResourcesFit", 1, argument::fields{{"scoringStrategie", 1}})
+                                .table());
   CHECK(bad.object == "plugin NodeResourcesFit");
 
   // And the whole one runs.
-  auto table = profile_of().enable("PrioritySort").enable("NodePorts").enable("NodeResourcesFit", 7).disable("NodePorts").table();
+  auto table = profile_of()
+                   .enable("PrioritySort")
+                   .enable("NodePorts")
+                   .enable("NodeResourcesFit", 7)
+                   .disable("NodePorts")
+                   .table();
   REQUIRE(table);
   CHECK(table->scheduler_name == "mine");
   world w{*table};

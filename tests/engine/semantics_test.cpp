@@ -6,7 +6,8 @@ namespace gangsched::testing::semantics_test {
 namespace {
 
 struct following : world {
-  explicit following(const kube_semantics& whose) : world(profiles::kube_default(), lowest_first(), {.semantics = whose}) {}
+  explicit following(const kube_semantics& whose)
+      : world(profiles::kube_default(), lowest_first(), {.semantics = whose}) {}
 
   /// The raw score of a plugin on a node, for a pod that waits.
   std::int64_t score(std::string_view pod_name, std::string_view plugin) {
@@ -20,14 +21,18 @@ struct following : world {
 };
 
 pod_affinity_term against(label_map labels, std::optional<label_selector> namespaces = {}) {
-  return {.topology_key = "kubernetes.io/hostname", .selector = label_selector{.match_labels = std::move(labels)},
+  return {.topology_key = "kubernetes.io/hostname",
+          .selector = label_selector{.match_labels = std::move(labels)},
           .namespace_selector = std::move(namespaces)};
 }
-a_node named_node(const std::string& name) { return a_node{name}.cpu(4).memory("8Gi").label("kubernetes.io/hostname", name); }
+a_node named_node(const std::string& name) {
+  return a_node{name}.cpu(4).memory("8Gi").label("kubernetes.io/hostname", name);
+}
 
 }  // namespace
 
-TEST_CASE("a namespace selector of exclusions only takes in every namespace, or those that it says", "[engine][semantics]") {
+TEST_CASE("a namespace selector of exclusions only takes in every namespace, or those that it says",
+          "[engine][semantics]") {
   const bool upstream = GENERATE(true, false);
   following w{upstream ? kube_semantics{} : kube_semantics{}.without(quirk::negative_namespace_selectors)};
   w.must(w.cluster.set_namespace({.name = "other", .labels = {{"team", "b"}}}));
@@ -61,7 +66,8 @@ TEST_CASE("in preemption a port that two pods have is free with one, or with bot
   CHECK(w.run() == (upstream ? words{"nominate p n", "evict low n"} : words{"reject p"}));
 }
 
-TEST_CASE("in preemption a pod that ends already leaves the spread counts, or was never in them", "[engine][semantics]") {
+TEST_CASE("in preemption a pod that ends already leaves the spread counts, or was never in them",
+          "[engine][semantics]") {
   const bool upstream = GENERATE(true, false);
   following w{upstream ? kube_semantics{} : kube_semantics{}.without(quirk::trials_count_terminating_pods)};
   w.add(named_node("n").zone("a"));
@@ -71,14 +77,16 @@ TEST_CASE("in preemption a pod that ends already leaves the spread counts, or wa
   w.add(a_pod{"ends"}.label("app", "web").on(w.node("n")).terminating());
   a_pod pod = a_pod{"p"}.cpu(1).label("app", "web").priority(50);
   topology_spread zones;
-  zones.topology_key = "topology.kubernetes.io/zone", zones.max_skew = 1, zones.action = when_unsatisfiable::do_not_schedule;
+  zones.topology_key = "topology.kubernetes.io/zone", zones.max_skew = 1,
+  zones.action = when_unsatisfiable::do_not_schedule;
   zones.selector = label_selector{.match_labels = {{"app", "web"}}};
   pod.spec.topology_spread_constraints = {zones};
   w.add(pod);
   CHECK(w.run() == (upstream ? words{"nominate p n"} : words{"reject p"}));
 }
 
-TEST_CASE("the anti-affinity of a nominated pod counts only beside that of placed ones, or always", "[engine][semantics]") {
+TEST_CASE("the anti-affinity of a nominated pod counts only beside that of placed ones, or always",
+          "[engine][semantics]") {
   const bool upstream = GENERATE(true, false);
   following w{upstream ? kube_semantics{} : kube_semantics{}.without(quirk::idle_affinity_filter)};
   w.add(named_node("n"));

@@ -34,7 +34,8 @@ bool possible(const small_gang& gang, const racks& room) {
         }
       };
       put(0, first), put(1, second);
-      if (*std::min_element(left.begin(), left.end()) >= 0 && count >= gang.least && tails >= gang.tail_least) return true;
+      if (*std::min_element(left.begin(), left.end()) >= 0 && count >= gang.least && tails >= gang.tail_least)
+        return true;
     }
   }
   return false;
@@ -77,7 +78,8 @@ TEST_CASE("runs are cut by rank whatever roles need", "[engine][group][slices]")
   CHECK(where[0] != where[2]);
 }
 
-TEST_CASE("a gang in slices with minimums by role is placed if and only if there is a place", "[engine][group][slices][property]") {
+TEST_CASE("a gang in slices with minimums by role is placed if and only if there is a place",
+          "[engine][group][slices][property]") {
   constexpr std::array<int, 4> sizes{0, 1, 2, 4};
   dice roll{7};
   int placed = 0, refused = 0;
@@ -87,15 +89,16 @@ TEST_CASE("a gang in slices with minimums by role is placed if and only if there
         for (const bool large : {false, true}) {
           for (const domain_choice choice : {domain_choice::scored, domain_choice::best_fit}) {
             for (int which = 0; which < 64; ++which) {
-              const racks room{sizes[static_cast<std::size_t>(which & 3)], sizes[static_cast<std::size_t>(which >> 2 & 3)],
+              const racks room{sizes[static_cast<std::size_t>(which & 3)],
+                               sizes[static_cast<std::size_t>(which >> 2 & 3)],
                                sizes[static_cast<std::size_t>(which >> 4)]};
               if (room[0] < room[1] || room[1] < room[2]) continue;
               small_gang gang{.tails = tails, .least = least, .tail_least = tail_least, .choice = choice};
               for (std::size_t i = 0; large && i < 4; ++i) gang.cpus[i] = 1 + static_cast<int>(tails >> i & 1u);
               std::array<std::size_t, 4> order{0, 1, 2, 3};
               for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[roll.below(i + 1)]);
-              INFO("tails " << tails << ", at least " << tail_least << " of " << least << (large ? ", large" : "") << ", choice "
-                            << static_cast<int>(choice) << ", racks " << room[0] << room[1] << room[2]);
+              INFO("tails " << tails << ", at least " << tail_least << " of " << least << (large ? ", large" : "")
+                            << ", choice " << static_cast<int>(choice) << ", racks " << room[0] << room[1] << room[2]);
               const std::array<int, 4> where = run(gang, room, order);
               CHECK(where[0] == where[1]);
               CHECK(where[2] == where[3]);

@@ -123,7 +123,8 @@ TEST_CASE("who is not stale", "[engine][group][stale]") {
 TEST_CASE("a role below its minimum is too few, too", "[engine][group][stale]") {
   world w;
   w.add(a_node{"n"}.cpu(8));
-  const group_id group = w.add({.name = "ray", .policy = gang{.min_count = 1, .roles = {{"head", 1}}, .stale_after = instant{60s}}});
+  const group_id group =
+      w.add({.name = "ray", .policy = gang{.min_count = 1, .roles = {{"head", 1}}, .stale_after = instant{60s}}});
   for (const char* name : {"head", "worker"}) {
     a_pod pod = a_pod{name}.cpu(1).in(group);
     pod.spec.role = name;
@@ -136,12 +137,15 @@ TEST_CASE("a role below its minimum is too few, too", "[engine][group][stale]") 
   CHECK(w.run(true) == words{"evict worker n"});
 }
 
-TEST_CASE("what a tree says goes for all below it, and a gang that ran before the scheduler came counts", "[engine][group][stale]") {
+TEST_CASE("what a tree says goes for all below it, and a gang that ran before the scheduler came counts",
+          "[engine][group][stale]") {
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(8));
-  const group_id tree = w.add({.name = "tree", .policy = gang{.min_count = 2, .stale_after = instant{60s}}, .composite = true});
+  const group_id tree =
+      w.add({.name = "tree", .policy = gang{.min_count = 2, .stale_after = instant{60s}}, .composite = true});
   std::vector<group_id> leaves;
-  for (const char* name : {"a", "b"}) leaves.push_back(w.add({.name = name, .policy = gang{.min_count = 2}, .parent = tree}));
+  for (const char* name : {"a", "b"})
+    leaves.push_back(w.add({.name = name, .policy = gang{.min_count = 2}, .parent = tree}));
   w.add(a_pod{"a0"}.cpu(1).in(leaves[0]).on(n));
   w.add(a_pod{"b0"}.cpu(1).in(leaves[1]).on(n));
   w.add(a_pod{"b1"}.cpu(1).in(leaves[1]).on(n));

@@ -23,10 +23,10 @@ using board = std::shared_ptr<switchboard>;
 
 struct thrower {
   static constexpr std::string_view name = "Thrower";
-  using points =
-      implements<point::pre_enqueue, point::requeue, point::admission, point::pre_filter, point::filter, point::post_filter,
-                 point::pre_score, point::score, point::reserve, point::permit, point::pre_bind, point::bind,
-                 point::group_pre_filter, point::placement_feasible, point::score_placement, point::group_preempt>;
+  using points = implements<point::pre_enqueue, point::requeue, point::admission, point::pre_filter, point::filter,
+                            point::post_filter, point::pre_score, point::score, point::reserve, point::permit,
+                            point::pre_bind, point::bind, point::group_pre_filter, point::placement_feasible,
+                            point::score_placement, point::group_preempt>;
   board at;
   node_column held;
 
@@ -249,8 +249,9 @@ TEST_CASE("a question that comes upon a hook that throws is an error, and the ne
   CHECK(w.run() == silent.run());
 }
 
-TEST_CASE("what a filter could not say while a gang's room was counted is asked again, and said by the member's own attempt",
-          "[engine][hooks]") {
+TEST_CASE(
+    "what a filter could not say while a gang's room was counted is asked again, and said by the member's own attempt",
+    "[engine][hooks]") {
   const auto times = std::make_shared<int>(0);
   world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, topology_placement{}, throws_once{times}}};
   for (const char* node : {"n", "m"}) w.add(a_node{node}.cpu(2).label("rack", node));
@@ -268,7 +269,8 @@ TEST_CASE("what a filter could not say while a gang's room was counted is asked 
   CHECK(sorted(w.run_at(2min)).size() + w.said(said.decisions()).size() >= 2);
 }
 
-TEST_CASE("data of a plugin whose constructor throws is an error of the attempt, and of no other call", "[engine][hooks]") {
+TEST_CASE("data of a plugin whose constructor throws is an error of the attempt, and of no other call",
+          "[engine][hooks]") {
   world w{profile{priority_sort{}, noteless{}, node_resources_fit{}}};
   const node_id node = w.add(a_node{"n"}.cpu(1));
   w.add(a_pod{"p"}.cpu(2));

@@ -77,7 +77,8 @@ TEST_CASE("K20: unconstrained members fill small hosts first, with slices too", 
   const auto r1 = t.add("b1/r1", b1), r2 = t.add("b2/r1", b2);
   t.add("x1", r1, 1), t.add("x3", r1, 4), t.add("x5", r1, 1);
   t.add("x2", r2, 1), t.add("x6", r2, 2);
-  CHECK(t.plan({.count = 6, .choice = domain_choice::least_free}) == places{{"x1", 1}, {"x2", 1}, {"x3", 1}, {"x5", 1}, {"x6", 2}});
+  CHECK(t.plan({.count = 6, .choice = domain_choice::least_free}) ==
+        places{{"x1", 1}, {"x2", 1}, {"x3", 1}, {"x5", 1}, {"x6", 2}});
   CHECK(t.plan({.count = 6, .slices = {{2, 2}}, .choice = domain_choice::least_free}) == places{{"x3", 4}, {"x6", 2}});
 }
 
@@ -134,8 +135,10 @@ TEST_CASE("K23: what is missing is said by layer", "[topology][plan]") {
     for (const std::int64_t room : rooms) t.add("host", rack, room);
     return t;
   };
-  CHECK(rack_of({3, 3, 0}).answer({.count = 6, .slices = {{0, 6}, {1, 2}}}).missing == "0/1 slices on level 0; 2/3 slices on level 1");
-  CHECK(rack_of({7, 4, 7, 3}).answer({.count = 16, .slices = {{0, 8}, {1, 4}}}).missing == "1/2 slices on level 0; 3/4 slices on level 1");
+  CHECK(rack_of({3, 3, 0}).answer({.count = 6, .slices = {{0, 6}, {1, 2}}}).missing ==
+        "0/1 slices on level 0; 2/3 slices on level 1");
+  CHECK(rack_of({7, 4, 7, 3}).answer({.count = 16, .slices = {{0, 8}, {1, 4}}}).missing ==
+        "1/2 slices on level 0; 3/4 slices on level 1");
   CHECK(rack_of({2, 1}).answer({.count = 4, .how = kind::required, .level = 0}).missing == "3/4 members on level 0");
 }
 
@@ -144,14 +147,19 @@ TEST_CASE("O1 to O5: Koordinator's distribution of offer slots", "[topology][pla
   const auto b1 = t.add("b1"), b2 = t.add("b2");
   t.add("n1", b1, 5), t.add("n2", b1, 7), t.add("n3", b2, 6), t.add("n4", b2, 4);
   const auto plan = [&](std::int64_t count, std::vector<plan_request::slice> slices = {}) {
-    return t.plan({.count = count, .how = kind::preferred, .level = 0, .slices = std::move(slices), .choice = domain_choice::most_free});
+    return t.plan({.count = count,
+                   .how = kind::preferred,
+                   .level = 0,
+                   .slices = std::move(slices),
+                   .choice = domain_choice::most_free});
   };
-  CHECK(plan(15) == places{{"n1", 5}, {"n2", 7}, {"n3", 3}});                                // O1
-  CHECK(plan(16, {{1, 4}}) == places{{"n1", 4}, {"n2", 4}, {"n3", 4}, {"n4", 4}});           // O2
-  CHECK(plan(16, {{0, 8}}) == places{{"n1", 1}, {"n2", 7}, {"n3", 6}, {"n4", 2}});           // O3
-  CHECK(plan(16, {{0, 8}, {1, 2}}) == places{{"n1", 2}, {"n2", 6}, {"n3", 6}, {"n4", 2}});   // O4
-  CHECK_FALSE(t.answer({.count = 20, .how = kind::preferred, .slices = {{1, 4}}, .choice = domain_choice::most_free}).missing.empty());
-  const tree two = hosts_of({{"n1", 5}, {"n2", 5}});                                         // O5: 8 of 10
+  CHECK(plan(15) == places{{"n1", 5}, {"n2", 7}, {"n3", 3}});                               // O1
+  CHECK(plan(16, {{1, 4}}) == places{{"n1", 4}, {"n2", 4}, {"n3", 4}, {"n4", 4}});          // O2
+  CHECK(plan(16, {{0, 8}}) == places{{"n1", 1}, {"n2", 7}, {"n3", 6}, {"n4", 2}});          // O3
+  CHECK(plan(16, {{0, 8}, {1, 2}}) == places{{"n1", 2}, {"n2", 6}, {"n3", 6}, {"n4", 2}});  // O4
+  CHECK_FALSE(t.answer({.count = 20, .how = kind::preferred, .slices = {{1, 4}}, .choice = domain_choice::most_free})
+                  .missing.empty());
+  const tree two = hosts_of({{"n1", 5}, {"n2", 5}});  // O5: 8 of 10
   CHECK_FALSE(two.answer({.count = 10, .slices = {{0, 4}}, .choice = domain_choice::most_free}).missing.empty());
   CHECK(two.plan({.count = 8, .slices = {{0, 4}}, .choice = domain_choice::most_free}) == places{{"n1", 4}, {"n2", 4}});
 }

@@ -127,7 +127,8 @@ struct lonely {
     data.at(node.id().row) += is(other) ? 1 : 0;
     return status::success();
   }
-  [[nodiscard]] status remove_pod(const pod_info&, cycle_data& data, const pod_info& other, const node_info& node) const {
+  [[nodiscard]] status remove_pod(const pod_info&, cycle_data& data, const pod_info& other,
+                                  const node_info& node) const {
     data.at(node.id().row) -= is(other) ? 1 : 0;
     return status::success();
   }
@@ -151,7 +152,8 @@ kernel_table with(auto... plugins) {
   return profile{priority_sort{}, gang_scheduling{}, node_unschedulable{}, node_resources_fit{}, std::move(plugins)...};
 }
 
-pod_id run_on(world& w, const std::string& name, const std::string& node, std::int64_t cores, std::int32_t priority = 0) {
+pod_id run_on(world& w, const std::string& name, const std::string& node, std::int64_t cores,
+              std::int32_t priority = 0) {
   return w.add(a_pod{name}.cpu(cores).priority(priority).on(w.node(node)));
 }
 

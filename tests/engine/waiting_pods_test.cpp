@@ -69,7 +69,8 @@ TEST_CASE("the first time that a plugin holds a pod counts, and no longer than 1
 
 TEST_CASE("groups that changed are named once, and only while somebody waits", "[parts]") {
   fixture f;
-  const group_id gang = f.cluster.add_group(a_gang("g", 1)).value(), other = f.cluster.add_group(a_gang("h", 1)).value();
+  const group_id gang = f.cluster.add_group(a_gang("g", 1)).value(),
+                 other = f.cluster.add_group(a_gang("h", 1)).value();
   f.waiting.group_changed(gang.row);
   CHECK(f.waiting.take_changed_groups().empty());
 

@@ -22,7 +22,9 @@ struct near_database {
   [[nodiscard]] status filter(const pod_view& pod, node_info node) const {
     if (pod.priority() > 0) return status::success();
     bool found = false;
-    node.each_pod([&](const pod_info& other) { found |= other.state() == pod_state::bound && other.label("role") == "database"; });
+    node.each_pod([&](const pod_info& other) {
+      found |= other.state() == pod_state::bound && other.label("role") == "database";
+    });
     return found ? status::success() : status::unschedulable("no database here");
   }
 };
@@ -66,8 +68,9 @@ words forgotten(world& w) {
   for (const pod_id pod : w.cluster.pods()) {
     const cluster_state& state = inside(w.cluster);
     const row_t group = state.pods.group[pod.row];
-    const bool by_group = group != no_row && !(std::holds_alternative<gang>(state.groups.record[group]->spec.policy) &&
-                                               std::get<gang>(state.groups.record[group]->spec.policy).mode == gang_mode::permit);
+    const bool by_group =
+        group != no_row && !(std::holds_alternative<gang>(state.groups.record[group]->spec.policy) &&
+                             std::get<gang>(state.groups.record[group]->spec.policy).mode == gang_mode::permit);
     if (w.cluster.state_of(pod) != pod_state::pending || by_group) continue;
     const explanation why = world::must(w.scheduler.explain(pod));
     if (!why.rejected_by.empty()) continue;
@@ -235,12 +238,15 @@ TEST_CASE("with wake_rule::all a change wakes every pod that it can help", "[eng
   CHECK(w.run().size() == 10);
 }
 
-TEST_CASE("other labels of a namespace wake who was kept away from its pods, or wanted to be near them", "[engine][wake]") {
+TEST_CASE("other labels of a namespace wake who was kept away from its pods, or wanted to be near them",
+          "[engine][wake]") {
   world w;
   const node_id n = w.add(a_node{"n"}.label("kubernetes.io/hostname", "n"));
   w.add(a_pod{"db"}.ns("data").label("app", "db").on(n));
   pod_spec p = a_pod{"p"};
-  p.affinity_to_pods.required.push_back({"kubernetes.io/hostname", label_selector{.match_labels = {{"app", "db"}}}, {},
+  p.affinity_to_pods.required.push_back({"kubernetes.io/hostname",
+                                         label_selector{.match_labels = {{"app", "db"}}},
+                                         {},
                                          label_selector{.match_labels = {{"team", "x"}}}});
   w.add(p);
   w.add(a_pod{"elsewhere"}.select("no", "where"));
@@ -336,7 +342,8 @@ struct two_in_a_rack : world {
   group_spec spec = a_gang{"gang", 2};
   group_id gang;
 
-  two_in_a_rack(const a_node& first, const a_node& second) : world(profiles::kube_default(), {.max_backoff = instant{0}}) {
+  two_in_a_rack(const a_node& first, const a_node& second)
+      : world(profiles::kube_default(), {.max_backoff = instant{0}}) {
     for (const a_node& one : {first, second}) add(one);
     spec.topology.within = {"rack"};
     gang = add(spec);
@@ -408,7 +415,7 @@ TEST_CASE("a selector that comes between a wake-up and its attempt forgets nobod
 }
 
 TEST_CASE("no more than one wake-up per change is in vain, and nobody is forgotten", "[engine][wake]") {
-  std::uint64_t events[2] = {};   // without, and with a plugin that asks every pod itself
+  std::uint64_t events[2] = {};  // without, and with a plugin that asks every pod itself
   std::uint64_t in_vain[2] = {};
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     dice roll{seed};
@@ -419,7 +426,9 @@ TEST_CASE("no more than one wake-up per change is in vain, and nobody is forgott
     std::vector<std::string> running;
     const auto node_of = [&](int which) {
       a_node spec{"n" + std::to_string(which)};
-      spec.cpu(roll.between(1, 8)).label("color", roll.percent(50) ? "red" : "blue").label("disk", roll.percent(70) ? "ssd" : "hdd");
+      spec.cpu(roll.between(1, 8))
+          .label("color", roll.percent(50) ? "red" : "blue")
+          .label("disk", roll.percent(70) ? "ssd" : "hdd");
       if (roll.percent(20)) spec.taint("dedicated", "x");
       return spec.unschedulable(roll.percent(10));
     };

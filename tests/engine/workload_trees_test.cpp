@@ -18,7 +18,8 @@ void add_members(world& w, group_id gang, const std::string& name, int count, st
 group_spec a_tree(const std::string& name, std::int32_t min_groups, group_id parent = {}) {
   return {.name = name, .policy = gang{.min_count = min_groups}, .composite = true, .parent = parent};
 }
-group_spec a_leaf(const std::string& name, std::int32_t min_count, group_id parent, std::vector<std::string> within = {}) {
+group_spec a_leaf(const std::string& name, std::int32_t min_count, group_id parent,
+                  std::vector<std::string> within = {}) {
   group_spec made{.name = name, .policy = gang{.min_count = min_count}, .parent = parent};
   made.topology.within = std::move(within);
   return made;
@@ -95,7 +96,8 @@ TEST_CASE("B39: members that run decide the rack; those on two racks are an erro
   CHECK(std::string{done.begin()->reason} == "more than 1 domain found for the pod group");
   w.remove(w.pod("there"));
   w.must(w.cluster.update_node(a, in_rack("a1", 9)));
-  CHECK(sorted(w.run_at(10s)) == words{"bind g0 a1", "bind g1 a1", "bind i0 a1"});  // the first gang needed room on rack a, too
+  CHECK(sorted(w.run_at(10s)) ==
+        words{"bind g0 a1", "bind g1 a1", "bind i0 a1"});  // the first gang needed room on rack a, too
 }
 
 TEST_CASE("B40: nodes without the label are for groups without a key only", "[workloads][topology]") {
@@ -134,7 +136,8 @@ TEST_CASE("B42: of equally used racks the one that takes more members", "[worklo
   CHECK(placed(w, members("g", 5)).size() == 5);
 }
 
-TEST_CASE("B43: of three groups two fit: with a minimum of two they start, with three nobody does", "[workloads][tree]") {
+TEST_CASE("B43: of three groups two fit: with a minimum of two they start, with three nobody does",
+          "[workloads][tree]") {
   const int least = GENERATE(2, 3);
   world w;
   w.add(a_node{"n"}.cpu(4));
@@ -147,13 +150,17 @@ TEST_CASE("B43: of three groups two fit: with a minimum of two they start, with 
     const bool third = w.cluster.name_of(one.pod).front() == 'r';
     CHECK(one.kind == (least == 3 || third ? decision_kind::reject : decision_kind::bind));
   }
-  if (least == 3) CHECK(w.cluster.digest() == before);
-  else CHECK(placed(w, members("r", 2)).empty());
+  if (least == 3)
+    CHECK(w.cluster.digest() == before);
+  else
+    CHECK(placed(w, members("r", 2)).empty());
 }
 
 TEST_CASE("B44: a zone is chosen whose racks have room for all groups", "[workloads][tree]") {
   world w;
-  const auto node = [&](const std::string& name, const char* zone, std::int64_t cores) { w.add(in_rack(name, cores).zone(zone)); };
+  const auto node = [&](const std::string& name, const char* zone, std::int64_t cores) {
+    w.add(in_rack(name, cores).zone(zone));
+  };
   node("a1", "A", 2), node("b1", "A", 1), node("c1", "B", 2), node("d1", "B", 2);
   group_spec tree = a_tree("root", 2);
   tree.topology.within = {"topology.kubernetes.io/zone"};
@@ -288,7 +295,9 @@ TEST_CASE("B50: gangs are placed alike with the classes' indexes at work and wit
   CHECK(rebuilt > 2 * kept);
 }
 
-TEST_CASE("a part of a tree that cannot be placed as it stands is a rejection, also where somebody could go for the rest", "[workloads]") {
+TEST_CASE(
+    "a part of a tree that cannot be placed as it stands is a rejection, also where somebody could go for the rest",
+    "[workloads]") {
   world w;
   w.add(a_node{"n1"}.cpu(4).label("rack", "r1"));
   const node_id beside = w.add(a_node{"n2"}.cpu(2));

@@ -20,7 +20,8 @@ group_id add_gang(world& w, const std::string& name, std::int32_t min_count, int
 std::string why(world& w, std::string_view pod) { return world::must(w.scheduler.explain(w.pod(pod))).summary; }
 bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 int count(const words& all, std::string_view start) {
-  return static_cast<int>(std::count_if(all.begin(), all.end(), [&](const std::string& one) { return one.starts_with(start); }));
+  return static_cast<int>(
+      std::count_if(all.begin(), all.end(), [&](const std::string& one) { return one.starts_with(start); }));
 }
 
 /// Writes down how far the group has come whenever that is asked.
@@ -166,11 +167,14 @@ TEST_CASE("B9: priority first, then age, pods and groups alike", "[workloads]") 
   for (const char* name : {"g0", "g1"}) w.add(a_pod{name}.cpu(1).priority(group_priority).in(gang));
   if (group_first) w.add(a_pod{"p"}.cpu(1).priority(pod_priority));
   const bool group_goes = group_priority != pod_priority ? group_priority > pod_priority : group_first;
-  if (group_goes) CHECK(w.run() == words{"bind g0 n", "bind g1 n", "bind p n"});
-  else CHECK(w.run() == words{"bind p n", "bind g0 n", "bind g1 n"});
+  if (group_goes)
+    CHECK(w.run() == words{"bind g0 n", "bind g1 n", "bind p n"});
+  else
+    CHECK(w.run() == words{"bind p n", "bind g0 n", "bind g1 n"});
 }
 
-TEST_CASE("B10: of two gangs that arrive interleaved the one whose first pod came first is placed whole", "[workloads]") {
+TEST_CASE("B10: of two gangs that arrive interleaved the one whose first pod came first is placed whole",
+          "[workloads]") {
   const bool a_first = GENERATE(true, false);
   world w;
   w.add(a_node{"n"}.cpu(4));
@@ -189,9 +193,11 @@ TEST_CASE("B10: of two gangs that arrive interleaved the one whose first pod cam
 TEST_CASE("B11: the same inputs in the same order give the same result, also where chance decides", "[workloads]") {
   const auto decided = [] {
     world w{profiles::kube_default(), {.seed = 7}};
-    for (int i = 0; i < 24; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(3).label("rack", "r" + std::to_string(i % 4)));
+    for (int i = 0; i < 24; ++i)
+      w.add(a_node{"n" + std::to_string(i)}.cpu(3).label("rack", "r" + std::to_string(i % 4)));
     for (int i = 0; i < 6; ++i) {
-      const group_id gang = w.add(i % 2 == 0 ? a_gang{"g" + std::to_string(i), 4} : a_gang{"g" + std::to_string(i), 4}.topology("rack"));
+      const group_id gang =
+          w.add(i % 2 == 0 ? a_gang{"g" + std::to_string(i), 4} : a_gang{"g" + std::to_string(i), 4}.topology("rack"));
       add_members(w, gang, "p" + std::to_string(i) + "-", 6, 1 + i % 2);
     }
     return w.run();
@@ -260,7 +266,9 @@ TEST_CASE("B16: a gang that runs is left alone when a new member fits nowhere", 
   CHECK(w.cluster.state_of(w.pod("g1")) == pod_state::bound);
 }
 
-TEST_CASE("B17: of two new members the one that fits is bound; the other is tried again at once, with its old timestamp", "[workloads]") {
+TEST_CASE(
+    "B17: of two new members the one that fits is bound; the other is tried again at once, with its old timestamp",
+    "[workloads]") {
   world w;
   w.add(a_node{"n"}.cpu(3));
   const group_id gang = add_gang(w, "g", 2, 2);
@@ -276,7 +284,8 @@ TEST_CASE("B17: of two new members the one that fits is bound; the other is trie
   CHECK(w.must(w.scheduler.standing(w.pod("new1"))).failures == 1);
 }
 
-TEST_CASE("B17: members whom a permit hook sends back do not have the others tried at once, or there were no end to it", "[workloads]") {
+TEST_CASE("B17: members whom a permit hook sends back do not have the others tried at once, or there were no end to it",
+          "[workloads]") {
   world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, refuses{}}};
   w.add(a_node{"n"}.cpu(3));
   const group_id group = w.add(group_spec{.name = "g"});
@@ -338,7 +347,9 @@ TEST_CASE("B19: a group whose pods disagree is not tried", "[workloads]") {
     CHECK(one.code == code::error);
   }
   CHECK(seen.asked->empty());
-  CHECK(says(why(w, "a"), what == 0 || what == 3 ? "priority differs" : what == 1 ? "scheduler names" : "preemption policies"));
+  CHECK(says(why(w, "a"), what == 0 || what == 3 ? "priority differs"
+                          : what == 1            ? "scheduler names"
+                                                 : "preemption policies"));
 }
 
 TEST_CASE("B20: a member that goes between pop and cycle is left out", "[workloads]") {
@@ -364,7 +375,8 @@ TEST_CASE("B20: with all members gone the attempt is over, and those that came m
   CHECK(w.run_at(10s) == words{"bind late0 n", "bind late1 n"});
 }
 
-TEST_CASE("B21: a member that comes during the attempt is in the next one, whether this one succeeds or fails", "[workloads]") {
+TEST_CASE("B21: a member that comes during the attempt is in the next one, whether this one succeeds or fails",
+          "[workloads]") {
   const bool succeeds = GENERATE(true, false);
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(9));
@@ -460,7 +472,8 @@ TEST_CASE("in 1.36 a member that waits for a gate of its own while others of its
   CHECK(w.run(true) == words{"bind gated n"});
 }
 
-TEST_CASE("in 1.36 a gang whose members wait for gates of their own is not bound below its minimum by a domain choice", "[workloads]") {
+TEST_CASE("in 1.36 a gang whose members wait for gates of their own is not bound below its minimum by a domain choice",
+          "[workloads]") {
   world w{profiles::kube_default(), world::lowest_first(), {.semantics = kube_semantics{kube_release::v1_36}}};
   w.add(a_node{"n"}.cpu(9));
   a_gang made{"g", 2};

@@ -75,7 +75,8 @@ TEST_CASE("no hook of the library's own is opaque, except for pods with disks of
     argument::fields args;  // those that must be there
     if (name == "GpuFragmentation" || name == "GpuPricing")
       args.emplace_back("expected", argument::list{argument::fields{{"cpuMilli", 1000}, {"gpus", 1}, {"count", 1}}});
-    if (name == "GpuPricing") args.emplace_back("supply", argument::list{argument::fields{{"model", "A100"}, {"gpus", 8}}});
+    if (name == "GpuPricing")
+      args.emplace_back("supply", argument::list{argument::fields{{"model", "A100"}, {"gpus", 8}}});
     auto made = registry.make(name, args.empty() ? argument{} : argument{args});
     REQUIRE(made);
     // Disks are a pod's own, and would make a class of every pod; pods without any are skipped.

@@ -407,7 +407,9 @@ struct groups : of<point::post_filter, point::group_pre_filter, point::generate_
   status group_pre_filter(const group_view&) const { return {}; }
   status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const { return {}; }
   status placement_feasible(const group_view&, const group_progress&) const { return {}; }
-  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
+  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const {
+    return 0;
+  }
   victim_plan group_preempt(trial&, const group_view&) const { return {}; }
 };
 struct wrong_groups : of<point::post_filter, point::group_pre_filter, point::generate_placements,
@@ -445,9 +447,9 @@ struct only_lists : of<At> {};
 /// Right for every point at once but for one queue sort and one of everything.
 struct all_points
     : of<point::queue_sort, point::queue_order, point::pre_enqueue, point::requeue, point::admission, point::pre_filter,
-         point::filter, point::pre_score, point::score, point::choose_devices, point::reserve, point::permit, point::pre_bind, point::bind,
-         point::post_bind, point::post_filter, point::group_pre_filter, point::generate_placements,
-         point::placement_feasible, point::score_placement, point::group_preempt> {
+         point::filter, point::pre_score, point::score, point::choose_devices, point::reserve, point::permit,
+         point::pre_bind, point::bind, point::post_bind, point::post_filter, point::group_pre_filter,
+         point::generate_placements, point::placement_feasible, point::score_placement, point::group_preempt> {
   sort_key key(const queued&) const noexcept { return {}; }
   std::int64_t queue_of(const pod_info&) const { return 0; }
   bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const { return false; }
@@ -469,15 +471,18 @@ struct all_points
   status group_pre_filter(const group_view&) const { return {}; }
   status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const { return {}; }
   status placement_feasible(const group_view&, const group_progress&) const { return {}; }
-  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const { return 0; }
+  std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const {
+    return 0;
+  }
   victim_plan group_preempt(trial&, const group_view&) const { return {}; }
 };
 
 /// Of each point: whether a plugin that lists it alone and has nothing for it is refused, and one that has all is not.
 template <std::size_t... I>
 consteval bool tells_right_from_wrong(std::index_sequence<I...>) {
-  return ((detail::extension_point<static_cast<point>(I)>::template well_formed<all_points> &&
-           !detail::extension_point<static_cast<point>(I)>::template well_formed<only_lists<static_cast<point>(I)>>)&&...);
+  return (
+      (detail::extension_point<static_cast<point>(I)>::template well_formed<all_points> &&
+       !detail::extension_point<static_cast<point>(I)>::template well_formed<only_lists<static_cast<point>(I)>>)&&...);
 }
 
 /// Of each point: whether it adds something to the row of a plugin in the kernel table.

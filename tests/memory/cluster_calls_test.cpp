@@ -59,12 +59,14 @@ const std::vector<call>& calls() {
   static const std::vector<call> all{
       {"set_column of a row", [](full_house& h) { done(h.cluster.set_column(h.licence, "owned", 7)); }},
       {"set_column of a group", [](full_house& h) { done(h.cluster.set_column(h.train, "most", 7)); }},
-      {"add_scope_row", [](full_house& h) { done(h.cluster.add_scope_row("a-scope-with-a-name-of-some-length", "a-row-with-one")); }},
-      {"add_scope_column", [](full_house& h) { done(h.cluster.add_scope_column("racks", "a-column-with-a-name-of-some-length")); }},
+      {"add_scope_row",
+       [](full_house& h) { done(h.cluster.add_scope_row("a-scope-with-a-name-of-some-length", "a-row-with-one")); }},
+      {"add_scope_column",
+       [](full_house& h) { done(h.cluster.add_scope_column("racks", "a-column-with-a-name-of-some-length")); }},
       {"set_held_room, a new one",
        [](full_house& h) {
-         done(h.cluster.set_held_room(
-             {.name = "a-room-with-a-name-of-some-length", .parts = {{h.nodes[0], {{"cpu", 1}, {"example.com/a-new-resource", 2}}}}}));
+         done(h.cluster.set_held_room({.name = "a-room-with-a-name-of-some-length",
+                                       .parts = {{h.nodes[0], {{"cpu", 1}, {"example.com/a-new-resource", 2}}}}}));
        }},
       {"set_held_room, moved",
        [](full_house& h) {

@@ -150,7 +150,8 @@ struct full_house {
     for (const pod_id pod : cluster.pods()) {
       all += state.pods.node[pod.row] != no_row && state.pods.attempt[pod.row] != bind_attempt::none;
     }
-    if (const auto taken = cluster.contains(licence) ? cluster.column_of(licence, "taken") : std::nullopt) REQUIRE(*taken == all);
+    if (const auto taken = cluster.contains(licence) ? cluster.column_of(licence, "taken") : std::nullopt)
+      REQUIRE(*taken == all);
     for (std::uint32_t column = 0; column < state.columns.size(); ++column) {
       if (state.columns.scope_of(column) != scope_number::nodes) continue;
       for (const node_id node : cluster.nodes()) {

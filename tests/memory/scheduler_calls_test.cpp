@@ -52,7 +52,9 @@ struct gatekeeper {
     return said;
   }
   symbol queue_of(const pod_info& pod) const { return pod.spec().ns; }
-  bool queue_before(const queue_head& a, const queue_head& b, const cluster_view&) const { return a.priority > b.priority; }
+  bool queue_before(const queue_head& a, const queue_head& b, const cluster_view&) const {
+    return a.priority > b.priority;
+  }
 };
 kernel_table with_gatekeeper() {
   kernel_table made = profiles::kube_default();
@@ -301,8 +303,8 @@ TEST_CASE("so it does with queues, and with who is refused at admission") {
   const scheduler_options options = GENERATE(scheduler_options{}, with_kube_queue());
   for (const call& one : calls()) {
     const std::string_view name = one.name;
-    const bool about_queue = name.starts_with("schedule_cycle") || name == "restore" || name == "catch_up" || name == "pop" ||
-                             name == "activate" || name.starts_with("flush");
+    const bool about_queue = name.starts_with("schedule_cycle") || name == "restore" || name == "catch_up" ||
+                             name == "pop" || name == "activate" || name.starts_with("flush");
     if (!about_queue) continue;
     DYNAMIC_SECTION(one.name) { fails_everywhere(one, options, with_gatekeeper); }
   }

@@ -11,7 +11,6 @@ namespace gangsched::testing::change_log_test {
 
 namespace {
 
-
 change record(row_t row) { return {.kind = change_kind::node_added, .row = row}; }
 
 void append(change_log& log, row_t first, row_t count) {

@@ -16,7 +16,6 @@ namespace gangsched::testing::class_table_test {
 
 namespace {
 
-
 pod_id add(cluster& c, const pod_spec& spec) { return c.add_pod(spec).value(); }
 class_id class_of(cluster& c, pod_id pod) { return inside(c).class_of(pod.row); }
 
@@ -32,7 +31,8 @@ a_pod job_pod(int index) {
 
 // --- what is one class
 
-TEST_CASE("pods that differ only in what is theirs alone have one class, whatever selectors came since", "[model][class_table]") {
+TEST_CASE("pods that differ only in what is theirs alone have one class, whatever selectors came since",
+          "[model][class_table]") {
   cluster c;
   const pod_id one = c.add_pod(a_pod("one").cpu(1).label("app", "a")).value();
   const pod_id like = c.add_pod(a_pod("like").cpu(1).label("app", "b")).value();

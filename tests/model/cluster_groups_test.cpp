@@ -13,7 +13,6 @@ namespace gangsched::testing::cluster_groups_test {
 
 namespace {
 
-
 group_spec a_basic_group(const char* name) { return {.name = name}; }
 
 // --- groups

@@ -15,7 +15,6 @@ namespace gangsched::testing::cluster_nodes_test {
 
 namespace {
 
-
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 // --- adding
@@ -269,7 +268,8 @@ TEST_CASE("a plugin's column is zero on a new node, whoever had its row before",
   cluster c;
   REQUIRE(c.add_node(a_node("n0")));
   cluster_state& state = inside(c);
-  const std::uint32_t column = state.columns.make(scope_number::nodes, "", column_writer::reserve_hooks, state.columns.new_facet());
+  const std::uint32_t column =
+      state.columns.make(scope_number::nodes, "", column_writer::reserve_hooks, state.columns.new_facet());
   const node_id n = c.add_node(a_node("n")).value();
   state.columns.set(column, n.row, 5);
   const std::uint64_t digest = c.digest();

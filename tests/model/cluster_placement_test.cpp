@@ -13,7 +13,6 @@ namespace gangsched::testing::cluster_placement_test {
 
 namespace {
 
-
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 std::vector<row_t> pods_on(const cluster& c, node_id node) {

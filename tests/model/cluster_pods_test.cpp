@@ -12,7 +12,6 @@ namespace gangsched::testing::cluster_pods_test {
 
 namespace {
 
-
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 /// Most of what 64 bits hold of an extended resource: one pod of it fits into a node's words, two do not.
@@ -558,7 +557,8 @@ TEST_CASE("pods that are added together are refused together", "[model][cluster]
   cluster c;
   const node_id n = c.add_node(a_node("n")).value();
   REQUIRE(c.add_pod(a_pod("there")));
-  const auto refused = [&](errc code, const char* object, const char* field, const pod_spec& like, std::vector<std::string> names) {
+  const auto refused = [&](errc code, const char* object, const char* field, const pod_spec& like,
+                           std::vector<std::string> names) {
     check_refused(c, code, object, field, [&] { return c.add_pods(like, names); });
   };
   refused(errc::duplicate, "pod default/there", "name", a_pod("p"), {"a", "there"});

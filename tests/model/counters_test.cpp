@@ -15,7 +15,6 @@ namespace gangsched::testing::counters_test {
 
 namespace {
 
-
 /// What a counter should say, from the tables of nodes and pods alone.
 struct recount {
   std::map<domain_id, std::int32_t> pods;
@@ -70,7 +69,7 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
       } else if (!spec.nobody && !(spec.spread && state.pods.terminating[pod])) {
         made.pods[domain] +=
             matches(state.counters.scope(spec.scope), record.ns, record.labels, state.named.labels_of(record.ns)) ? 1
-                                                                                                                   : 0;
+                                                                                                                  : 0;
       }
     }
   }

@@ -180,8 +180,9 @@ TEST_CASE("nonsense about devices is refused, and says what", "[model][devices]"
   });
   check_refused(c, errc::out_of_range, "pod default/p", "devices[0].first_of[0].count",
                 [&] { return pod({.first_of = {{.count = 0}}}); });
-  check_refused(c, errc::malformed, "pod default/p", "devices[0].first_of",
-                [&] { return pod({.first_of = {{.count = 1}, {.device_class = "rdma"}}}); });
+  check_refused(c, errc::malformed, "pod default/p", "devices[0].first_of", [&] {
+    return pod({.first_of = {{.count = 1}, {.device_class = "rdma"}}});
+  });
   CHECK(c.digest() == before);
 }
 
@@ -201,7 +202,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
       }
       if (i != 0) {
         node_numa& numa = made.spec.devices.numa.emplace();
-        numa.cells = gangsched::testing::numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+        numa.cells = gangsched::testing::numa_cells(
+            2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
         for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
         numa.policy = static_cast<numa_policy>(dice(4));
         numa.scope = static_cast<numa_scope>(dice(2));
@@ -278,10 +280,12 @@ TEST_CASE("whatever happens, the words of a node are the sum of what its pods ho
 
 }  // namespace
 
-TEST_CASE("whole GPUs are asked for as often as containers request them by number, or the pod is refused", "[model][devices]") {
+TEST_CASE("whole GPUs are asked for as often as containers request them by number, or the pod is refused",
+          "[model][devices]") {
   cluster c;
   const auto said = [](const auto& made) { return made ? std::string{} : made.error().message(); };
-  const std::string wrong = "pod default/p: devices[0].count: the containers request 2 GPUs by number, the devices are 4";
+  const std::string wrong =
+      "pod default/p: devices[0].count: the containers request 2 GPUs by number, the devices are 4";
   CHECK(said(c.add_pod(a_pod{"p"}.gpus(2).cards(4))) == wrong);
   CHECK(said(c.add_pod(a_pod{"amd"}.resource("amd.com/gpu", 1).cards(2))) != "");
   const pod_id p = c.add_pod(a_pod{"p"}.gpus(2).cards(2)).value();
@@ -294,7 +298,8 @@ TEST_CASE("whole GPUs are asked for as often as containers request them by numbe
   with_init.spec.init_containers.emplace_back().requests["nvidia.com/gpu"] = 1;
   CHECK(said(c.add_pod(with_init)) == "");
   // Of alternatives every one.
-  CHECK(said(c.add_pod(a_pod{"any"}.gpus(2).device({.first_of = {{.count = 2, .models = {"A"}}, {.count = 2}}}))) == "");
+  CHECK(said(c.add_pod(a_pod{"any"}.gpus(2).device({.first_of = {{.count = 2, .models = {"A"}}, {.count = 2}}}))) ==
+        "");
   CHECK(said(c.add_pod(a_pod{"some"}.gpus(2).device({.first_of = {{.count = 2, .models = {"A"}}, {.count = 4}}}))) ==
         "pod default/some: devices[0].first_of: the containers request 2 GPUs by number, the devices are not always 2");
   // Shares, instances and other devices are counted by nobody.

@@ -11,7 +11,6 @@ namespace gangsched::testing::exclusive_cpus_test {
 
 namespace {
 
-
 /// Two cells of four cores with two CPUs each, numbered core by core.
 a_node two_cells(const std::string& name) {
   a_node made{name};
@@ -39,7 +38,8 @@ cpu_set cpus_of(const cluster& c, pod_id pod) {
   }
   return all;
 }
-constexpr auto none = cpu_exclusive_policy::none, core = cpu_exclusive_policy::pcpu_level, cell = cpu_exclusive_policy::numa_node_level;
+constexpr auto none = cpu_exclusive_policy::none, core = cpu_exclusive_policy::pcpu_level,
+               cell = cpu_exclusive_policy::numa_node_level;
 
 TEST_CASE("pods with the same exclusive policy keep apart, until one of them leaves", "[model][numa]") {
   cluster c;
@@ -52,10 +52,10 @@ TEST_CASE("pods with the same exclusive policy keep apart, until one of them lea
   const pod_id first = put("first", core);
   CHECK(cpus_of(c, first) == cpus("0,2"));
   CHECK(cpus_of(c, put("same", core)) == cpus("4,6"));
-  CHECK(cpus_of(c, put("other", cell)) == cpus("1,3"));     // keeps from nobody who is there
-  CHECK(cpus_of(c, put("again", cell)) == cpus("8,10"));    // the other cell
+  CHECK(cpus_of(c, put("other", cell)) == cpus("1,3"));   // keeps from nobody who is there
+  CHECK(cpus_of(c, put("again", cell)) == cpus("8,10"));  // the other cell
   CHECK(cpus_of(c, put("nothing", none)) == cpus("5,7"));
-  CHECK(cpus_of(c, put("spread", core)) == cpus("9,11"));   // cores of another policy will do
+  CHECK(cpus_of(c, put("spread", core)) == cpus("9,11"));  // cores of another policy will do
   {
     transaction trial{c};
     CHECK(c.remove_pod(first));

@@ -13,7 +13,6 @@ namespace gangsched::testing::host_answers_test {
 
 namespace {
 
-
 /// A card of each model, and a NIC. The model "odd" cannot be evaluated.
 a_node cards(const std::string& name, const std::vector<std::string>& models) {
   a_node made{name};
@@ -51,7 +50,8 @@ struct host {
   /// The device that a new pod would have there, or why it has none.
   std::string chosen(node_id node, const std::string& name, const std::string& expression) {
     const pod_id pod = cluster.add_pod(wanting(name, expression)).value();
-    const device_wants wants = inside(cluster).devices.wants_of(inside(cluster).classes[inside(cluster).pods.cls[pod.row]], node.row);
+    const device_wants wants =
+        inside(cluster).devices.wants_of(inside(cluster).classes[inside(cluster).pods.cls[pod.row]], node.row);
     device_claim claim;
     const status said = choose_devices(cluster.devices_of(node), wants, {}, claim);
     CHECK(devices_fit(cluster.devices_of(node), wants, {}).ok() == said.ok());
@@ -61,7 +61,8 @@ struct host {
 };
 using words = std::vector<std::string>;
 
-TEST_CASE("the host is asked once about a kind of device, when the expression or the device is new", "[model][host_answers]") {
+TEST_CASE("the host is asked once about a kind of device, when the expression or the device is new",
+          "[model][host_answers]") {
   host h;
   const node_id n = h.cluster.add_node(cards("n", {"a", "b"})).value();
   CHECK(h.asked.empty());
@@ -93,7 +94,8 @@ TEST_CASE("a device that cannot be evaluated ends the search of who comes upon i
 TEST_CASE("a matcher that throws has answered that it cannot evaluate the device", "[model][host_answers]") {
   host h;
   const node_id n = h.cluster.add_node(cards("n", {"a", "wild", "b"})).value();
-  const std::string why = "node(s) have a device that the host could not evaluate: the device_matcher threw an exception on \"b\": ";
+  const std::string why =
+      "node(s) have a device that the host could not evaluate: the device_matcher threw an exception on \"b\": ";
   CHECK(h.chosen(n, "p", "a") == "n0");
   CHECK(h.chosen(n, "q", "b") == why + "no such function");
   const std::size_t asked = h.asked.size();
@@ -105,11 +107,13 @@ TEST_CASE("a matcher that throws has answered that it cannot evaluate the device
   CHECK(h.cluster.add_node(a_node{"m"}));
 }
 
-TEST_CASE("expressions of claims and of alternatives are asked about too, and only those of the class", "[model][host_answers]") {
+TEST_CASE("expressions of claims and of alternatives are asked about too, and only those of the class",
+          "[model][host_answers]") {
   host h;
   CHECK(h.cluster.add_node(cards("n", {"a"})));
   CHECK(h.cluster.add_resource_claim({.name = "c", .devices = {{.device_class = "card", .expressions = {"x"}}}}));
-  CHECK(h.cluster.add_pod(a_pod{"p"}.device({.first_of = {{.device_class = "nic"}, {.device_class = "card", .expressions = {"y"}}}})));
+  CHECK(h.cluster.add_pod(
+      a_pod{"p"}.device({.first_of = {{.device_class = "nic"}, {.device_class = "card", .expressions = {"y"}}}})));
   CHECK(h.asked == words{"x of a", "y of a"});
 }
 

@@ -12,7 +12,6 @@ namespace gangsched::testing::kept_claims_test {
 
 namespace {
 
-
 using cards = std::vector<std::uint16_t>;
 
 struct kept {
@@ -82,7 +81,8 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
   SECTION("until it, or its node, is removed") {
     CHECK(k.c.remove_resource_claim(k.claim));
     CHECK_FALSE(k.has(1));
-    const resource_claim_id again = k.c.add_resource_claim({.name = "c", .devices = {{.count = 2}}, .node = k.m}).value();
+    const resource_claim_id again =
+        k.c.add_resource_claim({.name = "c", .devices = {{.count = 2}}, .node = k.m}).value();
     CHECK(cards_of(k.c, again).size() == 2);  // a guess
     CHECK(k.c.remove_node(k.m));
     CHECK_FALSE(k.c.node_of(again));
@@ -167,7 +167,8 @@ TEST_CASE("what pods use of a shared device's capacities adds up, and comes back
         CHECK(c.remove_pod(there[which]));
         there.erase(there.begin() + static_cast<std::ptrdiff_t>(which));
       } else {
-        const pod_id made = c.add_pod(wanting("r" + std::to_string(round), static_cast<std::int64_t>(random() % 8))).value();
+        const pod_id made =
+            c.add_pod(wanting("r" + std::to_string(round), static_cast<std::int64_t>(random() % 8))).value();
         CHECK(c.assume(made, n));
         there.push_back(made);
       }

@@ -56,10 +56,9 @@ class log_follower {
   [[nodiscard]] std::size_t taken_back() const noexcept { return taken_back_; }
 
  private:
-  static constexpr std::array facets_{reads::labels,      reads::taints, reads::schedulable,
-                                      reads::allocatable, reads::images, reads::usage,
-                                      reads::ports,       reads::pods,   own_facet(0),
-                                      own_facet(1)};
+  static constexpr std::array facets_{reads::labels, reads::taints, reads::schedulable, reads::allocatable,
+                                      reads::images, reads::usage,  reads::ports,       reads::pods,
+                                      own_facet(0),  own_facet(1)};
   struct read_record {
     std::uint64_t position;
     row_t row;

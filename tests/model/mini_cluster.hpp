@@ -272,7 +272,8 @@ class mini_cluster {
   [[nodiscard]] std::int64_t counted(scope_number of, row_t row, std::uint32_t generation) const {
     std::int64_t sum = 0;
     for (const auto& [key, pod] : pods) {
-      for (const mini_use& one : pod.uses) sum += one.of == of && one.row == row && one.generation == generation ? one.amount : 0;
+      for (const mini_use& one : pod.uses)
+        sum += one.of == of && one.row == row && one.generation == generation ? one.amount : 0;
     }
     return sum;
   }

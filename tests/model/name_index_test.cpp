@@ -13,7 +13,6 @@ namespace gangsched::testing::name_index_test {
 
 namespace {
 
-
 constexpr symbol blue{1}, green{2};
 
 std::uint64_t digest_of(const name_index& index) {

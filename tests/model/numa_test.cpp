@@ -71,7 +71,8 @@ std::vector<unsigned> gpus_of(const cluster& c, pod_id pod) {
 }
 bool fits(const cluster& c, pod_id pod, node_id node) {
   const cluster_state& state = inside(c);
-  return devices_fit(state.devices.devices_of(node.row), state.devices.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
+  return devices_fit(state.devices.devices_of(node.row),
+                     state.devices.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
       .ok();
 }
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {

@@ -38,7 +38,8 @@ pod_spec any_pod(dice& random, int number) {
 
 class_id plain_class(cluster_state& state, const pod_spec& spec) {
   const std::int32_t priority = spec.priority_class.empty() ? 0 : spec.priority_class == "high" ? 10 : 1;
-  return make_class(state, spec, requests_of(spec, state.semantics).value(), priority, preemption_policy::preempt_lower_priority);
+  return make_class(state, spec, requests_of(spec, state.semantics).value(), priority,
+                    preemption_policy::preempt_lower_priority);
 }
 
 }  // namespace
@@ -61,9 +62,11 @@ TEST_CASE("a pod of a crowd is of the class that it would be of by itself", "[mo
       } else if (what < 28) {
         REQUIRE(c.set_namespace({.name = "other", .labels = {{"team", std::to_string(random.below(2))}}}));
       } else if (step == 300) {
-        state.counting.add_default_spread({.constraints = {{.topology_key = "host", .action = when_unsatisfiable::schedule_anyway}}});
+        state.counting.add_default_spread(
+            {.constraints = {{.topology_key = "host", .action = when_unsatisfiable::schedule_anyway}}});
       } else if (what < 30) {
-        REQUIRE(c.set_controller({.name = "set", .selector = label_selector{{{"app", random.percent(50) ? "a" : "b"}}, {}}}));
+        REQUIRE(c.set_controller(
+            {.name = "set", .selector = label_selector{{{"app", random.percent(50) ? "a" : "b"}}, {}}}));
       } else if (what < 33) {
         // A trial whose counters, and the epoch that they moved, are taken back.
         const transaction trial{state};

@@ -10,7 +10,6 @@ namespace gangsched::testing::port_column_test {
 
 namespace {
 
-
 constexpr symbol any_address{}, localhost{3}, outside{4};
 
 std::uint64_t digest_of(const port_column& column, row_t rows) {

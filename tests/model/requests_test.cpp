@@ -14,7 +14,6 @@ namespace gangsched::testing::requests_test {
 
 namespace {
 
-
 constexpr std::int64_t mi = 1024 * 1024;
 constexpr std::int64_t default_memory = 200 * mi;
 

@@ -15,7 +15,6 @@ namespace gangsched::testing::resource_claims_test {
 
 namespace {
 
-
 /// What the pods there have, and the claims, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
   const cluster_state& state = inside(c);
@@ -24,7 +23,8 @@ std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
     for (const device_claim::change& one : claim == nullptr ? device_claim{}.changes : claim->changes)
       words[one.word] += static_cast<std::int64_t>(one.more);
   };
-  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) add(state.pods.claim[pod]);
+  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod])
+    add(state.pods.claim[pod]);
   for (row_t claim = 0; claim < state.devices.resource_claims.rows.count(); ++claim) {
     if (state.devices.resource_claims.allocated_on(claim) == node.row) add(state.devices.resource_claims.held[claim]);
   }
@@ -96,13 +96,16 @@ TEST_CASE("whom a trial puts back finds his claim as it was", "[model][resource_
   CHECK(words_of(c, n) == claimed(c, n));
 }
 
-TEST_CASE("claims of pods that others bound have what the host says, or what the library guesses", "[model][resource_claims]") {
+TEST_CASE("claims of pods that others bound have what the host says, or what the library guesses",
+          "[model][resource_claims]") {
   cluster c;
   a_node node = a_node("n").cards(4);
   for (std::size_t i = 0; i < 4; ++i) node.spec.devices.gpus[i].id = "GPU-" + std::to_string(i);
   const node_id n = c.add_node(node).value();
   const resource_claim_id told =
-      c.add_resource_claim({.name = "told", .devices = {{.count = 2}}, .held_devices = {{.id = "GPU-3"}, {.id = "GPU-1"}}}).value();
+      c.add_resource_claim(
+           {.name = "told", .devices = {{.count = 2}}, .held_devices = {{.id = "GPU-3"}, {.id = "GPU-1"}}})
+          .value();
   const resource_claim_id guessed = c.add_resource_claim({.name = "guessed", .devices = {{.count = 1}}}).value();
   const pod_id p = c.add_pod(sharing("p", {told, guessed}).on(n)).value();
   const pod_id q = c.add_pod(sharing("q", {told}).on(n)).value();
@@ -156,8 +159,9 @@ TEST_CASE("a pod that others bound elsewhere uses the claim where it is", "[mode
     CHECK(c.devices_of(n).gpu(0).idle());
     // Whoever reads the log of node n hears of it.
     const auto said = gangsched::testing::changes_since(c, from);
-    CHECK(std::any_of(said.begin(), said.end(),
-                      [&](const change& record) { return record.node() == n.row && any(record.facets & reads::devices); }));
+    CHECK(std::any_of(said.begin(), said.end(), [&](const change& record) {
+      return record.node() == n.row && any(record.facets & reads::devices);
+    }));
   }
   SECTION("until that node is gone: then it is nowhere, and the next pod allocates it again") {
     CHECK(c.remove_node(n));
@@ -186,10 +190,18 @@ TEST_CASE("nonsense about claims is refused, and says what", "[model][resource_c
   check_refused(c, errc::malformed, x, "devices", with([](auto& one) { one.devices.clear(); }));
   check_refused(c, errc::out_of_range, x, "devices[0].count", with([](auto& one) { one.devices[0].count = 0; }));
   check_refused(c, errc::out_of_range, x, "most_pods", with([](auto& one) { one.most_pods = -1; }));
-  check_refused(c, errc::malformed, x, "constraints[0].attribute", with([](auto& one) { one.constraints = {{"", {0}}}; }));
-  check_refused(c, errc::unknown, x, "constraints[0].requests", with([](auto& one) { one.constraints = {{"d/a", {2}}}; }));
-  check_refused(c, errc::malformed, x, "constraints[0].requests", with([](auto& one) { one.constraints = {{"d/a", {0, 1}}}; }));
-  check_refused(c, errc::malformed, x, "constraints[1].requests", with([](auto& one) { one.constraints = {{"d/a", {0}}, {"d/a"}}; }));
+  check_refused(c, errc::malformed, x, "constraints[0].attribute", with([](auto& one) {
+                  one.constraints = {{"", {0}}};
+                }));
+  check_refused(c, errc::unknown, x, "constraints[0].requests", with([](auto& one) {
+                  one.constraints = {{"d/a", {2}}};
+                }));
+  check_refused(c, errc::malformed, x, "constraints[0].requests", with([](auto& one) {
+                  one.constraints = {{"d/a", {0, 1}}};
+                }));
+  check_refused(c, errc::malformed, x, "constraints[1].requests", with([](auto& one) {
+                  one.constraints = {{"d/a", {0}}, {"d/a"}};
+                }));
   check_refused(c, errc::malformed, "pod default/p", "device_constraints[0].attribute", [&] {
     a_pod made = a_pod("p").device({.device_class = "nic"});
     made.spec.device_constraints = {{""}};
@@ -201,23 +213,31 @@ TEST_CASE("nonsense about claims is refused, and says what", "[model][resource_c
   resource_claim_spec foreign = good;
   foreign.ns = "other";
   const resource_claim_id theirs = c.add_resource_claim(foreign).value();
-  check_refused(c, errc::malformed, "pod default/p", "resource_claims[1]", [&] { return c.add_pod(sharing("p", {claim, theirs})); });
-  check_refused(c, errc::duplicate, "pod default/p", "resource_claims[1]", [&] { return c.add_pod(sharing("p", {claim, claim})); });
+  check_refused(c, errc::malformed, "pod default/p", "resource_claims[1]", [&] {
+    return c.add_pod(sharing("p", {claim, theirs}));
+  });
+  check_refused(c, errc::duplicate, "pod default/p", "resource_claims[1]", [&] {
+    return c.add_pod(sharing("p", {claim, claim}));
+  });
   check_refused(c, errc::unknown, "pod default/p", "resource_claims[0]", [&] { return c.add_pod(sharing("p", {{}})); });
   resource_claim_spec large{.name = "large"};
   large.devices.assign(253, {.device_class = "nic"});
   const resource_claim_id many = c.add_resource_claim(large).value();
-  check_refused(c, errc::out_of_range, "pod default/p", "resource_claims[1]", [&] { return c.add_pod(sharing("p", {many, claim})); });
+  check_refused(c, errc::out_of_range, "pod default/p", "resource_claims[1]", [&] {
+    return c.add_pod(sharing("p", {many, claim}));
+  });
 
   const pod_id p = c.add_pod(sharing("p", {claim})).value();
   check_refused(c, errc::wrong_state, x, "name", [&] { return c.remove_resource_claim(claim); });
   CHECK(c.remove_pod(p));
   CHECK(c.remove_resource_claim(claim));
   check_refused(c, errc::unknown, "resource claim", "id", [&] { return c.remove_resource_claim(claim); });
-  check_refused(c, errc::unknown, "pod default/q", "resource_claims[0]", [&] { return c.add_pod(sharing("q", {claim})); });
+  check_refused(c, errc::unknown, "pod default/q", "resource_claims[0]",
+                [&] { return c.add_pod(sharing("q", {claim})); });
 }
 
-TEST_CASE("whatever happens, the words of a node are the sum of what pods and claims hold", "[model][resource_claims]") {
+TEST_CASE("whatever happens, the words of a node are the sum of what pods and claims hold",
+          "[model][resource_claims]") {
   std::mt19937 random{20261122};
   const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
   for (int round = 0; round < 60; ++round) {
@@ -225,11 +245,13 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
     const auto machine = [&](int i) {
       a_node made = a_node("n" + std::to_string(i)).cards(static_cast<std::size_t>(1 + dice(6)), "m", 1000);
       for (int nic = 0; nic < dice(4); ++nic) {
-        made.spec.devices.others.push_back({.id = "nic" + std::to_string(nic), .device_class = "rdma", .units = 1 + dice(2)});
+        made.spec.devices.others.push_back(
+            {.id = "nic" + std::to_string(nic), .device_class = "rdma", .units = 1 + dice(2)});
       }
       if (i == 2) {
         node_numa& numa = made.spec.devices.numa.emplace();
-        numa.cells = gangsched::testing::numa_cells(2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+        numa.cells = gangsched::testing::numa_cells(
+            2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
         for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
         numa.policy = static_cast<numa_policy>(dice(4));
         numa.cpu.is_static = numa.static_memory = true;
@@ -290,7 +312,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
       }
       for (const node_id node : nodes) {
         REQUIRE(words_of(c, node) == claimed(c, node));
-        for (std::size_t gpu = 0; gpu < c.devices_of(node).gpu_count(); ++gpu) REQUIRE(c.devices_of(node).gpu(gpu).milli() <= whole_gpu);
+        for (std::size_t gpu = 0; gpu < c.devices_of(node).gpu_count(); ++gpu)
+          REQUIRE(c.devices_of(node).gpu(gpu).milli() <= whole_gpu);
       }
       for (const resource_claim_id claim : claims) {
         const auto uses = [&](pod_id pod) {

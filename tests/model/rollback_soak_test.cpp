@@ -8,7 +8,6 @@ namespace gangsched::testing::rollback_soak_test {
 
 namespace {
 
-
 void run(const soak_options& options, std::size_t operations) {
   soak one{options};
   REQUIRE_NOTHROW(one.run(operations));
@@ -45,7 +44,8 @@ TEST_CASE("one transaction deep or many, the outcome is the same kind of cluster
   run({.seed = 6, .depth = 12}, 50'000);
 }
 
-TEST_CASE("what nobody names any more goes at every change, or stays: the state is the same, and so is its digest", "[model][soak]") {
+TEST_CASE("what nobody names any more goes at every change, or stays: the state is the same, and so is its digest",
+          "[model][soak]") {
   soak_options options{.seed = 7, .nodes = 5, .pods = 20};
   soak keeps{options};
   options.collect = true;

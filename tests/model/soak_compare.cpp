@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
-#include "support/inside.hpp"
 #include "soak.hpp"
+#include "support/inside.hpp"
 
 /// The cluster against the plain model, from the outside (questions) and the inside (tables, lists, counters).
 namespace gangsched::testing {
@@ -60,14 +60,17 @@ void soak::compare() {
   check(listed == there, "the nodes in the snapshot's order");
   check(state.named.budgets.by_name.size() == model_.budgets.size(), "number of budgets");
   for (const auto& [name, budget] : model_.budgets) {
-    check(cluster_.find_disruption_budget(name.first, name.second) == budget.id && cluster_.contains(budget.id), "budget " + name.second);
+    check(cluster_.find_disruption_budget(name.first, name.second) == budget.id && cluster_.contains(budget.id),
+          "budget " + name.second);
     const pod_disruption_budget_spec& spec = state.named.budgets.record[budget.id.row]->spec;
-    check(spec.disruptions_allowed == budget.spec.disruptions_allowed && spec.disrupted_pods == budget.spec.disrupted_pods,
+    check(spec.disruptions_allowed == budget.spec.disruptions_allowed &&
+              spec.disrupted_pods == budget.spec.disrupted_pods,
           "status of budget " + name.second);
   }
   std::map<std::string, std::uint32_t> users;
   for (const auto& [name, pod] : model_.pods) {
-    for (const std::string& claim : pod.spec().volumes.exclusive_claims) users[name.first + "/" + claim] += pod.node.empty() ? 0 : 1;
+    for (const std::string& claim : pod.spec().volumes.exclusive_claims)
+      users[name.first + "/" + claim] += pod.node.empty() ? 0 : 1;
   }
   for (const auto& [claim, count] : users) {
     const auto known = state.names.find(claim);
@@ -133,7 +136,8 @@ void soak::compare_node(const mini_node& node) {
   check(nominated == 0, "number of pods nominated to " + name);
   bool wanted = false;
   row_t last = no_row;
-  for (row_t other = state.nodes.first_wanted[0]; other != no_row; last = other, other = state.nodes.next_wanted[other]) {
+  for (row_t other = state.nodes.first_wanted[0]; other != no_row;
+       last = other, other = state.nodes.next_wanted[other]) {
     check(state.nodes.prev_wanted[other] == last, "links of the list of nominated nodes");
     wanted = wanted || other == row;
   }
@@ -144,7 +148,8 @@ void soak::compare_node(const mini_node& node) {
 template <class Id>
 void soak::compare_columns(scope_number of, Id id, std::int64_t by_host, const std::string& name) {
   check(cluster_.column_of(id, "by_host") == by_host, "the host's column of " + name);
-  check(cluster_.column_of(id, "counted") == model_.counted(of, id.row, id.generation), "the counted column of " + name);
+  check(cluster_.column_of(id, "counted") == model_.counted(of, id.row, id.generation),
+        "the counted column of " + name);
 }
 
 void soak::compare_pod(const mini_pod& pod) {

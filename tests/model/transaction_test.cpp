@@ -14,7 +14,6 @@ namespace gangsched::testing::transaction_test {
 
 namespace {
 
-
 /// Two nodes, a gang of two, and where everything stands.
 struct stage {
   cluster c;

@@ -9,7 +9,6 @@ namespace gangsched::testing::undo_log_test {
 
 namespace {
 
-
 /// Notes what it is asked to do.
 struct witness final : column_base {
   std::vector<std::string> heard;
@@ -80,7 +79,8 @@ TEST_CASE("a kept checkpoint belongs to the enclosing one, which can still undo 
   CHECK(column.heard == words{"restore 1.2=3"});
 }
 
-TEST_CASE("only keeping the outermost checkpoint discards old values that somebody owns, oldest first", "[model][undo_log]") {
+TEST_CASE("only keeping the outermost checkpoint discards old values that somebody owns, oldest first",
+          "[model][undo_log]") {
   undo_log undo;
   witness column;
   undo.open();

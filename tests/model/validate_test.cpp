@@ -11,7 +11,6 @@ namespace gangsched::testing::validate_test {
 
 namespace {
 
-
 const std::string label_63(63, 'a');
 const std::string label_64(64, 'a');
 const std::string name_253(253, 'a');
@@ -463,7 +462,8 @@ TEST_CASE("what looks at a group as a whole is refused where members are placed 
   using s = group_spec;
   group_spec one_by_one = good_group();
   one_by_one.topology = {};
-  one_by_one.policy = gang{.min_count = 2, .mode = gang_mode::permit, .atomic = true, .strict = true, .stale_after = instant{1}};
+  one_by_one.policy =
+      gang{.min_count = 2, .mode = gang_mode::permit, .atomic = true, .strict = true, .stale_after = instant{1}};
   one_by_one.start_after = {{group_id{3, 0}}};
   one_by_one.disruption = disruption_mode::all;
   one_by_one.preemption = preemption_policy::never;
@@ -471,16 +471,31 @@ TEST_CASE("what looks at a group as a whole is refused where members are placed 
   check_all<s>(one_by_one, "group default/train",
                {
                    {[](s& g) { g.composite = true; }, "policy.mode"},
-                   {[](s& g) { g.parent = group_id{3, 0}; }, "policy.mode"},
+                   {[](s& g) {
+                      g.parent = group_id{3, 0};
+                    },
+                    "policy.mode"},
                    {[&](s& g) { policy(g).desired_count = 2; }, "policy.desired_count"},
                    {[&](s& g) { policy(g).max_count = 4; }, "policy.max_count"},
-                   {[&](s& g) { policy(g).roles = {{"head", 1}}; }, "policy.roles"},
+                   {[&](s& g) {
+                      policy(g).roles = {{"head", 1}};
+                    },
+                    "policy.roles"},
                    {[](s& g) { g.topology.within = {"rack"}; }, "topology.within"},
-                   {[](s& g) { g.topology.slices = {{"rack", 2}}; }, "topology.slices"},
+                   {[](s& g) {
+                      g.topology.slices = {{"rack", 2}};
+                    },
+                    "topology.slices"},
                    {[](s& g) { g.topology.spread_key = "rack", g.topology.spread_most = 1; }, "topology.spread_key"},
                    {[](s& g) { g.topology.choice = domain_choice::balanced; }, "topology.choice"},
-                   {[](s& g) { g.affinity = {{group_id{3, 0}, "rack", true}}; }, "affinity"},
-                   {[](s& g) { g.ratios = {{group_id{3, 0}, 1, 1}}; }, "ratios"},
+                   {[](s& g) {
+                      g.affinity = {{group_id{3, 0}, "rack", true}};
+                    },
+                    "affinity"},
+                   {[](s& g) {
+                      g.ratios = {{group_id{3, 0}, 1, 1}};
+                    },
+                    "ratios"},
                });
   one_by_one.affinity = {{group_id{3, 0}, "rack", true}};
   CHECK(check(one_by_one)->reason == "needs the group cycle: members in permit mode are placed one by one");

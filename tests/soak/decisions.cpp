@@ -80,7 +80,8 @@ void host::take(const cycle& said, from whom) {
   }
   for (const decision& one : said.decisions()) {
     if (one.kind != decision_kind::wait) continue;
-    if (const auto pod = known_.pods.find(number_of(one.pod)); pod != known_.pods.end() && pod->second.waiting) note_holders(pod->second);
+    if (const auto pod = known_.pods.find(number_of(one.pod)); pod != known_.pods.end() && pod->second.waiting)
+      note_holders(pod->second);
   }
   check_victims(said.decisions());
   check_states("a call of the scheduler");
@@ -199,7 +200,8 @@ void host::check_place(const known_pod& pod, const decision& one) const {
     if (pod.needs[i] == 0 || (resources[i].starts_with("nvidia.com/") && !pod.spec.devices.empty())) continue;
     // (What is left of room that is held for it the pod does not ask for; the host may hold more than there is.)
     std::int64_t own = 0;
-    for (const auto& [room, parts] : known_.rooms) own += pod.spec.held_room == room_name(room) ? known_.left(room, pod.node)[i] : 0;
+    for (const auto& [room, parts] : known_.rooms)
+      own += pod.spec.held_room == room_name(room) ? known_.left(room, pod.node)[i] : 0;
     if (cluster_.requested(node.id, resources[i]) - own > node.allocatable[i])
       wrong("a node gets more than it has", std::string{resources[i]} + ": " + where);
   }

@@ -8,7 +8,8 @@ namespace gangsched::soak {
 /// What happens next, by what the model knows and the dice.
 class generator {
  public:
-  generator(const setting& on, const host& of) : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)), columns_(mix64(~on.seed)) {}
+  generator(const setting& on, const host& of)
+      : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)), columns_(mix64(~on.seed)) {}
 
   /// The objects that a sequence begins with.
   [[nodiscard]] sequence beginning();

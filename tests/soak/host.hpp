@@ -145,7 +145,7 @@ class host {
   world known_;
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();
   instant now_{0};
-  bool error_owed_ = false;  ///< a hook threw where no attempt could say so
+  bool error_owed_ = false;              ///< a hook threw where no attempt could say so
   std::map<bind_attempt, number> owed_;  ///< reservations that the host ended, until a decision says so
   std::uint64_t handled_ = 0;            ///< cycles of this scheduler that placed somebody
   std::uint64_t digest_ = 0;

@@ -129,7 +129,8 @@ void host::set_column(const step& one) {
     called<"cluster::set_column(group_id)">();
     called<"cluster::column_of(group_id)">();
     must(cluster_.set_column(group->second.id, "share", value), "set_column of a group");
-    if (cluster_.column_of(group->second.id, "share") != value) wrong("a column is not what the host set", group->second.spec.name);
+    if (cluster_.column_of(group->second.id, "share") != value)
+      wrong("a column is not what the host set", group->second.spec.name);
   } else {
     const std::string name = "l" + std::to_string(any.below(3));
     called<"cluster::add_scope_row">();

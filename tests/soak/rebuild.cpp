@@ -40,7 +40,8 @@ void host::rebuild() {
   for (const auto& [room, parts] : known_.rooms) {
     held_room_spec spec{.name = room_name(room)};
     for (const auto& [at, held] : parts) {
-      spec.parts.push_back({known_.nodes.at(at).id, {{"cpu", quantity::from_milli(held[0])}, {"memory", quantity{held[1]}}}});
+      spec.parts.push_back(
+          {known_.nodes.at(at).id, {{"cpu", quantity::from_milli(held[0])}, {"memory", quantity{held[1]}}}});
     }
     told(fresh.set_held_room(spec), "set_held_room");
   }

@@ -44,11 +44,11 @@ struct known_pod {
   bool decided = false;                       ///< a bind decision that the host has not answered
   bool terminating = false;
   bool evicted = false;
-  bool by_others = false;  ///< its place was never the scheduler's to decide
-  bool in_flight = false;  ///< popped by the host
-  bool refused = false;    ///< the host tried it and said no: it waits for a change
-  bool given_up = false;   ///< `done`: in no queue until it is updated
-  bool overruled = false;  ///< the host let it go, whatever its group lacks, for as long as it waits
+  bool by_others = false;              ///< its place was never the scheduler's to decide
+  bool in_flight = false;              ///< popped by the host
+  bool refused = false;                ///< the host tried it and said no: it waits for a change
+  bool given_up = false;               ///< `done`: in no queue until it is updated
+  bool overruled = false;              ///< the host let it go, whatever its group lacks, for as long as it waits
   std::set<std::string> holders = {};  ///< the plugins that make it wait, as was seen last
   instant wait_since{}, wait_most{};
 
@@ -82,8 +82,8 @@ struct world {
   std::map<number, priority_class_spec> classes;
   std::map<number, std::map<number, amounts>> rooms;  ///< by node what is held there
   bool has_columns = false;
-  std::map<number, std::int64_t> heat;                ///< of nodes, as the host set it
-  std::map<std::string, std::int64_t> licences;       ///< of the rows of a scope
+  std::map<number, std::int64_t> heat;           ///< of nodes, as the host set it
+  std::map<std::string, std::int64_t> licences;  ///< of the rows of a scope
   std::set<number> namespaces, services, controllers;
   std::vector<pod_id> dead_pods;
   std::vector<node_id> dead_nodes;

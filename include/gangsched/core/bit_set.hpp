@@ -8,7 +8,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/id.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A dense set of rows, one bit each, walked in row order. Operations on one row are O(1), on the set O(rows / 64).
 class row_set {
@@ -82,4 +82,4 @@ class row_set {
   row_t rows_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every input bit.
 [[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
@@ -50,4 +52,4 @@ class digest {
   const symbol* kinds_ = nullptr;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Where things are by their hash: small values, and who asks says which of those with the hash is meant. It is never iterated where
 /// the order could show. Only `make_room` takes memory, and if there is none nothing has changed; what was erased can be put back
@@ -96,4 +98,4 @@ class hash_index {
   std::size_t size_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A dense row of a table. Rows are never renumbered; a freed row is reused with a new generation.
 using row_t = std::uint32_t;
@@ -47,4 +49,4 @@ struct symbol {
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

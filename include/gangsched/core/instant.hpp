@@ -1,7 +1,9 @@
 #pragma once
 #include <chrono>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Time since an epoch of the host's choice; the library reads no clock.
 using instant = std::chrono::nanoseconds;
@@ -12,4 +14,4 @@ using instant = std::chrono::nanoseconds;
   return when < instant::min() - by ? instant::min() : when + by;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/id.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Strings to dense symbols and back, for names that recur: label keys and values, resource names, namespaces, taints.
 /// Names that are unique to a pod are never interned. Not copyable; a cluster owns one.
@@ -62,7 +62,7 @@ inline void add_name(digest& out, symbol name) {
     out.add(std::uint64_t{name.value});
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/core/interner.cpp"

@@ -1,6 +1,8 @@
 #pragma once
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Whether some element of @p all equals @p value. Here so that public headers need not include <algorithm>, which costs a consumer 0.1 s.
 template <class T, class Range>
@@ -11,4 +13,4 @@ template <class T, class Range>
   return false;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

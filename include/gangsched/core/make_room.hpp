@@ -1,6 +1,8 @@
 #pragma once
 
-namespace gangsched::detail {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Room for one element more: the next `push_back` cannot fail. What is written down in several places is safe if all of them have room
 /// before the first is written to.
@@ -9,4 +11,4 @@ void make_room(Vector& all) {
   if (all.size() == all.capacity()) all.reserve(2 * all.size() + 8);
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -4,7 +4,7 @@
 
 #include "gangsched/core/config.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// 100 · part / whole, truncated; exact also where the product does not fit into 64 bits. 0 ≤ part ≤ whole, whole > 0.
 [[nodiscard]] constexpr std::int64_t percent(std::int64_t part, std::int64_t whole) noexcept {
@@ -14,4 +14,4 @@ namespace gangsched {
   return static_cast<std::int64_t>(wide{100} * part / whole);
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

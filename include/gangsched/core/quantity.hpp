@@ -11,7 +11,7 @@
 #include "gangsched/core/quantity_parse.hpp"
 #include "gangsched/core/result.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Integers of up to 64 bits that count something: no truth, no character.
@@ -105,7 +105,7 @@ namespace literals {
 }
 
 }  // namespace literals
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/core/quantity.cpp"

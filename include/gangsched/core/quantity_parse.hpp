@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How an amount is spelt: 1500m, 1536Mi, 15e2.
 enum class quantity_format : std::uint8_t { decimal_si, binary_si, decimal_exponent };
@@ -147,4 +149,4 @@ inline constexpr quantity_magnitude quantity_limit = ~quantity_magnitude{0} >> 1
 void this_literal_is_not_a_quantity();
 
 }  // namespace detail
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

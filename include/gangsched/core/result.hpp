@@ -7,7 +7,7 @@
 
 #include "gangsched/core/config.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What kind of bad input or misuse an `error` reports.
 enum class errc : unsigned char {
@@ -84,7 +84,7 @@ class [[nodiscard]] result<void> {
   std::unique_ptr<gangsched::error> error_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/core/result.cpp"

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A `boost::container::flat_map` by name that is quick to compile: Boost's own takes a list of pairs through two sorting algorithms,
 /// which costs each file that writes one seconds. This one inserts them in turn, O(n²) for a list of n in the worst order. Of equal keys
@@ -24,4 +26,4 @@ class sorted_map : public boost::container::flat_map<std::string, T> {
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

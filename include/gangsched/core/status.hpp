@@ -3,7 +3,7 @@
 
 #include "gangsched/core/id.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a hook says. Same codes and meaning as kube-scheduler's framework.
 enum class code : std::uint8_t {
@@ -43,4 +43,4 @@ struct status {
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

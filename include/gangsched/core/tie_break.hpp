@@ -6,7 +6,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/tie_rule.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a row brings to its hash: whoever breaks many ties may keep it.
 struct row_mixer {
@@ -42,4 +42,4 @@ template <class Contains, class Each, class Mixed = row_mixer>
   return best;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

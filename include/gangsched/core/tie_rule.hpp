@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How one of several best nodes is chosen.
 enum class tie_rule : std::uint8_t {
@@ -10,4 +12,4 @@ enum class tie_rule : std::uint8_t {
   kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,7 @@
 
 #include "gangsched/devices/numa_topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Which of a node's free CPUs a request of @p wanted gets: kubelet's takeByTopologyNUMAPacked (cpu_assignment.go of 1.36). Whole
 /// sockets and cells first (whichever is larger), then whole cores, then threads, always from what has least left; ties go to the
@@ -25,7 +25,7 @@ namespace gangsched {
                                                                          const cpu_set& available, unsigned wanted,
                                                                          unsigned group, bool spread);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/cpu_assignment.cpp"

@@ -4,7 +4,7 @@
 #include "gangsched/devices/numa_topology.hpp"
 
 /// CPUs that a scheduler gives to pods, not the kubelet to containers: koord-scheduler's way (its plugin NodeNUMAResource).
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How a pod's own CPUs lie on physical cores.
 enum class cpu_bind_policy : unsigned char {
@@ -71,7 +71,7 @@ struct exclusive_cpus {
   return percent <= 100 ? milli : (milli * percent + 99) / 100;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/cpu_binding.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/devices/numa_hints.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// kubelet's cpuManagerPolicy and its options, by their names there.
 struct cpu_policy {
@@ -57,7 +57,7 @@ enum class smt_alignment : unsigned char {
                                                                  const cpu_policy& policy, const cpu_set& allocatable,
                                                                  cell_mask affinity, unsigned wanted);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/cpu_manager.cpp"

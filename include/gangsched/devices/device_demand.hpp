@@ -14,7 +14,7 @@
 #include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/devices/fixed_set.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A `device_request`, checked, its names interned: part of a pod's class.
 struct device_demand {
@@ -112,7 +112,7 @@ struct device_claim {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_demand.cpp"

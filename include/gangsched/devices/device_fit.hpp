@@ -11,7 +11,7 @@
 #include "gangsched/devices/numa_container.hpp"
 
 /// Which devices of a node a pod gets: pure functions of the node's words and the pod's demands. What they choose is always free.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A demand and how many: the count of demands that stand for a counted resource is the pod's.
 struct device_want {
@@ -100,7 +100,7 @@ struct mig_choice {
 [[nodiscard]] GANGSCHED_API std::int64_t device_capacity(const device_state& state, const device_wants& wants,
                                                          const device_rules& rules, std::int64_t most);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_fit.cpp"

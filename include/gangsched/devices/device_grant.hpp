@@ -3,7 +3,7 @@
 
 #include "gangsched/core/id.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of
 /// its capacities.
@@ -36,4 +36,4 @@ struct device_grant {
 };
 inline constexpr std::uint8_t counted_request = 255;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

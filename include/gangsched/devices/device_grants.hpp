@@ -6,7 +6,7 @@
 #include "gangsched/devices/device_demand.hpp"
 
 /// What a grant means for a node's words.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
@@ -43,7 +43,7 @@ GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t g
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
 
 }  // namespace detail
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/devices/device_fit.hpp"  // the bodies need each other

@@ -9,7 +9,7 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/devices/device_spec.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 inline constexpr std::size_t max_other_devices = 1024;
 inline constexpr std::int32_t whole_gpu = 1000;  ///< milli
@@ -160,7 +160,7 @@ GANGSCHED_API void complete_inventory(device_inventory& inventory);
 [[nodiscard]] GANGSCHED_API result<device_inventory> make_inventory(const node_devices& spec, interner& names,
                                                                     const std::string& object);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_inventory.cpp"

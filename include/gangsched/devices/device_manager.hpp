@@ -6,7 +6,7 @@
 #include "gangsched/devices/numa_hints.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The devices of one kind on a node: for each, the cells it is attached to; 0 for one that says nothing of cells.
 struct device_kind {
@@ -27,7 +27,7 @@ struct device_kind {
                                                                        const device_set& reusable, cell_mask affinity,
                                                                        unsigned wanted);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_manager.cpp"

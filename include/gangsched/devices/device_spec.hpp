@@ -16,7 +16,7 @@
 #include "gangsched/devices/numa_topology.hpp"
 
 /// What is inside a node and what a pod asks of it, as a host says it: plain structs, checked when they are handed over.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How close devices have to be: anywhere in the node, at one NUMA cell, behind one PCIe switch, in one NVLink clique.
 enum class device_scope : std::uint8_t { node, numa, pcie, nvlink };
@@ -44,15 +44,15 @@ struct gpu_spec {
 
 /// What all GPUs of a node are.
 struct gpu_class {
-  std::string model = {};               ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
-  std::int64_t memory_mib = 0;          ///< of each; 0: not known, and nobody can ask for memory
-  std::int32_t compute_capability = 0;  ///< 80: 8.0
-  std::int32_t replicas = 1;            ///< pods that one GPU is handed to by time-slicing or MPS
+  std::string model = {};       ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
+  std::int64_t memory_mib = 0;  ///< of each; 0: not known, and nobody can ask for memory
+  std::int32_t compute_capability = 0;      ///< 80: 8.0
+  std::int32_t replicas = 1;                ///< pods that one GPU is handed to by time-slicing or MPS
   std::string resource = "nvidia.com/gpu";  ///< the extended resource that counts them
-  std::vector<gpu_link> links = {};     ///< row by row, GPUs × GPUs; empty: what PCIe switches and NUMA cells say
+  std::vector<gpu_link> links = {};         ///< row by row, GPUs × GPUs; empty: what PCIe switches and NUMA cells say
   std::vector<gpu_partition> partitions = {};  ///< that the fabric manager allows; empty: it does not mind
   gpu_partition_policy partition_policy = gpu_partition_policy::prefer;
-  std::optional<mig_table> mig = {};    ///< of a product that the library does not know by `model`
+  std::optional<mig_table> mig = {};  ///< of a product that the library does not know by `model`
 };
 
 using device_attribute = std::variant<bool, std::int64_t, std::string>;
@@ -82,15 +82,16 @@ struct capacity_spec {
 /// A NIC, an FPGA, a device of a DRA driver: anything that is no GPU of `gpu_class`.
 struct other_device {
   std::string id;
-  std::string device_class;    ///< "rdma", "fpga", "gpu.example.com"
-  std::int64_t units = 1;      ///< how much of it can be handed out: virtual functions, replicas; 1: to one pod
+  std::string device_class;  ///< "rdma", "fpga", "gpu.example.com"
+  std::int64_t units = 1;    ///< how much of it can be handed out: virtual functions, replicas; 1: to one pod
   bool healthy = true;
   std::int32_t numa = -1;
   std::int32_t pcie = -1;
   sorted_map<device_attribute> attributes = {};
   std::vector<counter_use> consumes = {};
   sorted_map<capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
-  bool shared = false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): then units are 1
+  bool shared =
+      false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): then units are 1
 };
 
 /// What selectors call a capacity: there may be an attribute of its name.
@@ -99,30 +100,34 @@ struct other_device {
 /// What a host says of a device that an expression of its own is about.
 struct device_verdict {
   bool matches = false;
-  std::string error = {};  ///< not empty: it cannot be evaluated; a request that comes upon the device is unschedulable for that reason
+  std::string error =
+      {};  ///< not empty: it cannot be evaluated; a request that comes upon the device is unschedulable for that reason
 };
 /// Evaluates `device_request::expressions`, whatever language they are in. A pure function that has to ask nothing of the cluster.
 /// Exceptions other than `std::bad_alloc`, which passes through the call, are errors. It is asked once for each expression and kind of
 /// device: id and health of the device, which are a node's own, are not told.
 struct device_matcher {
-  device_verdict (*ask)(void* context, std::string_view expression, const other_device& device) = nullptr;  ///< null: there is none
-  void* context = nullptr;  ///< the host's own; lives as long as the cluster
+  device_verdict (*ask)(void* context, std::string_view expression,
+                        const other_device& device) = nullptr;  ///< null: there is none
+  void* context = nullptr;                                      ///< the host's own; lives as long as the cluster
 };
 
 /// A node's NUMA cells, and how its kubelet gives them out: what the fields of its configuration are called there.
 struct node_numa {
   std::vector<numa_cell> cells = {};
-  numa_policy policy = numa_policy::none;       ///< topologyManagerPolicy
-  numa_scope scope = numa_scope::container;     ///< topologyManagerScope
-  bool prefer_closest = false;                  ///< its option prefer-closest-numa-nodes: the cells must have distances
-  cpu_policy cpu = {};                          ///< cpuManagerPolicy and its options
-  bool static_memory = false;                   ///< memoryManagerPolicy Static
+  numa_policy policy = numa_policy::none;    ///< topologyManagerPolicy
+  numa_scope scope = numa_scope::container;  ///< topologyManagerScope
+  bool prefer_closest = false;               ///< its option prefer-closest-numa-nodes: the cells must have distances
+  cpu_policy cpu = {};                       ///< cpuManagerPolicy and its options
+  bool static_memory = false;                ///< memoryManagerPolicy Static
   std::vector<std::uint32_t> reserved_cpus = {};  ///< reservedSystemCPUs
 
   // koord-scheduler's words
-  cpu_bind_policy cpu_bind = cpu_bind_policy::none;  ///< of Guaranteed pods and those that bind CPUs anyway: required of them
+  cpu_bind_policy cpu_bind =
+      cpu_bind_policy::none;  ///< of Guaranteed pods and those that bind CPUs anyway: required of them
   numa_allocate_strategy cpu_strategy = numa_allocate_strategy::least_allocated;  ///< where bound CPUs are
-  std::int32_t cpu_amplification_percent = 100;      ///< allocatable CPU is so much of what there is; a bound CPU counts for as much
+  std::int32_t cpu_amplification_percent =
+      100;  ///< allocatable CPU is so much of what there is; a bound CPU counts for as much
 };
 
 /// All devices of a node. At most 16 GPUs, and 1,024 others; where `numa` is told 256 of each class.
@@ -131,13 +136,24 @@ struct node_devices {
   std::vector<gpu_spec> gpus = {};
   std::vector<other_device> others = {};
   sorted_map<std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
-  std::optional<node_numa> numa = {};  ///< told: pods get CPUs, memory and devices as kubelet would give them
+  std::optional<node_numa> numa = {};      ///< told: pods get CPUs, memory and devices as kubelet would give them
 };
 
 /// The GPUs of a machine whose inside is known: links, PCIe switches and NUMA cells are filled in, the rest is the host's to say.
-[[nodiscard]] GANGSCHED_API node_devices make_node_devices(gpu_machine machine, std::string model = {}, std::int64_t memory_mib = 0);
+[[nodiscard]] GANGSCHED_API node_devices make_node_devices(gpu_machine machine, std::string model = {},
+                                                           std::int64_t memory_mib = 0);
 
-enum class attribute_operator : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, in, exists, absent };
+enum class attribute_operator : std::uint8_t {
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  exists,
+  absent
+};
 
 /// What a device must have: attributes are compared as what they are; different types never match.
 struct attribute_selector {
@@ -148,16 +164,16 @@ struct attribute_selector {
 
 /// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
 struct device_request {
-  std::string name = {};            ///< the host's word for it, never read: decisions go by the request's number
-  std::string device_class = "gpu"; ///< "gpu", or the class of other devices
+  std::string name = {};             ///< the host's word for it, never read: decisions go by the request's number
+  std::string device_class = "gpu";  ///< "gpu", or the class of other devices
   /// How many different devices (of MIG: instances). Of whole GPUs in all as many as containers request by number, if they do.
   std::int32_t count = 1;
 
   // GPUs
-  std::int32_t milli = 1000;        ///< thousandths of each; 1000: it is the pod's own
-  std::int64_t memory_mib = 0;      ///< of each, for a share
-  std::int32_t memory_percent = 0;  ///< or in hundredths of its memory
-  std::string mig_profile = {};     ///< "1g.5gb"; then milli and memory do not count
+  std::int32_t milli = 1000;             ///< thousandths of each; 1000: it is the pod's own
+  std::int64_t memory_mib = 0;           ///< of each, for a share
+  std::int32_t memory_percent = 0;       ///< or in hundredths of its memory
+  std::string mig_profile = {};          ///< "1g.5gb"; then milli and memory do not count
   std::vector<std::string> models = {};  ///< any of these; empty: every model
   std::int64_t least_memory_mib = 0;     ///< how much memory the GPU must have in all
   std::int32_t least_compute_capability = 0;
@@ -165,25 +181,28 @@ struct device_request {
   bool within_preferred = false;             ///< if there is one, else anywhere
 
   // other devices
-  std::int64_t units = 1;           ///< of each
-  bool all = false;                 ///< every device that the selectors admit, however many (DRA allocationMode All)
-  bool admin = false;               ///< looks at them without using anything up (DRA adminAccess)
+  std::int64_t units = 1;  ///< of each
+  bool all = false;        ///< every device that the selectors admit, however many (DRA allocationMode All)
+  bool admin = false;      ///< looks at them without using anything up (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
-  std::vector<std::string> expressions = {};  ///< predicates that the host evaluates (`device_matcher`); all must hold, after the selectors
-  sorted_map<std::int64_t> capacities = {};  ///< how much of each every device must have; of a shared one: uses up
+  std::vector<std::string> expressions =
+      {};  ///< predicates that the host evaluates (`device_matcher`); all must hold, after the selectors
+  sorted_map<std::int64_t> capacities = {};       ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
   bool beside_preferred = false;
 
   std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of all the above
-  std::uint16_t container = 0;  ///< number of the container, among `containers`, that uses them: kubelets align container by container
+  std::uint16_t container =
+      0;  ///< number of the container, among `containers`, that uses them: kubelets align container by container
 };
 
 /// What the devices of several requests of one pod, or of one claim, have in common (DRA's constraints). One that lacks the attribute
 /// will not do. GPUs have none.
 struct device_constraint {
-  std::string attribute;                    ///< "driver/name"
-  std::vector<std::int32_t> requests = {};  ///< numbers of the requests that it is about; empty, without alternatives: all beside it
-  bool distinct = false;                    ///< no two have the same value (distinctAttribute); else all do (matchAttribute)
+  std::string attribute;  ///< "driver/name"
+  std::vector<std::int32_t> requests =
+      {};                 ///< numbers of the requests that it is about; empty, without alternatives: all beside it
+  bool distinct = false;  ///< no two have the same value (distinctAttribute); else all do (matchAttribute)
   struct alternative {
     std::int32_t request;
     std::int32_t place;  ///< in its `first_of`
@@ -195,11 +214,12 @@ struct device_constraint {
 /// "cpu", memory in NUMA cells "memory" or "hugepages-2Mi"; there the request is the container (init containers come first).
 struct held_device {
   std::string id;
-  std::int32_t request = -1;    ///< number among the pod's `devices`; −1: the first that is about such devices and has not got all
-  std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
-  std::vector<std::uint32_t> places = {};  ///< the CPUs; of memory the ids of its NUMA cells
-  std::uint64_t bytes = 0;                 ///< of memory
+  std::int32_t request =
+      -1;  ///< number among the pod's `devices`; −1: the first that is about such devices and has not got all
+  std::int32_t mig_start = -1;               ///< of a MIG instance: its first memory slice
+  std::vector<std::uint32_t> places = {};    ///< the CPUs; of memory the ids of its NUMA cells
+  std::uint64_t bytes = 0;                   ///< of memory
   sorted_map<std::int64_t> capacities = {};  ///< of a shared device; empty: what the request says
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -6,7 +6,7 @@
 
 #include "gangsched/core/config.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A set of numbers 0 … Bits - 1, one bit each: trivially copyable, walked in ascending order. Operations on one member are O(1),
 /// on the set O(Bits / 64).
@@ -103,4 +103,4 @@ using cpu_set = fixed_set<1024>;
 /// Devices of one kind on one node, by index.
 using device_set = fixed_set<256>;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -6,7 +6,7 @@
 
 #include "gangsched/devices/gpu_outlook.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a GPU with so many thousandths left (the index, 0 to 1000) is worth to the pods that are expected.
 using bid_values = std::vector<std::int32_t>;
@@ -31,7 +31,7 @@ class GANGSCHED_API demand_learner {
   std::map<expected_pods, std::int64_t> prior_, seen_;  // by line, whose count is 0
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/gpu_bids.cpp"

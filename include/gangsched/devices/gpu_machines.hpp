@@ -6,7 +6,7 @@
 
 #include "gangsched/devices/links.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Machines whose inside is known (devices-topology 3.3, 3.4, 3.6), so that hosts and tests need not write matrices.
 enum class gpu_machine : unsigned char {
@@ -36,7 +36,7 @@ struct gpu_topology {
 /// @p number_of_gpu: one number for each of at most 16 GPUs.
 [[nodiscard]] GANGSCHED_API std::vector<gpu_mask> gpu_groups(std::span<const std::uint8_t> number_of_gpu);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/gpu_machines.cpp"

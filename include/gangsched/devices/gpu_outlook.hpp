@@ -10,7 +10,7 @@
 
 /// What is left of a node, measured by what is expected to come: the measure of FGD (USENIX ATC 2023; devices-topology 6.1), and
 /// prices by which placements are compared beyond it (docs/packing.md).
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pods that are alike, as far as packing goes, and how many of them are expected: a line of a target distribution.
 struct expected_pods {
@@ -127,7 +127,7 @@ struct gpu_supply {
 };
 GANGSCHED_API void price_by_scarcity(std::span<const expected_pods> expected, std::vector<gpu_supply>& supply);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/gpu_outlook.cpp"

@@ -6,7 +6,7 @@
 
 #include "gangsched/devices/links.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// GPUs that an NVSwitch machine can cut off from the others for one tenant.
 struct gpu_partition {
@@ -54,7 +54,7 @@ class GANGSCHED_API gpu_partition_table {
   std::vector<gpu_partition> partitions_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/gpu_partitions.cpp"

@@ -10,7 +10,7 @@
 
 // How the GPUs of one node are connected, and which of the free ones to hand out together (devices-topology 3).
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// GPUs of one node: bit i for the GPU with index i.
 using gpu_mask = std::uint16_t;
@@ -113,7 +113,7 @@ class GANGSCHED_API best_sets {
   std::array<std::array<gpu_mask, max_node_gpus>, link_levels> peers_{};
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/links.cpp"

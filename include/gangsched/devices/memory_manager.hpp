@@ -7,7 +7,7 @@
 #include "gangsched/devices/numa_hints.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What is left of a node's memory, as kubelet's Memory Manager keeps it.
 struct memory_state {
@@ -72,7 +72,7 @@ struct memory_grant {
 /// Puts a grant back, lowest cell first, as kubelet does: into whichever cells of the group have some in use.
 GANGSCHED_API void release_memory(const numa_topology& topology, memory_state& state, const memory_grant& grant);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/memory_manager.cpp"

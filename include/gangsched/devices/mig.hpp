@@ -17,7 +17,7 @@
 // A GPU is a mask of its memory slices. An instance takes `memory_slices` of them from a start that its profile allows; the
 // budget of compute slices holds by itself, because the starts allow no more.
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What an instance takes of the GPU's media engines (video decoders, JPEG, optical flow).
 enum class mig_media : unsigned char {
@@ -235,7 +235,7 @@ class GANGSCHED_API mig_fragmentation {
   std::int64_t weight_sum_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/mig.cpp"

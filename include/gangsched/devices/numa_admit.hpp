@@ -13,7 +13,7 @@
 #include "gangsched/devices/numa_container.hpp"
 #include "gangsched/devices/numa_hints.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How the kubelet of a node is configured, and what the node has. The topology must outlive it.
 struct numa_node {
@@ -89,7 +89,7 @@ using numa_cpu_choice =
 /// Gives back what a pod had, once all its containers are gone.
 GANGSCHED_API void numa_release(const numa_node& node, numa_state& state, std::span<const numa_grant> grants);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_admit.cpp"

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Bytes of each kind of memory, in the order of numa_topology::memory_kinds().
 using memory_amounts = std::vector<std::uint64_t>;
@@ -20,4 +22,4 @@ struct numa_container {
   std::vector<unsigned> devices;  ///< by numa_node::devices; likewise
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

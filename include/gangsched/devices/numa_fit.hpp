@@ -2,7 +2,7 @@
 #include "gangsched/devices/device_fit.hpp"
 #include "gangsched/devices/numa_scores.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What the node's kubelet makes of a pod: whether it would admit it (`numa_admit`), and the CPUs and memory that the containers get.
 ///
@@ -43,7 +43,7 @@ GANGSCHED_API void add_cells_grant(const device_inventory& inventory, const devi
 [[nodiscard]] GANGSCHED_API unsigned mig_room(const device_state& state, std::size_t gpu, mig_profile_index profile,
                                               bool empty);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_fit.cpp"

@@ -6,7 +6,7 @@
 
 #include "gangsched/core/config.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// NUMA cells of one node: bit i is the cell with the i-th lowest id.
 using cell_mask = std::uint16_t;
@@ -69,7 +69,7 @@ struct numa_verdict {
                                                           std::span<const numa_hint_list> lists,
                                                           const numa_distances* closest = nullptr);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_hints.cpp"

@@ -8,7 +8,7 @@
 #include "gangsched/devices/numa_admit.hpp"
 
 /// What kubelet's managers gave away on a node, as words that only add up.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The NUMA cells of nodes with the same hardware, and how their kubelets are configured.
 ///
@@ -48,7 +48,7 @@ struct numa_layout {
 /// Checks @p spec and lays it out; @p object names the node in errors, fields begin with "devices.numa".
 [[nodiscard]] GANGSCHED_API result<numa_layout> make_numa_layout(const node_numa& spec, const std::string& object);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_layout.cpp"

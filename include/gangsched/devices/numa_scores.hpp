@@ -7,7 +7,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/devices/numa_hints.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a scheduler that lets the kubelet decide knows of a resource: NodeResourceTopologyMatch of scheduler-plugins.
 struct numa_resource {
@@ -72,7 +72,7 @@ enum class numa_strategy : unsigned char { least_allocated, most_allocated, bala
 /// @return 0 … 100; 100 for a pod that is not Guaranteed
 [[nodiscard]] GANGSCHED_API std::int64_t numa_allocation_score(const numa_zone_pod& pod, numa_strategy strategy);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_scores.cpp"

@@ -9,7 +9,7 @@
 #include "gangsched/devices/fixed_set.hpp"
 #include "gangsched/devices/numa_hints.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// One logical CPU as the node reports it. Core numbers must be different across the whole node.
 struct numa_cpu {
@@ -105,7 +105,7 @@ class GANGSCHED_API numa_topology {
   std::vector<std::uint64_t> memory_kinds_, memory_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/numa_topology.cpp"

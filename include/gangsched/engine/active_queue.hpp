@@ -3,7 +3,7 @@
 
 #include "gangsched/engine/sorted_entities.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Active entities, who may be popped: in the order of the queue sort; or, with a queue order plugin, in one such order for each of its
 /// queues, of whose heads the plugin says which goes first. O(queues) for each that is popped, then.
@@ -37,7 +37,7 @@ class GANGSCHED_API active_queue {
   const cluster_state* state_;
   sort_order sort_;
   const plugin_entry* order_;
-  sorted_entities all_;                               // without queues; with them, those of whom the queue is not known
+  sorted_entities all_;  // without queues; with them, those of whom the queue is not known
   std::map<std::int64_t, sorted_entities> by_queue_;
 };
 
@@ -57,7 +57,8 @@ std::optional<active_queue::popped> active_queue::pop(const Current& current, co
       }
       if (head != nullptr) {
         const queue_head its{describe(head->who), it->first};
-        if (best == nullptr || goes_before(its, first, broken)) best = &it->second, first = its, made = popped{head->who, {}};
+        if (best == nullptr || goes_before(its, first, broken))
+          best = &it->second, first = its, made = popped{head->who, {}};
       }
       ++it;
     }
@@ -88,7 +89,7 @@ std::optional<active_queue::popped> active_queue::pop_unknown(const Current& cur
   return std::nullopt;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/active_queue.cpp"

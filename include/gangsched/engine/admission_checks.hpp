@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/engine/entity_view.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// An admission hook's word against somebody, and whose it is; false in a boolean context if nobody said anything.
 struct refusal {
@@ -29,7 +29,7 @@ class GANGSCHED_API admission_checks {
   bool any_;  ///< profile has such hooks
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/admission_checks.cpp"

@@ -5,7 +5,7 @@
 
 #include "gangsched/model/state.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Of a node, what hooks may see that are asked once for nodes that have and use the same.
 inline constexpr reads amounts = reads::allocatable | reads::usage;
@@ -15,8 +15,8 @@ inline constexpr reads amounts = reads::allocatable | reads::usage;
 class amount_memory {
  public:
   struct answer {
-    std::uint8_t asked = 0;      ///< mark of the last filter that was asked
-    std::uint8_t verdict = 0;    ///< of the one that rejects, or 0
+    std::uint8_t asked = 0;    ///< mark of the last filter that was asked
+    std::uint8_t verdict = 0;  ///< of the one that rejects, or 0
     bool scored = false;
     std::int64_t score = 0;      ///< weighted sum, if asked for
     std::int64_t capacity = -1;  ///< least of the filters' capacities; −1: not asked for
@@ -37,7 +37,8 @@ class amount_memory {
     const std::int64_t* const uses = state.nodes.used.row(row);
     std::uint64_t hash = 0;
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-      hash = (hash ^ static_cast<std::uint64_t>(has[kind])) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(uses[kind]);
+      hash =
+          (hash ^ static_cast<std::uint64_t>(has[kind])) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(uses[kind]);
     }
     const std::size_t place = static_cast<std::size_t>((hash * 0xff51afd7ed558ccdu) >> 32) % places;
     std::int64_t* const key = keys_.data() + place * 2 * kinds;
@@ -64,4 +65,4 @@ class amount_memory {
   std::vector<answer> answers_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

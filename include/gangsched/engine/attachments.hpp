@@ -3,7 +3,7 @@
 
 #include "gangsched/model/state.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 /// What plugins ask the cluster for when a scheduler is made: of one that was not made in the end nothing stays.
@@ -30,4 +30,4 @@ class attachments {
 
 }  // namespace detail
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -12,17 +12,25 @@
 #include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/waiting_pods.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What follows on a reservation (kube-framework 1.5): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and how
 /// reservations end otherwise: timed out, rejected, preempted, failed.
 class GANGSCHED_API binding_cycle {
  public:
   /// @p now: the scheduler's, read at each call.
-  binding_cycle(cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of, decision_list& decisions,
-                cycle_error& error, const instant& now)
-      : state_(&state), entities_(&entities), reservations_(&reserved), queue_(&of), decisions_(&decisions), error_(&error), now_(&now),
-        waiting_(state), reported_(state), stale_(state, entities) {}
+  binding_cycle(cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of,
+                decision_list& decisions, cycle_error& error, const instant& now)
+      : state_(&state),
+        entities_(&entities),
+        reservations_(&reserved),
+        queue_(&of),
+        decisions_(&decisions),
+        error_(&error),
+        now_(&now),
+        waiting_(state),
+        reported_(state),
+        stale_(state, entities) {}
 
   /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
   bool begin(row_t pod, std::int64_t score);
@@ -80,7 +88,7 @@ class GANGSCHED_API binding_cycle {
   stale_gangs stale_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/binding_cycle.cpp"

@@ -4,7 +4,7 @@
 #include "gangsched/engine/domain_index.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What placement_bound hooks said of the domains of a label, by the shape of what would go there. They see nothing but the demand and
 /// the domain's nodes, so that of the domains whose nodes did not change nothing is asked for the next group like one before.
@@ -47,13 +47,13 @@ class bound_memory {
   };
 
   /// The shelf of a shape; of eight the least recently used goes. O(classes), O(domains) the first time.
-  [[nodiscard]] shelf& find(const kernel_table& profile, const domain_index& domains, std::size_t scorers, std::uint32_t scheduled,
-                            const std::vector<class_count>& classes) {
+  [[nodiscard]] shelf& find(const kernel_table& profile, const domain_index& domains, std::size_t scorers,
+                            std::uint32_t scheduled, const std::vector<class_count>& classes) {
     ++clock_;
     shelf* oldest = nullptr;
     for (shelf& one : shelves_) {
-      if (one.profile_ == &profile && one.domains_ == &domains && one.version_ == domains.version() && one.scheduled_ == scheduled &&
-          one.classes_ == classes) {
+      if (one.profile_ == &profile && one.domains_ == &domains && one.version_ == domains.version() &&
+          one.scheduled_ == scheduled && one.classes_ == classes) {
         one.used_ = clock_;
         return one;
       }
@@ -78,4 +78,4 @@ class bound_memory {
   std::uint64_t clock_ = 0;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -7,7 +7,7 @@
 
 #include "gangsched/core/id.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The set of scores that some row has, with its maximum in O(1): a tree of 64-bit words, three levels, up to 2^18 scores.
 class score_set {
@@ -39,7 +39,9 @@ class score_set {
 
  private:
   static constexpr std::uint64_t bit(std::size_t i) noexcept { return std::uint64_t{1} << (i & 63); }
-  static std::size_t highest(std::uint64_t word) noexcept { return 63u - static_cast<std::size_t>(std::countl_zero(word)); }
+  static std::size_t highest(std::uint64_t word) noexcept {
+    return 63u - static_cast<std::size_t>(std::countl_zero(word));
+  }
   std::vector<std::uint64_t> words_, upper_;
   std::uint64_t top_ = 0;
 };
@@ -77,8 +79,10 @@ class buckets {
   void insert(bucket_links& links, row_t row, std::size_t score) noexcept {
     const row_t head = heads_[score];
     links.of[row] = {head, no_row};
-    if (head != no_row) links.of[head].prev = row;
-    else set_.set(score);
+    if (head != no_row)
+      links.of[head].prev = row;
+    else
+      set_.set(score);
     heads_[score] = row;
     ++sizes_[score];
     ++population_;
@@ -86,8 +90,10 @@ class buckets {
   void erase(bucket_links& links, row_t row, std::size_t score) noexcept {
     const auto [next, prev] = links.of[row];
     if (next != no_row) links.of[next].prev = prev;
-    if (prev != no_row) links.of[prev].next = next;
-    else heads_[score] = next;
+    if (prev != no_row)
+      links.of[prev].next = next;
+    else
+      heads_[score] = next;
     --sizes_[score];
     --population_;
     if (heads_[score] == no_row) set_.reset(score);
@@ -100,4 +106,4 @@ class buckets {
   std::uint32_t population_ = 0;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -7,7 +7,7 @@
 #include "gangsched/engine/row_scores.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// One pod class against every node, kept up to date by replaying the change log: a tentative cursor. Per row the cached verdict,
 /// group and score; per group its feasible rows by score. A placement costs one row's re-evaluation, with only the hooks that read
@@ -90,7 +90,7 @@ class GANGSCHED_API class_index {
   std::vector<capacity_sums> capacity_sums_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/class_index.cpp"

@@ -8,7 +8,7 @@
 #include "gangsched/engine/amount_memory.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A plugin's hook as far as one class needs it: the plugin, the class's data, and its mark (1 + place among the active filters).
 struct planned {
@@ -44,32 +44,32 @@ struct class_plan {
     return generation == state.classes.generation(cls) && epoch == state.topologies.plan_epoch();
   }
 
-  status rejected;              ///< a pre-filter's word for every node
+  status rejected;  ///< a pre-filter's word for every node
   std::string rejected_by;
-  std::string rejection;        ///< its text, where it had to be put together
-  bool narrowed = false;        ///< only `only` can be feasible
+  std::string rejection;  ///< its text, where it had to be put together
+  bool narrowed = false;  ///< only `only` can be feasible
   std::vector<symbol> only;
-  std::string narrowed_by;      ///< plugin names, sorted, for the reason text
+  std::string narrowed_by;  ///< plugin names, sorted, for the reason text
 
-  std::vector<planned> filters;         ///< all, in profile order
-  std::uint64_t filtering = 0;          ///< their plugins, as a set
+  std::vector<planned> filters;  ///< all, in profile order
+  std::uint64_t filtering = 0;   ///< their plugins, as a set
   std::vector<planned> local_filters, keyed_filters, opaque_filters;
-  std::vector<planned> scores;          ///< all, in profile order
+  std::vector<planned> scores;  ///< all, in profile order
   std::vector<planned> local_scores, keyed_scores, opaque_scores;
-  std::vector<planned> cycle_hooks;     ///< pre-filters with cycle_data
-  std::vector<planned> incremental;     ///< those of them that follow trials
+  std::vector<planned> cycle_hooks;  ///< pre-filters with cycle_data
+  std::vector<planned> incremental;  ///< those of them that follow trials
 
   std::vector<planned> device_choosers;  ///< the first one decides
 
   /// What is remembered of each row: verdicts and sums of the local hooks, and keys.
   struct cached_parts {
     reads filters = reads::nothing, scores = reads::nothing, keys = reads::nothing;  ///< what of a node they read
-    std::size_t by_amounts = 0;    ///< local filters and scores that see nothing of a node but amounts
-    std::int64_t local_range = 0;  ///< the largest sum of local scores
+    std::size_t by_amounts = 0;                    ///< local filters and scores that see nothing of a node but amounts
+    std::int64_t local_range = 0;                  ///< the largest sum of local scores
     std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
   };
   cached_parts cached;
-  bool opaque = false;           ///< something must be asked about every candidate at every pick
+  bool opaque = false;  ///< something must be asked about every candidate at every pick
 
   std::vector<std::shared_ptr<void>> data;  ///< by plugin
 
@@ -78,19 +78,22 @@ struct class_plan {
   [[nodiscard]] std::size_t key_count() const noexcept { return cached.filter_keys.size() + cached.score_keys.size(); }
 
   /// Who rejects with this mark, as a set of plugins.
-  [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept { return plugin_bit(*table, *filters[mark - 1u].plugin); }
+  [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept {
+    return plugin_bit(*table, *filters[mark - 1u].plugin);
+  }
   [[nodiscard]] hook_context context(const cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }
 };
 
 /// Runs the class-level pre_filter and pre_score hooks of @p cls. O(plugins).
-[[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state, class_id cls);
+[[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state,
+                                                                  class_id cls);
 
 /// Whose pre_filter or pre_score said something else in @p b than in @p a, if any did.
 [[nodiscard]] GANGSCHED_API std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b);
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/class_plan.cpp"

@@ -7,7 +7,7 @@
 #include "gangsched/engine/member_progress.hpp"
 #include "gangsched/engine/placement_candidates.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
 /// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
@@ -46,12 +46,12 @@ class GANGSCHED_API complete_search {
   [[nodiscard]] std::vector<member_kind> kinds_of(const group_part& what) const;
   bool solve(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
   bool fill(const group_part& what, const std::vector<row_t>* within, const continuation& rest);
-  bool fill_slices(const group_part& what, std::size_t at, const member_progress& progress, const std::vector<row_t>* within,
-                   const continuation& rest);
+  bool fill_slices(const group_part& what, std::size_t at, const member_progress& progress,
+                   const std::vector<row_t>* within, const continuation& rest);
   bool fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within,
                   const continuation& rest);
-  bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest, const std::vector<row_t>* within,
-             const continuation& rest);
+  bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest,
+             const std::vector<row_t>* within, const continuation& rest);
 
   tools with_;
   const group_part* whole_;
@@ -60,7 +60,7 @@ class GANGSCHED_API complete_search {
   bool symmetric_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/complete_search.cpp"

@@ -11,7 +11,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/inside.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Behind `scheduler`: makes the parts of the engine for one cluster, and carries out each call of the host's with them. Rows everywhere;
 /// ids and their checks are the facade's.
@@ -116,7 +116,7 @@ class GANGSCHED_API core {
   } before_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/core.cpp"

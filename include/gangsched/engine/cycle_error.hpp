@@ -3,7 +3,7 @@
 
 #include "gangsched/engine/queue.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The contract error that a cycle ends with, of a hook that failed or threw.
 class GANGSCHED_API cycle_error {
@@ -27,7 +27,7 @@ class GANGSCHED_API cycle_error {
   std::string thrown_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/cycle_error.cpp"

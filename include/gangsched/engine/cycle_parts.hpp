@@ -2,7 +2,7 @@
 #include "gangsched/engine/gang_holdings.hpp"
 #include "gangsched/engine/preemption.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What the scheduling cycles of pods and of groups are carried out with.
 struct cycle_parts {
@@ -17,4 +17,4 @@ struct cycle_parts {
   cycle_error& error;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -5,7 +5,7 @@
 
 #include "gangsched/framework/hooks.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What calls of the scheduler have decided, and what decisions point at. The decisions of a cycle, or of a permit, are there until the
 /// next one begins; so is each answer to a failure, which is a list of its own.
@@ -47,7 +47,7 @@ class GANGSCHED_API decision_list {
   std::size_t grants_used_ = 0;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/decision_list.cpp"

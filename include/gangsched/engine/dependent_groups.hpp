@@ -4,7 +4,7 @@
 
 #include "gangsched/engine/group_limits.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Groups that wait for others: those that start after others, and those that may not have more members yet by their ratios.
 class GANGSCHED_API dependent_groups {
@@ -43,7 +43,7 @@ class GANGSCHED_API dependent_groups {
   std::vector<held_back> held_back_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/dependent_groups.cpp"

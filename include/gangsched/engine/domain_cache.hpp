@@ -5,7 +5,7 @@
 
 #include "gangsched/engine/domain_index.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The domains of the node labels that groups have asked for lately.
 class GANGSCHED_API domain_cache {
@@ -27,7 +27,7 @@ class GANGSCHED_API domain_cache {
   std::uint64_t collections_ = 0;                   ///< of the cluster's, those that are accounted for
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/domain_cache.cpp"

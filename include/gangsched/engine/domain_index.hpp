@@ -7,7 +7,7 @@
 
 #include "gangsched/engine/stale_rows.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The domains of one node label: their nodes, and what those have and use together. Kept by the change log, trials included.
 class GANGSCHED_API domain_index {
@@ -47,18 +47,18 @@ class GANGSCHED_API domain_index {
   std::string key_;
   std::uint64_t version_ = 0;
   std::uint64_t clock_ = 0;
-  std::vector<std::uint64_t> stamps_;    // by domain
+  std::vector<std::uint64_t> stamps_;  // by domain
   std::vector<symbol> values_;
   std::vector<std::size_t> first_;
   std::vector<row_t> rows_;
-  std::vector<domain_id> domain_of_;     // by row
+  std::vector<domain_id> domain_of_;  // by row
   resource_kind kinds_ = 0;
-  std::vector<std::int64_t> sums_;       // by domain and kind: allocatable, used
-  std::vector<std::int64_t> counted_;    // by row and kind: what is in the sums
+  std::vector<std::int64_t> sums_;     // by domain and kind: allocatable, used
+  std::vector<std::int64_t> counted_;  // by row and kind: what is in the sums
   stale_rows stale_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/domain_index.cpp"

@@ -2,13 +2,14 @@
 #include "gangsched/engine/profile_set.hpp"
 #include "gangsched/engine/queue.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What the cluster says of pods and groups as entities of the queue: whose profile they go by, whether a pod stands there by itself or
 /// with its group, how important a group is. Has no state of its own.
 class GANGSCHED_API entity_view {
  public:
-  entity_view(const cluster_state& state, const profile_set& profiles) noexcept : state_(&state), profiles_(&profiles) {}
+  entity_view(const cluster_state& state, const profile_set& profiles) noexcept
+      : state_(&state), profiles_(&profiles) {}
 
   /// Whether some profile is for the pod.
   [[nodiscard]] bool has_profile(row_t pod) const noexcept { return find_profile(pod) != nullptr; }
@@ -58,7 +59,7 @@ class GANGSCHED_API entity_view {
   const profile_set* profiles_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/entity_view.cpp"

@@ -3,7 +3,7 @@
 
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Under kube_release::v1_36, where pods are queued one by one and a group is what is pending of them when one is popped: in which order
 /// its members came into the queue.
@@ -28,7 +28,7 @@ class GANGSCHED_API entry_order {
   std::uint64_t entries_ = 0;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/entry_order.cpp"

@@ -7,7 +7,7 @@
 #include "gangsched/engine/explainer.hpp"
 #include "gangsched/engine/object_cache.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What happened to the cluster since the last call, told to whoever has to know (kube-scheduler's event handlers): the queue, the pods
 /// that wait for permit, the reservations that were reported. Of its own scheduler's records, by which the queue did its part when they
@@ -16,7 +16,8 @@ class GANGSCHED_API event_handlers {
  public:
   /// @p author: of the scheduler's own records. @p now: the scheduler's.
   event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, entry_order& entered,
-                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint32_t author, const instant& now);
+                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint32_t author,
+                 const instant& now);
 
   /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
   /// O(records · what each changed).
@@ -56,12 +57,12 @@ class GANGSCHED_API event_handlers {
   const instant* now_;
   std::uint32_t author_;
   log_cursor cursor_;
-  std::uint64_t known_end_ = 0;  ///< of the log: all before it was read, or is the scheduler's own
+  std::uint64_t known_end_ = 0;               ///< of the log: all before it was read, or is the scheduler's own
   std::optional<object_cache> object_cache_;  ///< under wake_rule::hints
   std::vector<object_event> happened_;        ///< by the record that is being read
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/event_handlers.cpp"

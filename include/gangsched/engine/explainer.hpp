@@ -9,17 +9,24 @@
 #include "gangsched/engine/unschedulable_pods.hpp"
 #include "gangsched/scheduling/explanation.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
 /// find a node, and what the next one lacks. Keeps what the host said of its failures. Asks inside its caller's transaction.
 class GANGSCHED_API explainer {
  public:
-  explainer(cluster_state& state, const entity_view& entities, const admission_checks& admission, pre_enqueue_gates& gates,
-            const group_limits& limits, group_parts& parts, group_search& search, picker& picks,
-            const unschedulable_pods& rejected) noexcept
-      : state_(&state), entities_(&entities), admission_(&admission), gates_(&gates), limits_(&limits), parts_(&parts),
-        search_(&search), picks_(&picks), rejected_(&rejected) {}
+  explainer(cluster_state& state, const entity_view& entities, const admission_checks& admission,
+            pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts, group_search& search,
+            picker& picks, const unschedulable_pods& rejected) noexcept
+      : state_(&state),
+        entities_(&entities),
+        admission_(&admission),
+        gates_(&gates),
+        limits_(&limits),
+        parts_(&parts),
+        search_(&search),
+        picks_(&picks),
+        rejected_(&rejected) {}
 
   [[nodiscard]] explanation explain(row_t pod);
   /// Appends the group, after those below it.
@@ -44,7 +51,7 @@ class GANGSCHED_API explainer {
   std::map<pod_id, std::string> notes_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/explainer.cpp"

@@ -4,17 +4,25 @@
 #include "gangsched/engine/binding_cycle.hpp"
 #include "gangsched/engine/group_search.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Between gangs that hold nodes for some of their members and wait for the others, so that they do not wait for each other for ever: an
 /// older one takes back what a younger one holds (`hold_rule`). Has no state of its own.
 class GANGSCHED_API gang_holdings {
  public:
-  gang_holdings(cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts, group_search& search,
-                scheduling_queue& of, binding_cycle& binding, const scheduler_options& options,
+  gang_holdings(cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts,
+                group_search& search, scheduling_queue& of, binding_cycle& binding, const scheduler_options& options,
                 engine_statistics& statistics, const instant& now) noexcept
-      : state_(&state), entities_(&entities), picks_(&picks), parts_(&parts), search_(&search), queue_(&of),
-        binding_(&binding), options_(&options), statistics_(&statistics), now_(&now) {}
+      : state_(&state),
+        entities_(&entities),
+        picks_(&picks),
+        parts_(&parts),
+        search_(&search),
+        queue_(&of),
+        binding_(&binding),
+        options_(&options),
+        statistics_(&statistics),
+        now_(&now) {}
 
   /// An incomplete gang finds no node for a member, or, tried as one (@p e), for its minimum: an incomplete gang after it gives its waiting
   /// members' nodes back if that makes room. First each of them alone, the last first; then all of them together, until it fits.
@@ -40,7 +48,7 @@ class GANGSCHED_API gang_holdings {
   const instant* now_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/gang_holdings.cpp"

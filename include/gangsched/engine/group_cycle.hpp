@@ -1,13 +1,14 @@
 #pragma once
 #include "gangsched/engine/cycle_parts.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A group's scheduling cycle (kube-workloads 4), from the queue to its members' reservations or its rejection. `group_search` finds the
 /// places. Has no state of its own.
 class GANGSCHED_API group_cycle {
  public:
-  group_cycle(const cycle_parts& with, group_parts& parts, group_search& search) noexcept : with_(with), parts_(&parts), search_(&search) {}
+  group_cycle(const cycle_parts& with, group_parts& parts, group_search& search) noexcept
+      : with_(with), parts_(&parts), search_(&search) {}
 
   void run(row_t group);
 
@@ -21,7 +22,7 @@ class GANGSCHED_API group_cycle {
   group_search* search_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/group_cycle.cpp"

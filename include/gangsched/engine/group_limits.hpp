@@ -4,13 +4,14 @@
 
 #include "gangsched/engine/entity_view.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Has no
 /// state of its own.
 class GANGSCHED_API group_limits {
  public:
-  group_limits(const cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+  group_limits(const cluster_state& state, const entity_view& entities) noexcept
+      : state_(&state), entities_(&entities) {}
 
   /// Members with a node, of the group and of all below it. O(groups below).
   [[nodiscard]] std::uint64_t with_node(row_t group) const;
@@ -27,7 +28,7 @@ class GANGSCHED_API group_limits {
   const entity_view* entities_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/group_limits.cpp"

@@ -6,7 +6,7 @@
 #include "gangsched/engine/group_limits.hpp"
 #include "gangsched/engine/picker.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A part of a group's attempt: its pending members, or the parts below it. A slice is a part of its group.
 struct group_part {
@@ -14,7 +14,7 @@ struct group_part {
   std::size_t layer = 0;       ///< slices around it
   std::vector<row_t> members;  ///< in the order in which they are tried
   std::vector<group_part> parts;
-  bool planned = false;        ///< its members are alike, and a domain choice says how many go where
+  bool planned = false;  ///< its members are alike, and a domain choice says how many go where
   [[nodiscard]] bool is_slice() const noexcept { return layer != 0; }
   /// Appends the members of the part and of all below it, in order.
   void collect(std::vector<row_t>& out) const;
@@ -32,7 +32,8 @@ using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
 /// domain.
 class GANGSCHED_API group_parts {
  public:
-  group_parts(cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks, entry_order& entered) noexcept
+  group_parts(cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks,
+              entry_order& entered) noexcept
       : state_(&state), entities_(&entities), limits_(&limits), picks_(&picks), entered_(&entered) {}
 
   /// The attempt of a group and of those below it. @p desired: as in `pending_members`.
@@ -62,7 +63,7 @@ class GANGSCHED_API group_parts {
   entry_order* entered_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/group_parts.cpp"

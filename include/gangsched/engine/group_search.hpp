@@ -4,7 +4,7 @@
 #include "gangsched/engine/placement_candidates.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Members that preempt for themselves while their group is placed, as in Kubernetes 1.36.
 class member_preemption {
@@ -30,7 +30,8 @@ class member_preemption {
 struct group_outcome {
   status verdict;
   std::uint64_t rejectors = 0;  ///< as in `picked`
-  bool of_group = false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
+  bool of_group =
+      false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
 };
 
 /// The same with the members that were placed, up to reserve, inside the caller's transaction.
@@ -42,10 +43,16 @@ struct group_placement : group_outcome {
 /// one after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
 class GANGSCHED_API group_search {
  public:
-  group_search(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks, reservations& reserved,
-               const scheduler_options& options, engine_statistics& statistics) noexcept
-      : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), reserved_(&reserved), budget_(options.search_budget),
-        statistics_(&statistics), candidates_(state, entities, parts, picks) {}
+  group_search(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
+               reservations& reserved, const scheduler_options& options, engine_statistics& statistics) noexcept
+      : state_(&state),
+        entities_(&entities),
+        parts_(&parts),
+        picks_(&picks),
+        reserved_(&reserved),
+        budget_(options.search_budget),
+        statistics_(&statistics),
+        candidates_(state, entities, parts, picks) {}
   /// From now on @p how is asked while members are tried; before, none of them preempts. It has to live as long as the search.
   void let_members_preempt(member_preemption& how) noexcept { evictions_ = &how; }
 
@@ -63,9 +70,10 @@ class GANGSCHED_API group_search {
 
  private:
   /// @p budget: of a whole group: nodes that complete searches may try, each level of `within` after it was tried greedily.
-  group_outcome choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed, std::uint64_t* budget = nullptr);
-  group_outcome choose_among(const group_part& what, candidate_list& list, std::uint32_t tier, const std::vector<row_t>* within,
-                             placed_members& placed);
+  group_outcome choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed,
+                       std::uint64_t* budget = nullptr);
+  group_outcome choose_among(const group_part& what, candidate_list& list, std::uint32_t tier,
+                             const std::vector<row_t>* within, placed_members& placed);
   group_outcome fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   group_outcome try_members(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
@@ -79,8 +87,8 @@ class GANGSCHED_API group_search {
   // group_search_complete.cpp
   [[nodiscard]] bool worth_searching(const group_part& whole);
   [[nodiscard]] group_part without_plans(group_part of) const;
-  group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier, placed_members& placed,
-                                  std::uint64_t& budget);
+  group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier,
+                                  placed_members& placed, std::uint64_t& budget);
 
   cluster_state* state_;
   const entity_view* entities_;
@@ -93,7 +101,7 @@ class GANGSCHED_API group_search {
   placement_candidates candidates_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/group_search.cpp"

@@ -6,7 +6,7 @@
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/scheduling/attempt.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6): an attempt is judged when
 /// it comes back, since only then it is known who rejected it.
@@ -14,7 +14,7 @@ class GANGSCHED_API in_flight_pods {
  public:
   struct entry {
     entity who;
-    pod_id pod;              ///< of a group, its first pending member
+    pod_id pod;  ///< of a group, its first pending member
     group_id group;
     std::uint64_t from = 0;  ///< the first event that it has not seen
     bool requeue = false;    ///< it is tried again whatever comes of it
@@ -66,10 +66,10 @@ class GANGSCHED_API in_flight_pods {
   const cluster_state* state_;
   std::vector<entry> attempts_, before_;  ///< in order of `from`
   std::deque<object_event> events_;
-  std::uint64_t first_event_ = 0;         ///< its number
+  std::uint64_t first_event_ = 0;  ///< its number
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/in_flight_pods.cpp"

@@ -6,10 +6,11 @@
 #include "gangsched/engine/domain_index.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What placement_feasible hooks say of a group that has come so far: success, wait for more members, or neither.
-[[nodiscard]] inline status feasible(const cluster_state& state, const kernel_table& profile, row_t group, const group_progress& progress) {
+[[nodiscard]] inline status feasible(const cluster_state& state, const kernel_table& profile, row_t group,
+                                     const group_progress& progress) {
   // Without a plugin that says otherwise one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
   for (const plugin_entry& plugin : profile.hooks(point::placement_feasible)) {
@@ -28,7 +29,8 @@ class member_progress {
     all_ = {groups.assumed[group] + groups.bound[group], static_cast<std::uint32_t>(members.size()), {}};
     const gang* policy = std::get_if<gang>(&groups.record[group]->spec.policy);
     if (policy == nullptr || policy->roles.empty()) return;
-    for (const role_minimum& one : policy->roles) roles_.push_back({one.role, static_cast<std::uint32_t>(one.min_count), 0, 0});
+    for (const role_minimum& one : policy->roles)
+      roles_.push_back({one.role, static_cast<std::uint32_t>(one.min_count), 0, 0});
     for (row_t pod = groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
       role_progress* const role = state.pods.node[pod] == no_row ? nullptr : role_of(pod);
       if (role != nullptr) ++role->scheduled;
@@ -41,8 +43,10 @@ class member_progress {
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   void count(row_t pod, bool placed) {
     --all_.remaining;
-    if (placed) ++all_.scheduled;
-    else failed_ = true;
+    if (placed)
+      ++all_.scheduled;
+    else
+      failed_ = true;
     if (roles_.empty()) return;
     role_progress* const role = role_of(pod);
     if (role == nullptr) return;
@@ -102,4 +106,4 @@ class spread_limit {
   bool stale_ = true;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -4,13 +4,14 @@
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/scheduling/move_plan.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Which running pods would have to move so that a group fits. Nodes are cleared in a transaction, the group is placed, and everybody goes
 /// home again who can; the rest has to find another place by the same filters and scores as a new pod. Has no state of its own.
 class GANGSCHED_API move_planner {
  public:
-  move_planner(cluster_state& state, group_parts& parts, picker& picks, reservations& reserved, group_search& search) noexcept
+  move_planner(cluster_state& state, group_parts& parts, picker& picks, reservations& reserved,
+               group_search& search) noexcept
       : state_(&state), parts_(&parts), picks_(&picks), reserved_(&reserved), search_(&search) {}
 
   /// The cheapest moves that it found, or nothing. The cluster is as it was.
@@ -31,7 +32,7 @@ class GANGSCHED_API move_planner {
   group_search* search_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/move_planner.cpp"

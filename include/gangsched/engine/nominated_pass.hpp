@@ -6,7 +6,7 @@
 #include "gangsched/model/state.hpp"
 #include "gangsched/model/transaction.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 class picker;
 
@@ -34,6 +34,6 @@ class GANGSCHED_API nominated_pass {
   std::vector<row_t> there_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 // Its body comes with picker.hpp, which it needs whole.

@@ -6,7 +6,7 @@
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/past.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// An event with the objects it is about, kept for those who were being tried when it happened.
 struct object_event {
@@ -43,7 +43,7 @@ class GANGSCHED_API object_cache {
   std::vector<std::shared_ptr<const past_pod>> pods_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/object_cache.cpp"

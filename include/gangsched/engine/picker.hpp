@@ -10,7 +10,7 @@
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What the filters and scores say for one pod.
 struct picked {
@@ -26,7 +26,8 @@ struct picked {
 /// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
-  picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options, engine_statistics& statistics);
+  picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,
+         engine_statistics& statistics);
 
   /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
   /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
@@ -86,10 +87,10 @@ class GANGSCHED_API picker {
     class_index* index = nullptr;
     std::uint64_t refreshes = 0;
     std::vector<row_t> within;
-    std::vector<row_t> tied;       ///< the best of the candidates
+    std::vector<row_t> tied;  ///< the best of the candidates
     std::uint32_t candidates = 0;
-    std::uint32_t group = 0;       ///< that they are in
-    std::int64_t best = -1;        ///< without what the group adds
+    std::uint32_t group = 0;  ///< that they are in
+    std::int64_t best = -1;   ///< without what the group adds
     std::uint64_t rejectors = 0;
   };
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
@@ -136,11 +137,11 @@ class GANGSCHED_API picker {
   engine_statistics* statistics_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
-  std::uint64_t clock_ = 0;  // of the least-recently-used rule; not time
-  std::size_t start_ = 0;    // in the order of the snapshot: the node that the next pick examines first
+  std::uint64_t clock_ = 0;   // of the least-recently-used rule; not time
+  std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
   bool only_filter_ = false;  // the pick ends with the candidates
-  row_t tried_ = no_row;     // the nominated node, if the pick has found it rejected already
-  row_scores scratch_;       // of narrowed classes
+  row_t tried_ = no_row;      // the nominated node, if the pick has found it rejected already
+  row_scores scratch_;        // of narrowed classes
   scan_memory scanned_;
   struct mixed {
     const std::uint64_t* by_row;
@@ -148,8 +149,8 @@ class GANGSCHED_API picker {
   };
   [[nodiscard]] mixed mixed_rows();
   std::vector<std::uint64_t> mixed_;  // by row, for ties
-  std::string broken_;       // the text of the last contract error
-  status misled_;            // an incremental hook failed since the cycle began: what filters say then means nothing
+  std::string broken_;                // the text of the last contract error
+  status misled_;  // an incremental hook failed since the cycle began: what filters say then means nothing
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 
@@ -176,7 +177,7 @@ class GANGSCHED_API picker {
   buffers buffers_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/explain.cpp"

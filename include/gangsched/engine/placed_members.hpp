@@ -4,7 +4,7 @@
 
 #include "gangsched/engine/reservations.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A member with the node that it has in a trial.
 struct member_place {
@@ -19,7 +19,8 @@ struct member_place {
 class GANGSCHED_API placed_members {
  public:
   placed_members(cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
-  placed_members(placed_members&& other) noexcept : state_(other.state_), reserved_(other.reserved_), all_(other.take()) {}
+  placed_members(placed_members&& other) noexcept
+      : state_(other.state_), reserved_(other.reserved_), all_(other.take()) {}
   placed_members& operator=(placed_members&& other) noexcept {
     discard();
     state_ = other.state_, reserved_ = other.reserved_, all_ = other.take();
@@ -56,7 +57,7 @@ class GANGSCHED_API placed_members {
   std::vector<member_place> all_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/placed_members.cpp"

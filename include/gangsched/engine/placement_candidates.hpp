@@ -8,14 +8,14 @@
 #include "gangsched/engine/group_parts.hpp"
 #include "gangsched/engine/placed_members.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A placement that a part may be tried in. A domain's nodes are not looked up before they are needed.
 struct placement_candidate {
   const placement* from = nullptr;
   domain_index* domains = nullptr;  ///< null: the nodes of `from`
   domain_id domain = no_domain;
-  bool whole = true;       ///< nothing of the domain is out of bounds
+  bool whole = true;  ///< nothing of the domain is out of bounds
   std::uint32_t tier = 0;
   std::uint64_t room = 0;  ///< members that find room there, at most
   bool tried = false;
@@ -93,17 +93,19 @@ class GANGSCHED_API placement_candidates {
   void expand(const placement& one, std::vector<placement>& out);
   /// The nodes that the group's affinity to other groups leaves of @p within (all, if null), which are in @p out if it leaves any out. A
   /// group that has no member on a node says nothing.
-  [[nodiscard]] const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within, std::vector<row_t>& out);
+  [[nodiscard]] const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within,
+                                                        std::vector<row_t>& out);
   /// Expands the placements @p where, which the answer points to, and bounds what fits into each: per class of the members by its cached
   /// filters, so never too low.
-  [[nodiscard]] candidate_list of(const group_part& what, const std::vector<placement>& where, const std::vector<row_t>* within);
+  [[nodiscard]] candidate_list of(const group_part& what, const std::vector<placement>& where,
+                                  const std::vector<row_t>* within);
   /// The nodes of a candidate, ascending.
   [[nodiscard]] static std::vector<row_t> rows_of(const placement_candidate& one, const std::vector<row_t>* within);
   /// The scores that the candidates cannot exceed. O(candidates) where they are domains.
   void bound_scores(const group_part& what, candidate_list& list, const std::vector<row_t>* within);
   /// The score of the candidate @p which, where the members after the first @p from are placed now. @p rows: its nodes; null: all.
-  void score(const group_part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows, const placed_members& placed,
-             std::size_t from);
+  void score(const group_part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows,
+             const placed_members& placed, std::size_t from);
 
   /// Between attempts: what was not used lately, or may be of names that were collected since, goes.
   void drop_unused() {
@@ -124,7 +126,7 @@ class GANGSCHED_API placement_candidates {
   bound_memory bounds_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/placement_candidates.cpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/engine/cycle_parts.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A pod's scheduling cycle (kube-framework 1.3), from the queue to its reservation or its rejection. Has no state of its own.
 class GANGSCHED_API pod_cycle {
@@ -22,7 +22,7 @@ class GANGSCHED_API pod_cycle {
   picker* picks_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/pod_cycle.cpp"

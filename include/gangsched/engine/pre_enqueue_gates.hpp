@@ -3,13 +3,14 @@
 
 #include "gangsched/engine/entity_view.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Whom pre_enqueue hooks keep out of the queue (kube-framework 1.1): a pod by its own hooks, and while its group is expected; a group
 /// while any member is kept out, or, as in Kubernetes 1.36, every one.
 class GANGSCHED_API pre_enqueue_gates {
  public:
-  pre_enqueue_gates(cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+  pre_enqueue_gates(cluster_state& state, const entity_view& entities) noexcept
+      : state_(&state), entities_(&entities) {}
 
   [[nodiscard]] bool rejects(entity e) { return e.group ? rejects_group(e.row) : rejects_pod(e.row); }
   [[nodiscard]] bool rejects_pod(row_t pod);
@@ -29,7 +30,7 @@ class GANGSCHED_API pre_enqueue_gates {
   row_t open_ = no_row;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/pre_enqueue_gates.cpp"

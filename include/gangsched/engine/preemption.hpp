@@ -6,7 +6,7 @@
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/preemption_trials.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What preemption found for a pod or a group. Nominations are written; the rest is to be carried out by whoever asked, in this order.
 struct preemption_result {
@@ -35,9 +35,14 @@ struct preemption_result {
 /// turns what they say into nominations and victims.
 class GANGSCHED_API preemption final : public member_preemption {
  public:
-  preemption(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts, picker& picks,
-             group_search& search) noexcept
-      : state_(&state), entities_(&entities), gates_(&gates), parts_(&parts), picks_(&picks), search_(&search),
+  preemption(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts,
+             picker& picks, group_search& search) noexcept
+      : state_(&state),
+        entities_(&entities),
+        gates_(&gates),
+        parts_(&parts),
+        picks_(&picks),
+        search_(&search),
         trials_(state, entities, parts, picks, search) {}
 
   /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
@@ -87,7 +92,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/preemption.cpp"

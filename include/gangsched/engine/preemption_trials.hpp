@@ -4,7 +4,7 @@
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/trial_memory.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What post_filter and group_preempt hooks try victims with, and what they keep between trials.
 class GANGSCHED_API preemption_trials {
@@ -29,7 +29,7 @@ class GANGSCHED_API preemption_trials {
   trial_memory memory_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/preemption_trials.cpp"

@@ -6,7 +6,7 @@
 #include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/model/state.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The profiles of one scheduler: pods name theirs by `scheduler_name`, and those that name none of them are somebody else's.
 class GANGSCHED_API profile_set {
@@ -33,7 +33,7 @@ class GANGSCHED_API profile_set {
   std::vector<symbol> names_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/profile_set.cpp"

@@ -6,7 +6,7 @@
 #include "gangsched/engine/active_queue.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 enum class place : std::uint8_t {
   none,           ///< not in the queue: unknown, or placed
@@ -23,19 +23,19 @@ inline constexpr instant no_backoff = instant::min();
 /// One entity's standing.
 struct queue_item {
   place where = place::none;
-  bool strict = false;         ///< waits its backoff out, whatever happens
+  bool strict = false;           ///< waits its backoff out, whatever happens
   std::uint32_t generation = 0;  ///< of the row's owner: an item of an earlier one counts for nothing
-  std::uint32_t ticket = 0;    ///< changes with every move: entries with an older one are void
-  std::uint32_t attempts = 0;  ///< times it was popped
-  std::uint32_t failures = 0;  ///< unschedulable attempts
-  std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
+  std::uint32_t ticket = 0;      ///< changes with every move: entries with an older one are void
+  std::uint32_t attempts = 0;    ///< times it was popped
+  std::uint32_t failures = 0;    ///< unschedulable attempts
+  std::uint32_t errors = 0;      ///< attempts in a row that ended in an error
   std::int32_t priority = 0;
   instant since{};             ///< when it entered, or failed last
   instant ready = no_backoff;  ///< when its backoff ends
   std::uint64_t arrival = 0;
-  std::uint64_t round = 0;     ///< of its last attempt
-  std::uint32_t tries = 0;     ///< attempts in that round
-  std::uint64_t seen = 0;      ///< the call that touched it last
+  std::uint64_t round = 0;  ///< of its last attempt
+  std::uint32_t tries = 0;  ///< attempts in that round
+  std::uint64_t seen = 0;   ///< the call that touched it last
 };
 
 /// Attempts of one entity in a round. More than engine decisions undo one another for in earnest; so the host's loop ends.
@@ -46,7 +46,8 @@ inline constexpr std::uint32_t most_tries = 16;
 class GANGSCHED_API queue {
  public:
   /// @p order: null without a plugin that orders several queues.
-  queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order, const scheduler_options& options);
+  queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
+        const scheduler_options& options);
 
   /// Of who has the row now: what an earlier owner left there is forgotten.
   [[nodiscard]] queue_item& item(entity e) {
@@ -162,7 +163,7 @@ class GANGSCHED_API queue {
   std::uint64_t round_ = 1;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/queue.cpp"

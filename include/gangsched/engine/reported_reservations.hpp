@@ -3,7 +3,7 @@
 
 #include "gangsched/engine/decision_list.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Reservations that the host was told of (`wait`, `bind`) and has neither answered nor been told the end of. When its own doing ends one,
 /// by removing a node for instance, it is told that too, once, in the next call.
@@ -56,7 +56,7 @@ class GANGSCHED_API reported_reservations {
   std::vector<change> changes_;        ///< in this call
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/reported_reservations.cpp"

@@ -7,7 +7,7 @@
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/scheduling/attempt.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The plugins that rejected a pod (`plugin_bit`).
 struct rejection {
@@ -78,7 +78,8 @@ class GANGSCHED_API requeue_judge {
   // Hints.
   [[nodiscard]] queueing_event queueing_event_of(const object_event& happened) const;
   /// @p what: of that event.
-  [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened, queueing_event& what) const;
+  [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened,
+                                        queueing_event& what) const;
   /// Who rejected the pod beside the filters @p rejectors. Nobody did if there is no node: to Kubernetes that is an error.
   [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t rejectors);
   /// The same from a host's names. @p rejectors gets those with a filter to ask; unknown, if some has none.
@@ -93,7 +94,8 @@ class GANGSCHED_API requeue_judge {
   /// Of a change of a column: whether it is one that the plugin, or some plugin of the profile, asked for. Others concern everybody.
   [[nodiscard]] static bool concerns(const plugin_entry& plugin, const change& record) noexcept;
   [[nodiscard]] static bool concerns(const kernel_table& profile, const change& record) noexcept;
-  [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what, const kernel_table& profile) const noexcept;
+  [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what,
+                                                            const kernel_table& profile) const noexcept;
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool reads_labels(row_t root) const;
   [[nodiscard]] bool reads_neighbours(row_t root) const;
@@ -104,7 +106,7 @@ class GANGSCHED_API requeue_judge {
   picker* picks_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/requeue_hints.cpp"

@@ -2,7 +2,7 @@
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/picker.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Nodes for pods: assumed in the model with the devices that the profile chooses, and told to reserve and unreserve hooks.
 class GANGSCHED_API reservations {
@@ -29,7 +29,7 @@ class GANGSCHED_API reservations {
   const instant* now_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/reservations.cpp"

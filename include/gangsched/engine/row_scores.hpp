@@ -6,7 +6,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/engine/class_plan.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Numbers for tuples of cached keys: the groups of a class. Usually few; as many as there are nodes if a raw score differs on each.
 class key_groups {
@@ -20,13 +20,16 @@ class key_groups {
     count_ = 0;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
-  [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept { return tuples_[group * keys_ + which]; }
+  [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept {
+    return tuples_[group * keys_ + which];
+  }
   /// The group of a tuple, made on first sight. O(1).
   std::uint32_t find_or_add(std::span<const std::int64_t> tuple) {
     if (2 * (count_ + 1) > table_.size()) grow();
     std::size_t at = place(tuple);
     for (; table_[at] != none; at = (at + 1) & (table_.size() - 1)) {
-      if (std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(table_[at] * keys_))) return table_[at];
+      if (std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(table_[at] * keys_)))
+        return table_[at];
     }
     table_[at] = count_;
     tuples_.insert(tuples_.end(), tuple.begin(), tuple.end());
@@ -87,7 +90,7 @@ struct row_scores {
   std::vector<std::int64_t> tuple_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/row_scores.cpp"

@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "gangsched/scheduling/attempt.hpp"
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
@@ -12,8 +11,9 @@
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"
 #include "gangsched/engine/waiting_members.hpp"
+#include "gangsched/scheduling/attempt.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Who is tried next, and where everybody else waits (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the
 /// queue, are gated, come back after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups
@@ -128,7 +128,7 @@ class GANGSCHED_API scheduling_queue {
   dependent_groups dependents_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/scheduling_queue.cpp"

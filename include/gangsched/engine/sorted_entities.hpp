@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What stands in the queue: a pod, or a group whose members are scheduled together.
 struct entity {
@@ -31,7 +31,8 @@ struct queue_fifo {
   [[nodiscard]] bool empty() const noexcept { return front == entries.size(); }
   [[nodiscard]] const queue_entry& first() const noexcept { return entries[front]; }
   void pop() {
-    if (++front == entries.size()) entries.clear(), front = 0;
+    if (++front == entries.size())
+      entries.clear(), front = 0;
     else if (front > 1024 && front * 2 > entries.size()) {
       entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
       front = 0;
@@ -46,7 +47,9 @@ class GANGSCHED_API sort_order {
 
   [[nodiscard]] bool has_key() const noexcept { return plugin_->sort_by_key != nullptr; }
   /// @pre has_key()
-  [[nodiscard]] sort_key key_of(const queued& what) const noexcept { return plugin_->sort_by_key(plugin_->self.get(), what); }
+  [[nodiscard]] sort_key key_of(const queued& what) const noexcept {
+    return plugin_->sort_by_key(plugin_->self.get(), what);
+  }
   [[nodiscard]] bool before(const queued& a, const queued& b) const noexcept;
 
  private:
@@ -66,8 +69,8 @@ class GANGSCHED_API sorted_entities {
 
  private:
   struct band {
-    queue_fifo in_order;                 ///< entered in the order of the key: the usual case
-    std::vector<queue_entry> returned;   ///< a heap of the others
+    queue_fifo in_order;                ///< entered in the order of the key: the usual case
+    std::vector<queue_entry> returned;  ///< a heap of the others
     [[nodiscard]] bool first_is_in_order() const noexcept {
       return !in_order.empty() && (returned.empty() || in_order.first().before(returned.front()));
     }
@@ -81,8 +84,8 @@ class GANGSCHED_API sorted_entities {
   void pop_compared(const sort_order& order);
 
   std::map<std::int64_t, band> bands_;
-  band* first_in_ = nullptr;         // what `first` found
-  std::vector<compared> compared_;   // a heap, if the sort has only a comparator
+  band* first_in_ = nullptr;        // what `first` found
+  std::vector<compared> compared_;  // a heap, if the sort has only a comparator
 };
 
 template <class Current>
@@ -100,13 +103,15 @@ const queue_entry* sorted_entities::first(const sort_order& order, const Current
       return in.first_is_in_order() ? &in.in_order.first() : &in.returned.front();
     }
     // Empty bands stay while they are few: a steady state allocates nothing.
-    if (bands_.size() > 64) it = bands_.erase(it);
-    else ++it;
+    if (bands_.size() > 64)
+      it = bands_.erase(it);
+    else
+      ++it;
   }
   return nullptr;
 }
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/sorted_entities.cpp"

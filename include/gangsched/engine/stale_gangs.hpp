@@ -4,12 +4,13 @@
 
 #include "gangsched/engine/entity_view.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Gangs some of whose members still run although too few are left (`gang::stale_after`; volcano-kai-yunikorn 2, stalegangeviction).
 class GANGSCHED_API stale_gangs {
  public:
-  stale_gangs(const cluster_state& state, const entity_view& entities) noexcept : state_(&state), entities_(&entities) {}
+  stale_gangs(const cluster_state& state, const entity_view& entities) noexcept
+      : state_(&state), entities_(&entities) {}
 
   /// Something happened to the group: those at or above it that have a limit are looked at by the next `recheck`. O(depth).
   void group_changed(row_t group);
@@ -54,7 +55,7 @@ class GANGSCHED_API stale_gangs {
   std::vector<stale_gang> all_, before_;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/stale_gangs.cpp"

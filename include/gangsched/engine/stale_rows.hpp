@@ -3,7 +3,7 @@
 
 #include "gangsched/model/state.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Reads the change log for somebody who keeps something per node: which rows changed since, roll-backs included. What was read
 /// inside a transaction that is still open may be taken back, and is stale again then.
@@ -93,4 +93,4 @@ class stale_rows {
   std::vector<reads> facets_;  // by row
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

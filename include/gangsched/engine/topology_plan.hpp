@@ -8,7 +8,7 @@
 
 /// How many of a group's alike members go into each domain of a topology, so that few domains are touched and what has to be together
 /// is: Kueue's topology-aware scheduling (kueue-koordinator-hived 1.9) and Koordinator's distribution of offer slots (2.2).
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A domain, or with no level below it a node.
 struct plan_domain {
@@ -41,10 +41,11 @@ struct plan_answer {
 };
 
 /// @p roots: the domains of level 0, in order of name. O(domains · log domains), of balanced plans O(domains · slices) more.
-[[nodiscard]] GANGSCHED_API plan_answer plan_topology(std::vector<plan_domain> domains, const std::vector<std::size_t>& roots,
+[[nodiscard]] GANGSCHED_API plan_answer plan_topology(std::vector<plan_domain> domains,
+                                                      const std::vector<std::size_t>& roots,
                                                       const plan_request& wanted);
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/topology_plan.cpp"

@@ -4,7 +4,7 @@
 
 #include "gangsched/engine/class_plan.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What post_filter hooks keep between cycles, per plugin and pod class, and which nodes changed since: a committed cursor of the
 /// change log for each. The least recently used goes.
@@ -35,7 +35,7 @@ class GANGSCHED_API trial_memory {
   std::uint64_t clock_ = 0;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/trial_memory.cpp"

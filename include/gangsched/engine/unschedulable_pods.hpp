@@ -6,7 +6,7 @@
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
@@ -19,14 +19,22 @@ namespace gangsched::engine {
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
-  unschedulable_pods(cluster_state& state, const entity_view& entities, const admission_checks& admission, requeue_judge& judge,
-                     queue& of, const scheduler_options& options, engine_statistics& statistics, const instant& now) noexcept
-      : state_(&state), entities_(&entities), admission_(&admission), judge_(&judge), queue_(&of), options_(&options),
-        statistics_(&statistics), now_(&now) {}
+  unschedulable_pods(cluster_state& state, const entity_view& entities, const admission_checks& admission,
+                     requeue_judge& judge, queue& of, const scheduler_options& options, engine_statistics& statistics,
+                     const instant& now) noexcept
+      : state_(&state),
+        entities_(&entities),
+        admission_(&admission),
+        judge_(&judge),
+        queue_(&of),
+        options_(&options),
+        statistics_(&statistics),
+        now_(&now) {}
 
   /// Parks a rejected pod where an event can find it; if one of those in the attempt @p tried (may be null) helps it, it is woken at once.
   /// @p rejectors: plugins whose filters rejected it; @p by: all that did, under hints.
-  void add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts, const in_flight_pods::entry* tried);
+  void add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts,
+           const in_flight_pods::entry* tried);
   /// Parks a pod that was refused at admission.
   void add_refused(row_t pod, const refusal& why);
   /// Of a pod that waits for something else, or for nothing.
@@ -60,8 +68,10 @@ class GANGSCHED_API unschedulable_pods {
   }
   /// What it was woken for is used up: others of its class would have been told the same. (By hints each hears that for itself.)
   void forget_wake(row_t pod) {
-    if (options_->wake == wake_rule::hints) pass_on(pod);
-    else woken_for_[pod] = {};
+    if (options_->wake == wake_rule::hints)
+      pass_on(pod);
+    else
+      woken_for_[pod] = {};
   }
   /// The same for groups. One that could not use it has failed for those like it too: they would have been told the same.
   void pass_on_group(row_t group);
@@ -82,7 +92,8 @@ class GANGSCHED_API unschedulable_pods {
       const std::uint64_t kind = alike ? std::uint64_t{cls} + 1 : 0;
       for (std::size_t i = line.front; i < line.pods.size(); ++i) {
         const entity e{line.pods[i].pod, false};
-        if (waits(line.pods[i]) && (line.refusers == 0 || !admission_->ask(e))) visit(e, state_->pods.group[e.row], kind);
+        if (waits(line.pods[i]) && (line.refusers == 0 || !admission_->ask(e)))
+          visit(e, state_->pods.group[e.row], kind);
       }
     }
     for (const waiting_group& one : groups_) {
@@ -138,8 +149,8 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] bool names(group_id group) const noexcept;
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
-  [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried, row_t pod,
-                                                  std::uint64_t rejectors);
+  [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
+                                                  row_t pod, std::uint64_t rejectors);
   class_line& line_up(row_t pod, std::uint64_t since);
   class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool admitted_alike(class_id cls) const;
@@ -167,13 +178,13 @@ class GANGSCHED_API unschedulable_pods {
   const instant* now_;
   std::map<class_id, class_line> lines_;
   std::vector<waiting_group> groups_;
-  std::vector<wake> woken_for_;        ///< by pod row: why it was woken, until it is placed or rejected
+  std::vector<wake> woken_for_;              ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<group_wake> group_woken_for_;  ///< by group row
-  std::vector<rejection> rejections_;  ///< by pod row: of its last attempt
-  std::uint32_t epoch_ = 0;            ///< of the classes, as the lines know it
+  std::vector<rejection> rejections_;        ///< by pod row: of its last attempt
+  std::uint32_t epoch_ = 0;                  ///< of the classes, as the lines know it
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/unschedulable_pods.cpp"

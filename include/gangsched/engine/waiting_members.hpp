@@ -5,7 +5,7 @@
 
 #include "gangsched/core/id.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// How many members of each tree of groups wait for a node, as far as the log has been read: a tree of which nobody waits leaves the queue.
 /// (The cluster's own counts are further on.)
@@ -42,4 +42,4 @@ class waiting_members {
   std::vector<std::uint32_t> count_;  ///< by root
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

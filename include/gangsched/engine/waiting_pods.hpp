@@ -5,7 +5,7 @@
 
 #include "gangsched/model/state.hpp"
 
-namespace gangsched::engine {
+namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The pods that permit hooks hold (kube-framework 1.5), in order of reservation: which hooks, and until when; and the groups of which
 /// something changed, whose members are to be asked about once more.
@@ -14,11 +14,11 @@ class GANGSCHED_API waiting_pods {
   struct entry {
     pod_id pod;
     bind_attempt attempt;
-    std::int64_t score;                 ///< of its node, for the decision
-    std::uint64_t plugins = 0;          ///< indices (in order of point::permit) that have not allowed it yet
-    std::uint64_t overruled = 0;        ///< those that the host has answered for: they are not asked any more
-    std::vector<instant> deadline = {}; ///< by index, from when a plugin first held it
-    const char* rejected = nullptr;     ///< why it is to be taken back, or null
+    std::int64_t score;                  ///< of its node, for the decision
+    std::uint64_t plugins = 0;           ///< indices (in order of point::permit) that have not allowed it yet
+    std::uint64_t overruled = 0;         ///< those that the host has answered for: they are not asked any more
+    std::vector<instant> deadline = {};  ///< by index, from when a plugin first held it
+    const char* rejected = nullptr;      ///< why it is to be taken back, or null
   };
 
   explicit waiting_pods(const cluster_state& state) noexcept : state_(&state) {}
@@ -95,14 +95,14 @@ class GANGSCHED_API waiting_pods {
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among all while it waits
   std::vector<entry> all_;
   std::vector<row_t> changed_;
-  std::vector<standing> before_;  ///< of the first `count_before_`, if they were kept
+  std::vector<standing> before_;                        ///< of the first `count_before_`, if they were kept
   std::vector<std::pair<row_t, std::uint32_t>> moved_;  ///< pods, and their `place_` before
   std::size_t count_before_ = 0;
   bool kept_ = true;
   bool compact_ = false;
 };
 
-}  // namespace gangsched::engine
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/waiting_pods.cpp"

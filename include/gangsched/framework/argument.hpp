@@ -6,7 +6,9 @@
 #include <variant>
 #include <vector>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A plugin's argument as a host's configuration has it: a tree of plain values (what YAML and JSON can say).
 struct argument {
@@ -40,4 +42,4 @@ struct argument {
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

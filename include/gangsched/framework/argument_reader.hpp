@@ -10,7 +10,7 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Turns an `argument` into a plugin's options, strictly: an unknown field or a value of the wrong type is an error that names the
 /// plugin and the path ("args.scoringStrategy.resources[1].weight"). Every call says whether it went well; the first mistake stays.
@@ -42,7 +42,7 @@ class GANGSCHED_API argument_reader {
   std::optional<error> failure_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/framework/argument_reader.cpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Instantiated for every plugin of a profile before anything else is.
 template <class P>
@@ -22,4 +22,4 @@ inline constexpr bool well_formed = [] {
     return false;
 }();
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

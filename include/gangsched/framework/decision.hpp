@@ -7,7 +7,7 @@
 #include "gangsched/core/status.hpp"
 #include "gangsched/devices/device_grant.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 enum class decision_kind : std::uint8_t {
   bind,      ///< run the pod on the node, then confirm or fail
@@ -33,7 +33,7 @@ enum class decision_kind : std::uint8_t {
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason = nullptr;                     ///< of a reject, revoke or evict, if one text says it; static storage
+  const char* reason = nullptr;  ///< of a reject, revoke or evict, if one text says it; static storage
   pod_id pod;
   node_id node;
   group_id group;
@@ -42,7 +42,8 @@ struct decision {
   std::int32_t rank = -1;        ///< of the pod in its group, if it has one
   std::int64_t score = 0;        ///< of the chosen node: the weighted sum
   std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
-  bind_attempt attempt = bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
+  bind_attempt attempt =
+      bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
   /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
   /// `cluster::name_of` says what they are called.
   std::span<const device_grant> devices = {};
@@ -54,4 +55,4 @@ struct assignment {
   node_id node;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -7,7 +7,7 @@
 #include "gangsched/framework/views.hpp"
 
 /// Who goes with a pod that is evicted, and how important that is (kube-workloads 6).
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The group that is evicted as a whole when the pod is: the highest one above it with disruption `all`. O(depth).
 [[nodiscard]] inline std::optional<group_view> disrupted_with(const pod_info& pod) {
@@ -32,7 +32,8 @@ namespace gangsched {
 [[nodiscard]] inline std::int32_t victim_priority(const pod_info& pod) {
   const std::optional<group_view> group = pod.group();
   if (!group) return pod.priority();
-  if (pod.semantics().release() < kube_release::v1_37 && group->spec().disruption != disruption_mode::all) return pod.priority();
+  if (pod.semantics().release() < kube_release::v1_37 && group->spec().disruption != disruption_mode::all)
+    return pod.priority();
   return tree_priority(*group);
 }
 
@@ -79,10 +80,10 @@ namespace gangsched {
 /// What victims are compared by. A unit is a pod, or pods that are evicted together.
 struct victim_rank {
   std::int32_t priority = 0;
-  std::uint8_t kind = 0;           ///< 2: groups of groups; 1: groups; 0: pods
+  std::uint8_t kind = 0;  ///< 2: groups of groups; 1: groups; 0: pods
   std::uint32_t pods = 1;
-  instant start{};                 ///< the earliest of its pods
-  std::uint64_t arrival = 0;       ///< of its first pod; Kubernetes has the UID
+  instant start{};            ///< the earliest of its pods
+  std::uint64_t arrival = 0;  ///< of its first pod; Kubernetes has the UID
 
   /// Whether the unit is to be kept before @p other.
   [[nodiscard]] bool more_important(const victim_rank& other) const noexcept {
@@ -130,4 +131,4 @@ class open_budgets {
   std::vector<entry> all_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 
+#include "gangsched/core/config.hpp"
+
 /// What happened, in the words in which plugins register for it; the objects as they were then are in past.hpp.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Kubernetes' cluster events, as far as the model has what they are about. A set of bits.
 enum class events : std::uint16_t {
@@ -37,4 +39,4 @@ constexpr events& operator|=(events& a, events b) noexcept { return a = a | b; }
 class past_node;
 class past_pod;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

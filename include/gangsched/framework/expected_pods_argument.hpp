@@ -7,14 +7,15 @@
 #include "gangsched/devices/gpu_outlook.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Reads the pods that are expected, as plugins' arguments have them: [{cpuMilli, gpus, milli, models, count}]. Absent: 0 CPU, 1 GPU, all
 /// of it, every model, one pod. As `argument_reader`'s calls: false, and the reader knows why. O(lines).
 [[nodiscard]] inline bool read_expected_pods(argument_reader& read, const argument& value, const std::string& path,
                                              std::vector<expected_pods>& out) {
   constexpr std::int64_t most = std::int64_t{1} << 40;
-  const auto small = [&](const argument& v, const std::string& at, std::int64_t least, std::int64_t limit, std::int32_t& to) {
+  const auto small = [&](const argument& v, const std::string& at, std::int64_t least, std::int64_t limit,
+                         std::int32_t& to) {
     std::int64_t number = 0;
     if (!read.number(v, at, least, limit, number)) return false;
     to = static_cast<std::int32_t>(number);
@@ -34,4 +35,4 @@ namespace gangsched {
   });
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

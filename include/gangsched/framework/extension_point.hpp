@@ -4,7 +4,7 @@
 #include "gangsched/framework/signature.hpp"
 
 /// What the traits of the extension points (points/) are made of.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a kernel is called on: a class, a pod of it (no_row while nothing but the class is known), and the plugin's data.
 struct hook_context {
@@ -139,4 +139,4 @@ decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&&
 }
 
 }  // namespace detail
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -5,7 +5,7 @@
 #include "gangsched/model/reads.hpp"
 
 /// What of the framework is named in headers that a host includes, and looked into elsewhere: views, and what hooks take and return.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 template <reads Reads>
 class node_view;
@@ -41,4 +41,4 @@ struct sort_key;
 struct status;
 struct victim_plan;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -11,7 +11,7 @@
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/placements.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A hook threw an exception: the attempt ends, and is a contract error of the cycle (`cycle::error`). No call of the library throws it;
 /// hooks that try things (post_filter, group_preempt) may see it pass through from another plugin's hook, and let it pass.
@@ -74,4 +74,4 @@ auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
 }
 
 }  // namespace detail
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <span>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "gangsched/framework/views.hpp"
 
 /// The types that hooks take and return, beside views and statuses.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Node scores lie in [0, 100] after normalising; weights multiply them afterwards.
 inline constexpr std::int64_t max_node_score = 100;
@@ -129,7 +129,8 @@ class new_reservation : public reservation {
   }
   void add(group_column column, group_id of, std::int64_t amount) const {
     const group_table& groups = state_->groups;
-    if (groups.alive(of.row) && groups.rows.generation(of.row) == of.generation) note(column.index, of.row, of.generation, amount);
+    if (groups.alive(of.row) && groups.rows.generation(of.row) == of.generation)
+      note(column.index, of.row, of.generation, amount);
   }
   void add(scope_column column, scope_row_id row, std::int64_t amount) const {
     if (state_->columns.contains(row)) note(column.index, row.row, row.generation, amount);
@@ -168,14 +169,22 @@ class column_maker {
   explicit column_maker(cluster_state& state) noexcept : state_(&state) {}
 
   // What reserve hooks count up (`new_reservation::add`). O(rows).
-  node_column make_node_column(std::string_view name = {}) { return {get(scope_number::nodes, name, column_writer::reserve_hooks)}; }
-  group_column make_group_column(std::string_view name = {}) { return {get(scope_number::groups, name, column_writer::reserve_hooks)}; }
+  node_column make_node_column(std::string_view name = {}) {
+    return {get(scope_number::nodes, name, column_writer::reserve_hooks)};
+  }
+  group_column make_group_column(std::string_view name = {}) {
+    return {get(scope_number::groups, name, column_writer::reserve_hooks)};
+  }
   scope_column make_scope_column(std::string_view scope, std::string_view name = {}) {
     return {get(state_->columns.scope(scope), name, column_writer::reserve_hooks)};
   }
   // What the host sets (`cluster::set_column`), by a name that is not empty.
-  by_host<node_column> node_column_by_host(std::string_view name) { return {get(scope_number::nodes, name, column_writer::host)}; }
-  by_host<group_column> group_column_by_host(std::string_view name) { return {get(scope_number::groups, name, column_writer::host)}; }
+  by_host<node_column> node_column_by_host(std::string_view name) {
+    return {get(scope_number::nodes, name, column_writer::host)};
+  }
+  by_host<group_column> group_column_by_host(std::string_view name) {
+    return {get(scope_number::groups, name, column_writer::host)};
+  }
   by_host<scope_column> scope_column_by_host(std::string_view scope, std::string_view name) {
     return {get(state_->columns.scope(scope), name, column_writer::host)};
   }
@@ -223,7 +232,8 @@ class trial {
   [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
   /// The group's whole cycle as things stand, or what of it is in one placement. The verdict, and with success where each member would
   /// go, in the order in which they were placed. Leaves the trial as it was.
-  [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed, const placement* within = nullptr) = 0;
+  [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed,
+                                     const placement* within = nullptr) = 0;
   /// Where members would go, for `still_fits`. O(members · log members).
   virtual void suppose(std::span<const assignment> placed) = 0;
   /// Whether the members still fit where they are supposed to go, one after another. @p moved: pods that were taken off or put back since
@@ -256,4 +266,4 @@ struct victim_plan {
   bool keep_nomination = false;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

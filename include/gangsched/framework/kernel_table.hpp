@@ -11,7 +11,7 @@
 
 /// What a profile is lowered to: per plugin a row of function pointers. One engine runs any table, so a profile put together at
 /// compile time and one put together at run time cannot differ.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct plugin_entry;  // plugin_entry.hpp
 class hook_range;
@@ -38,7 +38,7 @@ struct GANGSCHED_API kernel_table {
 /// Appends @p entry to a table: it takes part in its points after the plugins that are there already. Weight 0 becomes 1, as in kube.
 GANGSCHED_API void add_plugin(kernel_table& table, plugin_entry entry);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/framework/kernel_table.cpp"

@@ -4,7 +4,9 @@
 #include <span>
 #include <vector>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The words of one key while a keyed hook puts them together, without allocating for the usual few.
 class key_words {
@@ -27,4 +29,4 @@ class key_words {
   std::vector<std::int64_t> many_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/contract.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The kernels of @p self with @p weight for its scores.
 template <class P>
@@ -16,4 +16,4 @@ plugin_entry lower(P self, std::int64_t weight = 1) {
   return made;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

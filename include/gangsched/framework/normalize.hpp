@@ -5,7 +5,7 @@
 #include "gangsched/core/percent.hpp"
 #include "gangsched/framework/hooks.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Which end of the raw scores is the better one.
 enum class better : std::uint8_t { higher, lower };
@@ -21,4 +21,4 @@ inline void normalize(std::span<scored_group> groups, better end) noexcept {
   }
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/framework/views.hpp"
 
 /// Objects as they were when something happened: what hints compare. Apart from the hooks, because few name it.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A node as it was at some time, whatever became of it.
 class past_node {
@@ -63,7 +63,7 @@ class past_pod {
   std::shared_ptr<const pod_disks> disks_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/framework/past.cpp"

@@ -10,7 +10,7 @@
 #include "gangsched/framework/hooks.hpp"
 
 /// What group hooks take and return: how far a group's cycle has come, and the parts of the cluster that it may be placed in.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The same for the members of one role that the gang has a minimum for.
 struct role_progress {
@@ -29,12 +29,13 @@ struct group_progress {
 
 /// A subset of the nodes that a group may be placed in, or, by `each_of`, one subset for every value of a label.
 struct placement {
-  std::string name = {};           ///< "rack-3"; empty for all nodes
-  std::vector<node_id> nodes = {}; ///< ignored if `all` or `each_of`
+  std::string name = {};            ///< "rack-3"; empty for all nodes
+  std::vector<node_id> nodes = {};  ///< ignored if `all` or `each_of`
   bool all = false;
-  std::string each_of = {};        ///< node label: the nodes of each value are a placement, named by the value; in order of value
-  std::string only = {};           ///< … but only this value's, if it is not empty
-  std::uint32_t tier = 0;          ///< placements of a higher tier are considered when no lower one is feasible
+  std::string each_of =
+      {};  ///< node label: the nodes of each value are a placement, named by the value; in order of value
+  std::string only = {};   ///< … but only this value's, if it is not empty
+  std::uint32_t tier = 0;  ///< placements of a higher tier are considered when no lower one is feasible
 };
 
 /// Where generate_placements hands its placements to: a reference to a callable, valid during the call.
@@ -44,7 +45,9 @@ class placement_sink {
     requires(!std::is_same_v<std::remove_cvref_t<F>, placement_sink>)
   placement_sink(F&& take) noexcept
       : target_(const_cast<void*>(static_cast<const void*>(std::addressof(take)))),
-        call_([](void* target, placement made) { (*static_cast<std::remove_reference_t<F>*>(target))(std::move(made)); }) {}
+        call_([](void* target, placement made) {
+          (*static_cast<std::remove_reference_t<F>*>(target))(std::move(made));
+        }) {}
   void operator()(placement made) const { call_(target_, std::move(made)); }
 
  private:
@@ -64,13 +67,16 @@ class placement_sums {
 class placement_view {
  public:
   /// All nodes, or @p rows.
-  placement_view(const cluster_state& state, std::string_view name) noexcept : state_(&state), name_(name), all_(true) {}
+  placement_view(const cluster_state& state, std::string_view name) noexcept
+      : state_(&state), name_(name), all_(true) {}
   placement_view(const cluster_state& state, std::string_view name, std::span<const row_t> rows,
                  const placement_sums* sums = nullptr) noexcept
       : state_(&state), name_(name), rows_(rows), sums_(sums) {}
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view resource) const { return state_->kinds.find(resource); }
+  [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view resource) const {
+    return state_->kinds.find(resource);
+  }
   template <class Visit>
   void each_node(Visit&& visit) const {
     if (all_) return cluster_view{*state_}.each_node(visit);
@@ -78,7 +84,8 @@ class placement_view {
   }
   /// Sums over its nodes, with what the group was given so far. Of a label's value O(1), else O(nodes).
   [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {
-    return sums_ != nullptr ? sums_->allocatable(kind) : sum([&](const node_info& node) { return node.allocatable(kind); });
+    return sums_ != nullptr ? sums_->allocatable(kind)
+                            : sum([&](const node_info& node) { return node.allocatable(kind); });
   }
   [[nodiscard]] std::int64_t used(resource_kind kind) const {
     return sums_ != nullptr ? sums_->used(kind) : sum([&](const node_info& node) { return node.used(kind); });
@@ -100,8 +107,8 @@ class placement_view {
 
 /// At most what a group would put into a placement.
 struct placement_demand {
-  std::uint32_t scheduled = 0;        ///< members that have a node already
-  std::uint32_t members = 0;          ///< more that could get one there
+  std::uint32_t scheduled = 0;  ///< members that have a node already
+  std::uint32_t members = 0;    ///< more that could get one there
   /// Those that wait for one, by class.
   struct part {
     const pod_class* cls;
@@ -110,4 +117,4 @@ struct placement_demand {
   std::span<const part> parts;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// One plugin of a profile: the plugin as a whole, and what each of its points has for it (points/).
 struct plugin_entry : detail::whole_plugin::kernels, detail::every_point::kernels {};
@@ -37,13 +37,13 @@ class hook_range {
   std::span<const std::uint16_t> order_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 // Here, because in header-only builds it brings bodies that need all of the above.
 #include "gangsched/framework/kernel_table.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 inline hook_range kernel_table::hooks(point p) const noexcept { return {plugins.data(), at(p)}; }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Places in the cycle where plugins take part. Each has a trait in points/, which says what a plugin must have for it.
 enum class point : std::uint8_t {
@@ -54,4 +56,4 @@ concept plugin = std::move_constructible<P> && requires {
 template <class P, point Point>
 concept lists = plugin<P> && P::points::set.has(Point);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -20,7 +20,7 @@
 /// what it takes part in. The list makes a misspelt hook an error instead of a plugin that silently never runs. Hooks are public member
 /// functions: data members, types and private members may have a hook's name. Of those that a plugin may leave out no list tells that
 /// one is meant; other spellings of them that come to mind are errors.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// All that is asked of every point is asked of this list.
 template <class Indices>
@@ -55,4 +55,4 @@ struct point_list<std::index_sequence<I...>> {
 };
 using every_point = point_list<std::make_index_sequence<point_count>>;
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

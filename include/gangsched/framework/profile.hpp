@@ -4,7 +4,7 @@
 #include "gangsched/framework/lower.hpp"
 #include "gangsched/framework/registry.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A plugin with the weight of its scores in a profile.
 template <class P>
@@ -29,8 +29,10 @@ struct plugin_of<weighted<P>> {
 };
 template <class P, point At>
 inline constexpr bool takes_part = [] {
-  if constexpr (plugin<P>) return P::points::set.has(At);
-  else return false;
+  if constexpr (plugin<P>)
+    return P::points::set.has(At);
+  else
+    return false;
 }();
 
 /// kube's default weights are the plugins' own. (A concept of its own: clang 16 crashes on the requirement inside a lambda.)
@@ -98,4 +100,4 @@ result<void> plugin_registry::add() {
   });
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

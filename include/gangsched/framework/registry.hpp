@@ -10,7 +10,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// A concept of its own: clang 16 mistakes the requirement inside a lambda.
@@ -86,7 +86,7 @@ class GANGSCHED_API runtime_profile {
   std::vector<choice> choices_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/framework/registry.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/framework/views.hpp"
 
 /// Reads what a hook wants from the types of its parameters.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 template <class T>
 struct signature {
@@ -43,9 +43,12 @@ template <class P>
 concept has_cycle_data = requires { typename P::cycle_data; };
 template <class P, class T>
 consteval bool is_data() {
-  if constexpr (has_class_data<P>) return std::is_same_v<T, typename P::data>;
-  else if constexpr (has_cycle_data<P>) return std::is_same_v<T, typename P::cycle_data>;
-  else return false;
+  if constexpr (has_class_data<P>)
+    return std::is_same_v<T, typename P::data>;
+  else if constexpr (has_cycle_data<P>)
+    return std::is_same_v<T, typename P::cycle_data>;
+  else
+    return false;
 }
 
 /// A pod, by class or by itself; optionally the plugin's data; optionally further, fixed parameters `Tail`.
@@ -59,8 +62,10 @@ struct pod_parameters<P, std::tuple<Pod, Rest...>, Tail...> {
   static constexpr bool pod_ok = info || std::is_same_v<std::remove_cvref_t<Pod>, pod_view>;
   template <class... R>
   static consteval bool rest_ok(std::tuple<R...>*) {
-    if constexpr (sizeof...(R) == sizeof...(Tail)) return std::is_same_v<std::tuple<R...>, std::tuple<Tail...>>;
-    else return false;
+    if constexpr (sizeof...(R) == sizeof...(Tail))
+      return std::is_same_v<std::tuple<R...>, std::tuple<Tail...>>;
+    else
+      return false;
   }
   template <class D, class... R>
   static consteval bool with_data(std::tuple<D, R...>*) {
@@ -85,16 +90,20 @@ struct node_hook<P, Hook, R> {
   static constexpr bool ok = signature<Hook>::is_const && std::is_same_v<typename signature<Hook>::result, R> &&
                              node_argument<node>::is_node && pods::ok;
   static consteval reads read() {
-    if constexpr (node_argument<node>::is_node) return node_argument<node>::facets;
-    else return reads::everything;
+    if constexpr (node_argument<node>::is_node)
+      return node_argument<node>::facets;
+    else
+      return reads::everything;
   }
   static constexpr reads facets = read();
   /// Asked anew for every pod and every candidate: it wants everything of the node, the pod itself, or what a cycle made.
   static consteval bool is_opaque() {
-    if constexpr (ok) return facets == reads::everything || pods::info || (pods::data && has_cycle_data<P>);
-    else return true;
+    if constexpr (ok)
+      return facets == reads::everything || pods::info || (pods::data && has_cycle_data<P>);
+    else
+      return true;
   }
   static constexpr bool opaque = is_opaque();
 };
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

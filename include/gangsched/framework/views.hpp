@@ -9,7 +9,7 @@
 #include "gangsched/model/state.hpp"
 
 /// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
 /// one that takes `node_info` (everything) is asked every time. `reads::claims` is not the node's own: it is nothing to pods that share no
@@ -25,13 +25,22 @@ class node_view {
     requires(covers(More, Reads) && More != Reads)
   constexpr node_view(const node_view<More>& other) noexcept : state_(other.state_), row_(other.row_) {}
 
-  [[nodiscard]] std::string_view name() const { needs<reads::name>(); return record().name_text; }
-  [[nodiscard]] symbol name_symbol() const { needs<reads::name>(); return record().name; }
+  [[nodiscard]] std::string_view name() const {
+    needs<reads::name>();
+    return record().name_text;
+  }
+  [[nodiscard]] symbol name_symbol() const {
+    needs<reads::name>();
+    return record().name;
+  }
   [[nodiscard]] node_id id() const {
     needs<reads::name>();
     return {row_, state_->nodes.rows.generation(row_)};
   }
-  [[nodiscard]] std::uint64_t cookie() const { needs<reads::name>(); return record().cookie; }
+  [[nodiscard]] std::uint64_t cookie() const {
+    needs<reads::name>();
+    return record().cookie;
+  }
 
   /// The value of a label, if the node has it. By symbol O(log labels); by text one look-up more.
   [[nodiscard]] std::optional<symbol> label(symbol key) const {
@@ -52,7 +61,10 @@ class node_view {
     needs<reads::taints>();
     return record().taints;
   }
-  [[nodiscard]] bool unschedulable() const { needs<reads::schedulable>(); return record().unschedulable; }
+  [[nodiscard]] bool unschedulable() const {
+    needs<reads::schedulable>();
+    return record().unschedulable;
+  }
   /// By name symbol.
   [[nodiscard]] std::span<const image_symbols> images() const {
     needs<reads::images>();
@@ -111,9 +123,15 @@ class node_view {
     return state_->topologies.domain(key, row_);
   }
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
-  [[nodiscard]] device_state devices() const noexcept { needs<reads::devices>(); return state_->devices.devices_of(row_); }
+  [[nodiscard]] device_state devices() const noexcept {
+    needs<reads::devices>();
+    return state_->devices.devices_of(row_);
+  }
   /// Whether the host told of any. O(1).
-  [[nodiscard]] bool has_devices() const noexcept { needs<reads::devices>(); return state_->nodes.inventory[row_] != nullptr; }
+  [[nodiscard]] bool has_devices() const noexcept {
+    needs<reads::devices>();
+    return state_->nodes.inventory[row_] != nullptr;
+  }
   /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const {
     needs<reads::devices>();
@@ -149,7 +167,8 @@ class node_view {
   template <reads Facets>
   static constexpr void needs() noexcept {
     static_assert(covers(Reads, Facets),
-                  "a hook asks the node for something that its node_view does not read: add that facet to the node_view it takes");
+                  "a hook asks the node for something that its node_view does not read: add that facet to the "
+                  "node_view it takes");
   }
   [[nodiscard]] const node_record& record() const noexcept { return *state_->nodes.record[row_]; }
   const cluster_state* state_;
@@ -192,7 +211,9 @@ class pod_view {
   [[nodiscard]] const counter_spec& counter(counter_id id) const { return state_->counters.spec(id); }
   [[nodiscard]] bool local(topology_id key) const { return state_->topologies.local(key); }
   /// The domain of a label's value, or no_domain.
-  [[nodiscard]] domain_id find_domain(topology_id key, symbol value) const { return state_->topologies.find(key, value); }
+  [[nodiscard]] domain_id find_domain(topology_id key, symbol value) const {
+    return state_->topologies.find(key, value);
+  }
   /// Several words as one key, and back. A tuple of one is its own key.
   [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> words) const { return state_->tuples.pack(words); }
   [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const {
@@ -366,7 +387,9 @@ class cluster_view {
  public:
   explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
   /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
-  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept { return state_->assigned.priorities.lowest(); }
+  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept {
+    return state_->assigned.priorities.lowest();
+  }
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).
@@ -426,10 +449,14 @@ class cluster_view {
   [[nodiscard]] std::int64_t own(scope_column column, scope_row_id row) const {
     return state_->columns.contains(row) ? state_->columns.at(column.index, row.row) : 0;
   }
-  [[nodiscard]] std::int64_t own(by_host<scope_column> column, scope_row_id row) const { return own(scope_column{column.index}, row); }
+  [[nodiscard]] std::int64_t own(by_host<scope_column> column, scope_row_id row) const {
+    return own(scope_column{column.index}, row);
+  }
 
   /// The model's counters (counters.hpp). O(1).
-  [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const { return state_->counters.count(counter, domain); }
+  [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const {
+    return state_->counters.count(counter, domain);
+  }
   [[nodiscard]] std::int64_t total(counter_id counter) const { return state_->counters.total(counter); }
   [[nodiscard]] std::int32_t least(counter_id counter) const { return state_->counters.least(counter); }
   [[nodiscard]] std::uint32_t domains(counter_id counter) const { return state_->counters.domains(counter); }
@@ -440,4 +467,4 @@ class cluster_view {
 
 inline cluster_view group_view::cluster() const noexcept { return cluster_view{*state_}; }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

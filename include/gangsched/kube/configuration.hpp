@@ -12,7 +12,7 @@
 #include "gangsched/scheduling/options.hpp"
 
 /// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as profiles for the engine.
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 
 /// A plugin at an extension point.
 struct configured_plugin {
@@ -82,4 +82,4 @@ struct configuration_options {
 /// In-tree plugins of kube-scheduler 1.36 by name, in the order of the default profile.
 [[nodiscard]] GANGSCHED_API std::vector<std::string> in_tree_plugins();
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

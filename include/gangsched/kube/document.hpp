@@ -10,7 +10,7 @@
 #include "gangsched/core/result.hpp"
 
 /// JSON and YAML as one small tree: what the readers of this component read, whichever format it was written in.
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 
 enum class value_kind : std::uint8_t { null, boolean, number, text, list, object };
 
@@ -66,4 +66,4 @@ struct limits {
 /// The rest of a stream, which errors call @p name.
 [[nodiscard]] GANGSCHED_API result<source> load(std::istream& from, std::string name, const limits& most = {});
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -12,7 +12,7 @@
 /// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are
 /// applied. Errors name file and line and object ("cluster.yaml:12: Pod default/web"), the path
 /// ("spec.tolerations[2].effect") and the reason.
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 
 /// Something that was read and left out: a field that Kubernetes does not have, or one that the library does not model.
 struct warning {
@@ -206,4 +206,4 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<std::vector<node_selector_term>> read_node_selector(const value& object,
                                                                                        std::string_view file);
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

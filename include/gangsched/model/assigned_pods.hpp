@@ -14,7 +14,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/priority_table.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
 /// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
@@ -24,8 +24,8 @@ namespace gangsched {
 /// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
-  assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods, group_table& groups,
-                class_table& classes, pod_counting& counting, device_ledger& devices,
+  assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
+                group_table& groups, class_table& classes, pod_counting& counting, device_ledger& devices,
                 own_columns& columns) noexcept
       : priorities(undo),
         claims(undo),
@@ -64,7 +64,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, but for its ports.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
-  [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls, const pod_class* replaced = nullptr) const noexcept;
+  [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls,
+                                   const pod_class* replaced = nullptr) const noexcept;
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
 
@@ -88,7 +89,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   own_columns& columns_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/assigned_pods.cpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/model/state.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Around a call of the host's that changes something: unless it comes to `keep`, nothing of it happened. To readers of the log it is no
 /// transaction: what the call does is meant, and only an exception takes it back.
@@ -36,4 +36,4 @@ class call_mark {
   std::size_t mark_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -9,7 +9,7 @@
 #include "gangsched/model/pod_class.hpp"
 
 /// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
-namespace gangsched::canonical {
+namespace gangsched::inline GANGSCHED_ABI::canonical {
 
 /// Bytes in which names and resource kinds stand by their texts: the same whatever their numbers are. For digests.
 struct text_bytes {
@@ -90,9 +90,13 @@ void put(Out& out, const amount& v) {
   put(out, v.value);
 }
 template <class Out>
-void put(Out& out, const label_symbols& v) { put(out, v.key), put(out, v.value); }
+void put(Out& out, const label_symbols& v) {
+  put(out, v.key), put(out, v.value);
+}
 template <class Out>
-void put(Out& out, const taint_symbols& v) { put(out, v.key), put(out, v.value), put(out, v.effect); }
+void put(Out& out, const taint_symbols& v) {
+  put(out, v.key), put(out, v.value), put(out, v.effect);
+}
 template <class Out>
 void put(Out& out, const toleration_symbols& v);
 template <class Out>
@@ -110,7 +114,9 @@ void put(Out& out, const device_demand::selector& v);
 template <class Out>
 void put(Out& out, const device_match& v);
 template <class Out>
-void put(Out& out, const resource_claim_id& v) { put(out, v.row), put(out, v.generation); }
+void put(Out& out, const resource_claim_id& v) {
+  put(out, v.row), put(out, v.generation);
+}
 template <class Out>
 void put(Out& out, const mig_placement& v);
 template <class Out>
@@ -124,17 +130,25 @@ void put(Out& out, const capacity_policy& v);
 template <class Out>
 void put(Out& out, const container_needs& v);
 template <class Out>
-void put(Out& out, const numa_cpu& v) { put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache); }
+void put(Out& out, const numa_cpu& v) {
+  put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache);
+}
 template <class Out>
-void put(Out& out, const numa_hugepages& v) { put(out, v.page_bytes), put(out, v.bytes); }
+void put(Out& out, const numa_hugepages& v) {
+  put(out, v.page_bytes), put(out, v.bytes);
+}
 template <class Out>
 void put(Out& out, const numa_cell& v);
 template <class Out>
 void put(Out& out, const numa_layout& v);
 template <class Out>
-void put(Out& out, const shared_counter& v) { put(out, v.name), put(out, v.value); }
+void put(Out& out, const shared_counter& v) {
+  put(out, v.name), put(out, v.value);
+}
 template <class Out>
-void put(Out& out, const host_port& v) { put(out, v.protocol), put(out, v.port), put(out, v.address); }
+void put(Out& out, const host_port& v) {
+  put(out, v.protocol), put(out, v.port), put(out, v.address);
+}
 
 template <class Out, class T>
 void put(Out& out, const std::optional<T>& value) {
@@ -175,19 +189,29 @@ void put(Out& out, const node_term& v) {
   put(out, v.expressions), put(out, v.fields), put(out, static_cast<std::uint8_t>(v.broken));
 }
 template <class Out>
-void put(Out& out, const weighted_node_term& v) { put(out, v.weight), put(out, v.term); }
+void put(Out& out, const weighted_node_term& v) {
+  put(out, v.weight), put(out, v.term);
+}
 template <class Out>
-void put(Out& out, const selector_requirement& v) { put(out, v.key), put(out, v.op), put(out, v.values); }
+void put(Out& out, const selector_requirement& v) {
+  put(out, v.key), put(out, v.op), put(out, v.values);
+}
 template <class Out>
-void put(Out& out, const label_selector& v) { put(out, v.match_labels), put(out, v.match_expressions); }
+void put(Out& out, const label_selector& v) {
+  put(out, v.match_labels), put(out, v.match_expressions);
+}
 template <class Out>
 void put(Out& out, const pod_affinity_term& v) {
   put(out, v.topology_key), put(out, v.selector), put(out, v.namespaces), put(out, v.namespace_selector);
 }
 template <class Out>
-void put(Out& out, const preferred_pod_term& v) { put(out, v.weight), put(out, v.term); }
+void put(Out& out, const preferred_pod_term& v) {
+  put(out, v.weight), put(out, v.term);
+}
 template <class Out>
-void put(Out& out, const pod_affinity& v) { put(out, v.required), put(out, v.preferred); }
+void put(Out& out, const pod_affinity& v) {
+  put(out, v.required), put(out, v.preferred);
+}
 template <class Out>
 void put(Out& out, const topology_spread& v) {
   put(out, v.topology_key), put(out, v.max_skew), put(out, v.action), put(out, v.selector), put(out, v.min_domains);
@@ -195,7 +219,9 @@ void put(Out& out, const topology_spread& v) {
 }
 
 template <class Out>
-void put(Out& out, const zone_choice& v) { put(out, v.key), put(out, v.values); }
+void put(Out& out, const zone_choice& v) {
+  put(out, v.key), put(out, v.values);
+}
 template <class Out>
 void put(Out& out, const volume_needs& v) {
   put(out, v.unbound_claims), put(out, v.disks), put(out, v.attachments), put(out, v.nodes), put(out, v.zones);
@@ -207,12 +233,15 @@ void put(Out& out, const device_attribute& v) {
   std::visit([&](const auto& value) { put(out, value); }, v);
 }
 template <class Out>
-void put(Out& out, const device_demand::selector& v) { put(out, v.attribute), put(out, v.op), put(out, v.values); }
+void put(Out& out, const device_demand::selector& v) {
+  put(out, v.attribute), put(out, v.op), put(out, v.values);
+}
 template <class Out>
 void put(Out& out, const device_demand& v) {
   put(out, v.kind), put(out, v.device_class), put(out, v.count), put(out, v.milli), put(out, v.memory_percent);
   put(out, v.memory_mib), put(out, v.least_memory_mib), put(out, v.least_compute_capability), put(out, v.mig_profile);
-  put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all), put(out, v.admin);
+  put(out, v.models), put(out, v.within), put(out, v.within_preferred), put(out, v.units), put(out, v.all),
+      put(out, v.admin);
   put(out, v.selectors), put(out, v.expressions), put(out, v.capacities), put(out, v.beside_gpus),
       put(out, v.beside_preferred), put(out, v.first_of);
   put(out, v.container);
@@ -224,7 +253,9 @@ void put(Out& out, const device_match& v) {
   put(out, v.alternatives);
 }
 template <class Out>
-void put(Out& out, const mig_placement& v) { put(out, v.profile), put(out, v.start); }
+void put(Out& out, const mig_placement& v) {
+  put(out, v.profile), put(out, v.start);
+}
 template <class Out>
 void put(Out& out, const device_inventory::gpu& v) {
   put(out, v.numa), put(out, v.pcie), put(out, v.mig), put(out, v.instances);
@@ -239,29 +270,37 @@ void put(Out& out, const device_inventory::other::capacity& v) {
 }
 template <class Out>
 void put(Out& out, const device_inventory::other& v) {
-  put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes), put(out, v.consumes);
+  put(out, v.device_class), put(out, v.units), put(out, v.numa), put(out, v.pcie), put(out, v.attributes),
+      put(out, v.consumes);
   put(out, v.capacities), put(out, v.shared);
 }
 template <class Out>
-void put(Out& out, const container_needs& v) { put(out, v.kind), put(out, v.requests); }
+void put(Out& out, const container_needs& v) {
+  put(out, v.kind), put(out, v.requests);
+}
 template <class Out>
 void put(Out& out, const numa_cell& v) {
   put(out, v.id), put(out, v.cpus), put(out, v.memory_bytes), put(out, v.hugepages), put(out, v.distances);
 }
 template <class Out>
 void put(Out& out, const cpu_policy& v) {
-  put(out, v.is_static), put(out, v.full_pcpus_only), put(out, v.distribute_cpus_across_numa), put(out, v.align_by_socket);
-  put(out, v.distribute_cpus_across_cores), put(out, v.strict_cpu_reservation), put(out, v.prefer_align_cpus_by_uncorecache);
+  put(out, v.is_static), put(out, v.full_pcpus_only), put(out, v.distribute_cpus_across_numa),
+      put(out, v.align_by_socket);
+  put(out, v.distribute_cpus_across_cores), put(out, v.strict_cpu_reservation),
+      put(out, v.prefer_align_cpus_by_uncorecache);
 }
 template <class Out>
 void put(Out& out, const numa_layout& v) {
-  put(out, v.spec.cells), put(out, v.spec.policy), put(out, v.spec.scope), put(out, v.spec.prefer_closest), put(out, v.spec.cpu);
-  put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus), put(out, v.spec.cpu_bind), put(out, v.spec.cpu_strategy);
+  put(out, v.spec.cells), put(out, v.spec.policy), put(out, v.spec.scope), put(out, v.spec.prefer_closest),
+      put(out, v.spec.cpu);
+  put(out, v.spec.static_memory), put(out, v.spec.reserved_cpus), put(out, v.spec.cpu_bind),
+      put(out, v.spec.cpu_strategy);
   put(out, v.spec.cpu_amplification_percent);
 }
 template <class Out>
 void put(Out& out, const device_inventory& v) {
-  put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability), put(out, v.replicas);
+  put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability),
+      put(out, v.replicas);
   put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
   put(out, static_cast<std::uint8_t>(v.numa != nullptr));
   if (v.numa != nullptr) put(out, *v.numa);
@@ -286,7 +325,8 @@ void put(Out& out, const device_inventory& v) {
 template <class Out>
 void put(Out& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
-  put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory), put(out, v.devices);
+  put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory),
+      put(out, v.devices);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
   put(out, v.ports), put(out, v.images), put(out, v.image_containers), put(out, v.volumes);
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
@@ -311,4 +351,4 @@ void digest_text(digest& out, const Values&... values) {
   out.add(text.bytes);
 }
 
-}  // namespace gangsched::canonical
+}  // namespace gangsched::inline GANGSCHED_ABI::canonical

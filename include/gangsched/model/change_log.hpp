@@ -8,37 +8,38 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/model/reads.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Whose rows a column has a word for: those of nodes, of groups, or of a named scope; these are numbered from `first_named`.
 enum class scope_number : std::uint32_t { nodes, groups, first_named };
 
 enum class change_kind : std::uint8_t {
-  node_added,        ///< row = node
-  node_updated,      ///< row = node, facets = what changed
-  node_removed,      ///< row = node
-  pod_added,         ///< row = pod, after = node row if it came bound
-  pod_updated,       ///< row = pod, before = its node row if it is on one
-  pod_removed,       ///< row = pod, before = node row if it was on one, after = group row if it was in one
-  pod_terminating,   ///< row = pod, after = its node row
-  pod_gated,         ///< row = pod: its scheduling gates changed
-  pod_nominated,     ///< row = pod, before/after = node rows (the same if only what it asks for changed); facets = what is kept for it
-  pod_assumed,       ///< row = pod, after = node row
-  pod_bound,         ///< row = pod, after = node row: an assumed pod was confirmed
-  pod_released,      ///< row = pod, before = node row: it is pending again
-  group_added,       ///< row = group
-  group_updated,     ///< row = group, before/after = minimum counts, more
-  group_removed,     ///< row = group
-  namespace_changed, ///< which one is not said: names may be others' when it is read
-  budget_changed,    ///< row = budget: added, updated or removed
-  column_changed,    ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
+  node_added,       ///< row = node
+  node_updated,     ///< row = node, facets = what changed
+  node_removed,     ///< row = node
+  pod_added,        ///< row = pod, after = node row if it came bound
+  pod_updated,      ///< row = pod, before = its node row if it is on one
+  pod_removed,      ///< row = pod, before = node row if it was on one, after = group row if it was in one
+  pod_terminating,  ///< row = pod, after = its node row
+  pod_gated,        ///< row = pod: its scheduling gates changed
+  pod_nominated,  ///< row = pod, before/after = node rows (the same if only what it asks for changed); facets = what is kept for it
+  pod_assumed,        ///< row = pod, after = node row
+  pod_bound,          ///< row = pod, after = node row: an assumed pod was confirmed
+  pod_released,       ///< row = pod, before = node row: it is pending again
+  group_added,        ///< row = group
+  group_updated,      ///< row = group, before/after = minimum counts, more
+  group_removed,      ///< row = group
+  namespace_changed,  ///< which one is not said: names may be others' when it is read
+  budget_changed,     ///< row = budget: added, updated or removed
+  column_changed,     ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
 };
 
 /// One record of the change log, 20 bytes.
 struct change {
   change_kind kind;
-  bool more : 1 = false;          ///< of group_updated: something else than the minimum changed
-  bool undone : 1 = false;        ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
+  bool more : 1 = false;  ///< of group_updated: something else than the minimum changed
+  bool undone : 1 =
+      false;  ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
   std::uint32_t author : 22 = 0;  ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
   reads facets = reads::nothing;  ///< what of a node it touched, and which columns
   row_t row = no_row;
@@ -111,7 +112,8 @@ class change_log {
   std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
   /// What was written from @p from on helps nobody. O(records since).
   void mark_undone(std::uint64_t from) noexcept {
-    for (std::size_t i = static_cast<std::size_t>(std::max(from, begin_) - begin_); i < records_.size(); ++i) records_[i].undone = true;
+    for (std::size_t i = static_cast<std::size_t>(std::max(from, begin_) - begin_); i < records_.size(); ++i)
+      records_[i].undone = true;
   }
   /// After this so many more can be appended without fail.
   void make_room(std::size_t more) {
@@ -128,8 +130,10 @@ class change_log {
     std::size_t low = 0, high = cuts_.size();
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
-      if (cuts_[middle].number > truncations) high = middle;
-      else low = middle + 1;
+      if (cuts_[middle].number > truncations)
+        high = middle;
+      else
+        low = middle + 1;
     }
     return low == cuts_.size() ? end() : cuts_[low].end;
   }
@@ -192,4 +196,4 @@ class change_log {
   std::vector<cut> cuts_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

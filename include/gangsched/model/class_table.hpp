@@ -7,7 +7,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pod classes by their canonical key. While a counter lives, pods that differ in whether it is about them are of different
 /// classes; when one comes or goes the epoch moves and every pod is re-keyed when it is next looked at.
@@ -44,14 +44,14 @@ class GANGSCHED_API class_table {
 
  private:
   struct impl;
-  column<std::uint32_t> pods_;       ///< pods per class
-  column<std::uint32_t> epoch_;      ///< row 0
+  column<std::uint32_t> pods_;                             ///< pods per class
+  column<std::uint32_t> epoch_;                            ///< row 0
   std::vector<std::shared_ptr<const pod_class>> classes_;  ///< null: swept
   std::vector<std::uint32_t> generations_;
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_table.cpp"

@@ -12,12 +12,13 @@
 #include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct cluster_options {
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
-  gangsched::device_matcher device_matcher = {};  ///< evaluates expressions on devices; none: requests must not have any
+  gangsched::device_matcher device_matcher =
+      {};  ///< evaluates expressions on devices; none: requests must not have any
   /// Attempts are numbered above this: after a restart the largest number that answers may still name, so that none of them is taken
   /// for an answer about an attempt of now.
   std::uint64_t attempts_after = 0;
@@ -26,7 +27,7 @@ struct cluster_options {
 /// How many of each there will be, about.
 struct cluster_size {
   std::uint32_t nodes = 0;
-  std::uint32_t pods = 0;    ///< at a time: rows of pods that are gone are used again
+  std::uint32_t pods = 0;  ///< at a time: rows of pods that are gone are used again
   std::uint32_t groups = 0;
 };
 
@@ -169,7 +170,8 @@ class GANGSCHED_API cluster {
   // --- questions
   [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
   [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
-  [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name, bool composite = false) const;
+  [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name,
+                                                   bool composite = false) const;
   [[nodiscard]] std::optional<budget_id> find_disruption_budget(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::optional<resource_claim_id> find_resource_claim(std::string_view ns, std::string_view name) const;
   [[nodiscard]] bool contains(node_id node) const noexcept;
@@ -247,7 +249,7 @@ class GANGSCHED_API cluster {
   std::unique_ptr<cluster_state> state_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/cluster.cpp"
@@ -256,8 +258,9 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster_devices.cpp"
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_held_rooms.cpp"
-#include "gangsched/src/model/group_ratios.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
+#include "gangsched/src/model/cluster_pod_getters.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
 #include "gangsched/src/model/cluster_resource_claims.cpp"
+#include "gangsched/src/model/group_ratios.cpp"
 #endif

@@ -7,7 +7,7 @@
 #include "gangsched/model/state.hpp"
 
 /// The refusals that several of `cluster`'s calls share.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] inline error unknown_id(std::string_view table) {
   return {errc::unknown, std::string{table}, "id", "no such object (removed, or of another cluster)"};
@@ -35,20 +35,19 @@ struct object_label {
 /// A group that nobody has added, or that was removed, goes with its last member or child.
 GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);
 /// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ratios that can be reached), at most 100,000.
-[[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
-                                                              const std::string& object);
+[[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const cluster_state& state, row_t row,
+                                                              const group_spec& spec, const std::string& object);
 [[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
   const pod_record& record = *state.pods.record[pod];
   return object_name("pod", state.names.text(record.ns), record.name);
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
 
 /// Returns `busy` when a hook calls what would change the cluster under the engine that runs it.
-#define GANGSCHED_REFUSE_IN_HOOK(state, object)                                                             \
-  if ((state).in_hook) {                                                                                    \
-    return ::gangsched::error {                                                                             \
-      ::gangsched::errc::busy, object, "", "a hook may not change the cluster that is being scheduled"      \
-    };                                                                                                      \
-  }                                                                                                         \
+#define GANGSCHED_REFUSE_IN_HOOK(state, object)                                             \
+  if ((state).in_hook) {                                                                    \
+    return ::gangsched::error{::gangsched::errc::busy, object, "",                          \
+                              "a hook may not change the cluster that is being scheduled"}; \
+  }                                                                                         \
   static_assert(true)

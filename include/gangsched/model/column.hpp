@@ -7,7 +7,7 @@
 
 #include "gangsched/model/undo_log.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Rows come one by one: columns grow by steps, so that most of them cost a comparison each.
 [[nodiscard]] constexpr std::size_t grown_to(row_t rows) noexcept { return std::size_t{rows} + rows / 8; }
@@ -66,7 +66,9 @@ class column final : public column_base {
     data_[row] = value;
   }
 
-  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { data_[row] = detail::from_word<T>(old); }
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
+    data_[row] = detail::from_word<T>(old);
+  }
   void digest_into(digest& out, row_t rows) const override {
     for (row_t row = 0; row < rows; ++row) out.add(detail::to_word((*this)[row]));
   }
@@ -150,7 +152,9 @@ class word_column final : public column_base {
     word = value;
   }
 
-  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override { (*rows_)[row].*Member = detail::from_word<T>(old); }
+  void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
+    (*rows_)[row].*Member = detail::from_word<T>(old);
+  }
   void digest_into(digest& out, row_t rows) const override {
     for (row_t row = 0; row < rows; ++row) out.add(detail::to_word((*this)[row]));
   }
@@ -270,4 +274,4 @@ class object_column final : public column_base {
   std::vector<const T*> data_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -7,7 +7,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What selects pods by label, in which namespaces.
 struct pod_query {
@@ -147,6 +147,6 @@ class GANGSCHED_API tuple_table {
   std::size_t size_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 // Its bodies come with pod_counting.hpp.

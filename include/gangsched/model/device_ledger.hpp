@@ -17,7 +17,7 @@
 #include "gangsched/model/resource_claims.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
 struct pod_devices {
@@ -40,8 +40,8 @@ struct node_claims {
 /// (`node_table::devices`), and the log where a claim changes a node that nobody else says changed.
 class GANGSCHED_API device_ledger {
  public:
-  device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods, class_table& classes,
-                const resource_kinds& kinds, bool& in_hook);
+  device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods,
+                class_table& classes, const resource_kinds& kinds, bool& in_hook);
   device_ledger(const device_ledger&) = delete;
   device_ledger& operator=(const device_ledger&) = delete;
 
@@ -58,7 +58,9 @@ class GANGSCHED_API device_ledger {
   /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
   /// What a hook sees of a node, asked for pods of @p cls, that changes without a record about that node.
-  [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept { return cls.claims.empty() ? reads::nothing : reads::claims; }
+  [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept {
+    return cls.claims.empty() ? reads::nothing : reads::claims;
+  }
   /// Whether the claims that pods of @p cls share let one more of them onto @p node. O(claims).
   [[nodiscard]] status claims_allow(const pod_class& cls, row_t node) const noexcept;
   /// Whether the pod, which is on no node now, could have on @p node what it and its claims had there.
@@ -147,11 +149,12 @@ class GANGSCHED_API device_ledger {
   /// By canonical bytes: nodes with equal devices share one.
   std::vector<std::pair<std::string, std::weak_ptr<const device_inventory>>> inventories_;
   device_matcher matcher_;
-  std::vector<std::pair<symbol, symbol>> expressions_;  // that the host is asked about, and of which class of devices; no state
+  std::vector<std::pair<symbol, symbol>>
+      expressions_;  // that the host is asked about, and of which class of devices; no state
   std::size_t expressions_made_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/device_ledger.cpp"

@@ -3,8 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "gangsched/core/config.hpp"
+
 /// Tables of numbered objects whose numbers are used again.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Puts @p object where nobody is, @p free first; returns where.
 template <class T>
@@ -39,4 +41,4 @@ std::size_t free_unused(std::vector<std::unique_ptr<T>>& all, std::vector<std::u
   return gone;
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "gangsched/core/config.hpp"
+
 /// What of the model is named in headers that a host includes, and looked into elsewhere.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 class cluster;
 struct cluster_state;
 struct device_state;
 struct pod_class;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

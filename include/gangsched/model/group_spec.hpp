@@ -9,7 +9,7 @@
 #include "gangsched/core/instant.hpp"
 
 /// Groups as a host describes them: pods that start together, and groups of such groups, up to four levels.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
 
@@ -84,9 +84,9 @@ enum class full_domain : std::uint8_t {
 struct group_topology {
   /// Node labels. All members share one domain of the first; if none has room, of the second, and so on.
   std::vector<std::string> within = {};
-  bool or_anywhere = false;                  ///< … and last of all nodes
-  std::vector<topology_slice> slices = {};   ///< outer ones first; each size divides the one before
-  std::string spread_key = {};               ///< at most `spread_most` members in a domain of this label
+  bool or_anywhere = false;                 ///< … and last of all nodes
+  std::vector<topology_slice> slices = {};  ///< outer ones first; each size divides the one before
+  std::string spread_key = {};              ///< at most `spread_most` members in a domain of this label
   std::int32_t spread_most = 0;
   domain_choice choice = domain_choice::scored;
   full_domain when_full = full_domain::wait;
@@ -121,18 +121,19 @@ struct group_spec {
   std::string name;
   std::string ns = "default";
   std::variant<basic, gang> policy = basic{};
-  bool composite = false;  ///< its members are groups (Kubernetes' CompositePodGroup); they have names of their own
-  group_id parent = {};    ///< the composite group it is in; it may be one that is only expected
+  bool composite = false;     ///< its members are groups (Kubernetes' CompositePodGroup); they have names of their own
+  group_id parent = {};       ///< the composite group it is in; it may be one that is only expected
   std::string workload = {};  ///< all groups of a tree name the same one, if any
-  std::optional<std::int32_t> priority = {};  ///< of the whole tree and its pods; absent: that of its first member by priority
+  std::optional<std::int32_t> priority =
+      {};  ///< of the whole tree and its pods; absent: that of its first member by priority
   std::optional<gangsched::preemption_policy> preemption = {};  ///< absent: that of its pods
   group_topology topology = {};
   disruption_mode disruption = disruption_mode::single;
   std::vector<group_dependency> start_after = {};
   std::vector<group_affinity> affinity = {};
   std::vector<group_ratio> ratios = {};  ///< all of them hold; one to a group that is gone does not
-  bool done = false;  ///< nothing of it runs any more and nothing will
+  bool done = false;                     ///< nothing of it runs any more and nothing will
   std::uint64_t cookie = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -9,7 +9,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// The groups of a cluster: a row each, with its members and its place in its tree as lists through the rows, and how many are where.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct group_record {
   group_spec spec;
@@ -25,15 +25,17 @@ struct group_table {
 
   slots rows;
   object_column<group_record> record;
-  column<row_t> first, last;               ///< members in order of arrival
+  column<row_t> first, last;                      ///< members in order of arrival
   column<std::uint32_t> members, assumed, bound;  ///< pending = members − assumed − bound
-  column<bool> satisfied;                  ///< its minimum had nodes once, and a member ran
+  column<bool> satisfied;                         ///< its minimum had nodes once, and a member ran
   column<row_t> parent, first_child, last_child, next_sibling, prev_sibling;  ///< children in order of arrival
   column<std::uint32_t> children;
-  column<std::uint64_t> arrival;           ///< order of add_group
+  column<std::uint64_t> arrival;  ///< order of add_group
   name_index by_name, composite_by_name;
 
-  [[nodiscard]] const name_index& names_of(bool composite) const noexcept { return composite ? composite_by_name : by_name; }
+  [[nodiscard]] const name_index& names_of(bool composite) const noexcept {
+    return composite ? composite_by_name : by_name;
+  }
   [[nodiscard]] name_index& names_of(bool composite) noexcept { return composite ? composite_by_name : by_name; }
   /// The top of the tree that the group is in. O(depth).
   [[nodiscard]] row_t root(row_t row) const noexcept {
@@ -59,7 +61,7 @@ struct group_table {
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/group_table.cpp"

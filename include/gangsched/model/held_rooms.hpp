@@ -10,7 +10,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/slots.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 class digest;
 
@@ -39,7 +39,8 @@ class GANGSCHED_API held_rooms {
   template <class ClassesThere>
   void set(std::string_view name, symbol owner, std::vector<held_room_record::part> parts, const ClassesThere& there) {
     const row_t row = replace(name, owner, std::move(parts));
-    for (const held_room_record::part& one : record_[row]->parts) there(one.node, [&](const pod_class& cls) { draw(cls, one.node, +1); });
+    for (const held_room_record::part& one : record_[row]->parts)
+      there(one.node, [&](const pod_class& cls) { draw(cls, one.node, +1); });
   }
   /// False if there is no such room. O(parts · kinds).
   bool remove(symbol owner);
@@ -102,7 +103,7 @@ class GANGSCHED_API held_rooms {
   symbol lifted_;        ///< the room that counts for nothing at the moment; no state
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/held_rooms.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A name under which a node has an image, and the image's size.
 struct image_symbols {
@@ -37,7 +37,7 @@ class GANGSCHED_API image_table {
   row_t rows_ = 0;  ///< symbols there is room for; never fewer
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/image_table.cpp"

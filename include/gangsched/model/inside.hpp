@@ -4,9 +4,9 @@
 
 /// The tables behind a cluster, for transactions and engines. What is written there and not appended to the change log, nobody learns of:
 /// hosts have the calls of `cluster`, and plugins have views.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] inline cluster_state& inside(cluster& on) noexcept { return *on.state_; }
 [[nodiscard]] inline const cluster_state& inside(const cluster& on) noexcept { return *on.state_; }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

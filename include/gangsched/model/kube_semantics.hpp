@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Releases whose decisions differ for the same input.
 enum class kube_release : std::uint8_t {
@@ -50,4 +52,4 @@ class kube_semantics {
   std::uint8_t quirks_ = 0xff;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,11 +2,12 @@
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/state.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The class of a pod with this (checked) spec, its requests and its resolved priority; new names are interned. O(size of the spec).
-[[nodiscard]] GANGSCHED_API class_id make_class(cluster_state& state, const pod_spec& spec, const pod_requests& requests,
-                                                std::int32_t priority, preemption_policy preemption);
+[[nodiscard]] GANGSCHED_API class_id make_class(cluster_state& state, const pod_spec& spec,
+                                                const pod_requests& requests, std::int32_t priority,
+                                                preemption_policy preemption);
 
 /// The parts that are resolved alike for nodes and pods.
 [[nodiscard]] GANGSCHED_API std::vector<label_symbols> to_symbols(interner& names, const label_map& labels);
@@ -16,7 +17,7 @@ namespace gangsched {
 /// kube-framework 4, ImageLocality: ":latest" is appended unless a ':' follows the last '/'.
 [[nodiscard]] GANGSCHED_API std::string normalised_image(std::string_view name);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/make_class.cpp"

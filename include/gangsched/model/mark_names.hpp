@@ -8,7 +8,7 @@
 #include "gangsched/model/topology.hpp"
 
 /// Marks the names that a value is made of (interner.hpp).
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 inline void mark(interner& names, symbol name) noexcept { names.mark(name); }
 inline void mark(interner& names, const label_symbols& v) noexcept { names.mark(v.key), names.mark(v.value); }
@@ -69,4 +69,4 @@ inline void mark(interner& names, const device_inventory& v) noexcept {
   for (const shared_counter& one : v.counters) names.mark(one.name);
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

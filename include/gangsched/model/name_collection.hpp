@@ -5,7 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/fwd.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a collection,
 /// which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what is used,
@@ -26,7 +26,8 @@ class GANGSCHED_API name_collection {
  private:
   /// How many may be made before the next one.
   struct limits {
-    std::size_t names = 1024, counters = 256, topologies = 16, choices = 64, kinds = 16, expressions = 16, priorities = 256, tuples = 65536;
+    std::size_t names = 1024, counters = 256, topologies = 16, choices = 64, kinds = 16, expressions = 16,
+                priorities = 256, tuples = 65536;
   };
   [[nodiscard]] bool due() const noexcept;
   void run();
@@ -35,6 +36,6 @@ class GANGSCHED_API name_collection {
   limits limits_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 // Its bodies come with state.hpp, which they need whole.

@@ -5,7 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/undo_log.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// (namespace, name) to row, under the undo log. Each table has one. Never iterated.
 class GANGSCHED_API name_index final : public column_base {
@@ -44,7 +44,7 @@ class GANGSCHED_API name_index final : public column_base {
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/name_index.cpp"

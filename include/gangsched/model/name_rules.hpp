@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "gangsched/core/config.hpp"
+
 /// Kubernetes' rules for names and labels (apimachinery util/validation), as predicates. O(length), no allocation.
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] constexpr bool is_lower_alnum(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -14,7 +16,8 @@ namespace gangsched::detail {
 /// Of every character, whether it is one of a-z, 0-9 and '-': every name of every object is read by it.
 inline constexpr std::array<bool, 256> in_dns_label = [] {
   std::array<bool, 256> made{};
-  for (std::size_t c = 0; c < made.size(); ++c) made[c] = is_lower_alnum(static_cast<char>(c)) || static_cast<char>(c) == '-';
+  for (std::size_t c = 0; c < made.size(); ++c)
+    made[c] = is_lower_alnum(static_cast<char>(c)) || static_cast<char>(c) == '-';
   return made;
 }();
 
@@ -53,4 +56,4 @@ inline constexpr std::array<bool, 256> in_dns_label = [] {
   return is_dns_subdomain(text.substr(0, slash)) && !name.empty() && is_label_value(name);
 }
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -10,7 +10,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// Namespaces, priority classes, disruption budgets, services and controllers.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct namespace_record {
   namespace_spec spec;
@@ -54,7 +54,12 @@ struct named_table {
 /// What the host names beside nodes, pods and groups. None of it has a place, or amounts: only a name and what was said last.
 struct GANGSCHED_API named_objects {
   named_objects(undo_log& undo, const interner& with_names)
-      : namespaces(undo), priority_classes(undo), budgets(undo), services(undo), controllers(undo), names(&with_names) {}
+      : namespaces(undo),
+        priority_classes(undo),
+        budgets(undo),
+        services(undo),
+        controllers(undo),
+        names(&with_names) {}
 
   named_table<namespace_record> namespaces;
   named_table<priority_class_record> priority_classes;
@@ -68,7 +73,7 @@ struct GANGSCHED_API named_objects {
   [[nodiscard]] const label_map& labels_of(symbol ns) const;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/named_objects.cpp"

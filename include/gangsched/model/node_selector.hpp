@@ -3,13 +3,13 @@
 #include <optional>
 #include <string_view>
 
-#include "gangsched/core/is_among.hpp"
 #include "gangsched/core/config.hpp"
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/pod_class.hpp"
 
 /// Node selectors against a node (kube-framework 5). A node is anything with label(symbol), label(string_view), name_symbol(),
 /// name() and text(symbol): a view that reads labels and name.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The number in a gt or lt requirement or in the label it looks at: a signed decimal 64-bit integer, leading zeros and '+' allowed.
 [[nodiscard]] GANGSCHED_API std::optional<std::int64_t> selector_number(std::string_view text) noexcept;
@@ -48,15 +48,13 @@ bool requirement_holds(selector_operator op, bool present, const Listed& listed,
 template <class Node>
 bool requirement_matches(const node_requirement& wanted, std::optional<symbol> value, const Node& node) {
   return requirement_holds(
-      wanted.op, value.has_value(),
-      [&] { return is_among(*value, wanted.values); },
+      wanted.op, value.has_value(), [&] { return is_among(*value, wanted.values); },
       [&] { return selector_number(node.text(*value)); }, wanted.bound);
 }
 inline bool requirement_matches(const selector_requirement& wanted, std::optional<std::string_view> value) {
   const bool numeric = wanted.op == selector_operator::gt || wanted.op == selector_operator::lt;
   return requirement_holds(
-      wanted.op, value.has_value(),
-      [&] { return is_among(*value, wanted.values); },
+      wanted.op, value.has_value(), [&] { return is_among(*value, wanted.values); },
       [&] { return selector_number(*value); },
       numeric && !wanted.values.empty() ? selector_number(wanted.values.front()) : std::nullopt);
 }
@@ -96,7 +94,7 @@ template <class Node>
   return false;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/node_selector.cpp"

@@ -17,7 +17,7 @@
 #include "gangsched/model/slots.hpp"
 
 /// The nodes of a cluster: a row each, what the host says of one in its record, what pods change beside it in columns.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How many volumes of a driver can be attached to a node.
 struct volume_limit {
@@ -61,16 +61,16 @@ struct node_table {
   node_table(interner& names, undo_log& undo);
 
   slots rows;
-  object_column<node_record> record;  ///< null: no node in this row
+  object_column<node_record> record;          ///< null: no node in this row
   column<const device_inventory*> inventory;  ///< the record's; null: it has no devices
   matrix_column allocatable;
   matrix_column used;
   matrix_column devices;  ///< in use of them (device_inventory.hpp)
   column<row_t> first_pod;
-  column<row_t> first_nominated;  ///< of the pods that are nominated to it
+  column<row_t> first_nominated;           ///< of the pods that are nominated to it
   column<row_t> next_wanted, prev_wanted;  ///< among the nodes that pods are nominated to
   column<row_t> first_wanted;              ///< row 0: the first of them
-  column<std::uint64_t> arrival;  ///< order of add_node
+  column<std::uint64_t> arrival;           ///< order of add_node
   port_column ports;
   node_tree tree;      ///< their order round the zones
   image_table images;  ///< what they list
@@ -89,7 +89,7 @@ struct node_table {
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/node_table.cpp"

@@ -12,7 +12,7 @@
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/slots.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Columns of 64-bit integers that a plugin asked for when it was attached: what its reserve hooks count up for pods. Rolled back like the
 /// rest of the cluster.
@@ -73,7 +73,8 @@ class GANGSCHED_API own_columns {
   // --- columns
   /// Without a name: nobody else's. O(rows).
   std::uint32_t make(scope_number of, std::string_view name, column_writer writer, reads facet);
-  [[nodiscard]] std::optional<std::uint32_t> find(scope_number of, std::string_view name, column_writer writer) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> find(scope_number of, std::string_view name,
+                                                  column_writer writer) const noexcept;
   /// The facet for the next who makes columns.
   [[nodiscard]] reads new_facet() noexcept { return own_facet(makers_++); }
   [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
@@ -157,7 +158,7 @@ class GANGSCHED_API own_columns {
   row_t noting_ = 0;                 ///< how long that is
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/own_columns.cpp"

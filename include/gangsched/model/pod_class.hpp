@@ -12,7 +12,7 @@
 #include "gangsched/devices/numa_container.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
 using resource_kind = std::uint32_t;
@@ -127,8 +127,9 @@ struct spread_rule {
 struct pod_counters {
   std::vector<counter_id> named;    ///< those it brings to life, ascending
   std::vector<counter_id> matched;  ///< live ones with it in their scope, ascending
-  std::vector<counter_id> counted;  ///< what goes up where it is placed: matched ones that count pods, and its own terms'
-  std::vector<counter_id> minded;   ///< matched ones that count terms: what others want of it
+  std::vector<counter_id>
+      counted;  ///< what goes up where it is placed: matched ones that count pods, and its own terms'
+  std::vector<counter_id> minded;  ///< matched ones that count terms: what others want of it
 
   std::vector<counter_id> affinity;         ///< pods that match all its required affinity terms, per topology key
   std::vector<counter_id> anti_affinity;    ///< pods that match a required anti-affinity term, per term
@@ -147,25 +148,27 @@ struct pod_class {
   std::int32_t priority = 0;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
 
-  std::vector<amount> requests;        ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind
-  std::vector<amount> score_requests;  ///< the same without pod-level requests, with the defaults for cpu and memory (3.4)
-  std::int64_t scored_cpu = 0;         ///< what a placed pod adds to kinds::scored_cpu / scored_memory
+  std::vector<amount> requests;  ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind
+  std::vector<amount>
+      score_requests;           ///< the same without pod-level requests, with the defaults for cpu and memory (3.4)
+  std::int64_t scored_cpu = 0;  ///< what a placed pod adds to kinds::scored_cpu / scored_memory
   std::int64_t scored_memory = 0;
 
-  std::vector<device_demand> devices;  ///< beside the requests of resources that nodes' devices are counted by
+  std::vector<device_demand> devices;        ///< beside the requests of resources that nodes' devices are counted by
   std::vector<device_match> device_matches;  ///< among them
   std::vector<resource_claim_id> claims;     ///< of devices that it shares with others
-  bool guaranteed = false;             ///< its QoS class; false if it has pod-level resources, which no kubelet aligns
+  bool guaranteed = false;  ///< its QoS class; false if it has pod-level resources, which no kubelet aligns
   cpu_binding bind_cpus;
-  std::vector<container_needs> containers;  ///< init containers first; empty unless it is Guaranteed, binds CPUs or wants devices
+  std::vector<container_needs>
+      containers;  ///< init containers first; empty unless it is Guaranteed, binds CPUs or wants devices
 
   std::vector<toleration_symbols> tolerations;
   std::vector<label_symbols> node_selector;
   std::optional<std::vector<node_term>> required_nodes;
   std::vector<weighted_node_term> preferred_nodes;
   std::vector<host_port> ports;
-  std::vector<symbol> images;         ///< of init containers, containers and image volumes, normalised
-  std::uint32_t image_containers = 0; ///< init containers and containers
+  std::vector<symbol> images;          ///< of init containers, containers and image volumes, normalised
+  std::uint32_t image_containers = 0;  ///< init containers and containers
   volume_needs volumes;
 
   pod_affinity affinity_to_pods;
@@ -175,8 +178,8 @@ struct pod_class {
   std::optional<label_selector> default_selector;
   pod_counters counters;
 
-  std::string key;               ///< canonical bytes: equal iff the class is equal
-  std::size_t key_prefix = 0;    ///< the part of `key` before the matched counters
+  std::string key;             ///< canonical bytes: equal iff the class is equal
+  std::size_t key_prefix = 0;  ///< the part of `key` before the matched counters
 
   /// What it requests of @p kind, 0 if nothing. O(kinds requested).
   [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept {
@@ -194,4 +197,4 @@ struct pod_class {
 using class_id = std::uint32_t;
 inline constexpr class_id no_class = 0xffffffffu;
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -15,7 +15,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/topology.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Spread constraints that a profile gives to pods without any (kube-framework 7.1). They have no selectors.
 struct spread_defaults {
@@ -28,9 +28,9 @@ struct spread_defaults {
 /// and the record of a node, and reads the others.
 class GANGSCHED_API pod_counting {
  public:
-  pod_counting(const kube_semantics& semantics, interner& names, node_table& nodes, pod_table& pods, class_table& classes,
-               topology_table& topologies, choice_table& choices, counter_table& counters, const named_objects& named,
-               device_ledger& devices) noexcept
+  pod_counting(const kube_semantics& semantics, interner& names, node_table& nodes, pod_table& pods,
+               class_table& classes, topology_table& topologies, choice_table& choices, counter_table& counters,
+               const named_objects& named, device_ledger& devices) noexcept
       : semantics_(semantics),
         names_(names),
         nodes_(nodes),
@@ -88,7 +88,8 @@ class GANGSCHED_API pod_counting {
   void match_counters(pod_class& made, std::vector<counter_id> matched) const;
   /// The selector of a pod's services and controller (kube-framework 7.1, helper.DefaultSelector): the services' selectors that match
   /// it, and its controller's. Absent if it comes to nothing. O(services).
-  [[nodiscard]] std::optional<label_selector> default_selector(symbol ns, const label_map& labels, const controller_ref& controller) const;
+  [[nodiscard]] std::optional<label_selector> default_selector(symbol ns, const label_map& labels,
+                                                               const controller_ref& controller) const;
 
  private:
   void rekey(row_t pod);
@@ -110,7 +111,7 @@ class GANGSCHED_API pod_counting {
   device_ledger& devices_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_counters.cpp"

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Where a pod is in its life. Terminating is a flag beside it.
 enum class pod_state : std::uint8_t {
@@ -11,4 +13,4 @@ enum class pod_state : std::uint8_t {
   bound,    ///< runs on its node
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -14,7 +14,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The volumes that are a pod's own.
 struct pod_disks {
@@ -90,7 +90,7 @@ struct pod_table {
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/pod_table.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/undo_log.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite; room that ports had stays, so that
 /// takes no memory.
@@ -30,8 +30,10 @@ class GANGSCHED_API port_column final : public column_base {
   }
 
   void restore(row_t row, std::uint32_t what, std::uint64_t word) noexcept override {
-    if (what == added) erase(row, unpack(word));
-    else insert(row, unpack(word));
+    if (what == added)
+      erase(row, unpack(word));
+    else
+      insert(row, unpack(word));
   }
   void digest_into(digest& out, row_t rows) const override {
     for (row_t row = 0; row < rows; ++row) {
@@ -54,7 +56,8 @@ class GANGSCHED_API port_column final : public column_base {
   void insert(row_t row, host_port port);
   void erase(row_t row, host_port port) noexcept;
   static std::uint64_t pack(const host_port& p) noexcept {
-    return (std::uint64_t{p.address.value} << 32) | (std::uint64_t{p.port} << 8) | static_cast<std::uint64_t>(p.protocol);
+    return (std::uint64_t{p.address.value} << 32) | (std::uint64_t{p.port} << 8) |
+           static_cast<std::uint64_t>(p.protocol);
   }
   static host_port unpack(std::uint64_t word) noexcept {
     return {static_cast<protocol>(word & 0xff), static_cast<std::uint16_t>(word >> 8),
@@ -64,7 +67,7 @@ class GANGSCHED_API port_column final : public column_base {
   std::vector<ports> data_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/port_column.cpp"

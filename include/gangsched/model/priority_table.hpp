@@ -7,7 +7,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// How many pods of each priority are on nodes: whether preemption can find anybody at all.
 class GANGSCHED_API priority_table {
@@ -25,11 +25,11 @@ class GANGSCHED_API priority_table {
  private:
   std::vector<std::pair<std::int32_t, row_t>> rows_;  ///< by priority
   std::vector<row_t> free_;
-  std::size_t last_ = 0;                              ///< of them, the one that was counted last: mostly it is the next one too
+  std::size_t last_ = 0;  ///< of them, the one that was counted last: mostly it is the next one too
   column<std::uint32_t> pods_;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/priority_table.cpp"

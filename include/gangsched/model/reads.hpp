@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace gangsched {
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a hook may read of a node, and so what a change can touch. A set of bits; views and changes both speak in it.
 enum class reads : std::uint32_t {
@@ -15,9 +17,11 @@ enum class reads : std::uint32_t {
   usage = 1u << 6,  ///< what its pods have requested, and how many they are
   ports = 1u << 7,  ///< host ports in use
   pods = 1u << 8,   ///< the pods on it, with all of theirs
-  own = 1u << 9,    ///< in signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet)
+  own =
+      1u
+      << 9,  ///< in signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet)
   devices = 1u << 10,  ///< its devices, and what of them is in use
-  claims = 1u << 11,   ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
+  claims = 1u << 11,  ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
   everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
@@ -32,11 +36,13 @@ constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 
 /// The facet of the @p nth who makes columns, a plugin or the host. There are twenty: who comes later shares one, and is asked more often
 /// than need be.
-[[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept { return static_cast<reads>(1u << (12 + nth % 20)); }
+[[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept {
+  return static_cast<reads>(1u << (12 + nth % 20));
+}
 /// What a hook that says @p set reads in truth, if its plugin asked for columns with the facets @p columns.
 [[nodiscard]] constexpr reads with_columns(reads set, reads columns) noexcept {
   if (set == reads::everything || !any(set & reads::own)) return set;
   return static_cast<reads>(static_cast<std::uint32_t>(set) & ~static_cast<std::uint32_t>(reads::own)) | columns;
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

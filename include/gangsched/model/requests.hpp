@@ -7,16 +7,18 @@
 #include "gangsched/model/kube_semantics.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Integers by resource name: cpu in milli, everything else in whole units.
 using integer_resources = sorted_map<std::int64_t>;
 
 /// What a pod requests, in the three readings kube-scheduler has (kube-framework 3.1, 3.4). Summed exactly, rounded up once.
 struct pod_requests {
-  integer_resources requests;     ///< PodRequests: containers, init containers, sidecars, pod-level, overhead
-  integer_resources for_scoring;  ///< without pod-level requests; 100m cpu and 200Mi memory for every container that lacks the key
-  std::int64_t scored_cpu = 0;    ///< what the pod, once placed, adds to a node's usage with those defaults (conformance README, fit)
+  integer_resources requests;  ///< PodRequests: containers, init containers, sidecars, pod-level, overhead
+  integer_resources
+      for_scoring;  ///< without pod-level requests; 100m cpu and 200Mi memory for every container that lacks the key
+  std::int64_t scored_cpu =
+      0;  ///< what the pod, once placed, adds to a node's usage with those defaults (conformance README, fit)
   std::int64_t scored_memory = 0;
 };
 
@@ -30,9 +32,10 @@ struct pod_requests {
 
 /// Error: overflow, naming the resource; malformed if requests for whole GPUs are not as many as the containers request by number
 /// (nvidia.com/gpu, amd.com/gpu). Negative amounts were ruled out by `check`. O(containers · resources).
-[[nodiscard]] GANGSCHED_API result<pod_requests> requests_of(const pod_spec& spec, const kube_semantics& semantics = {});
+[[nodiscard]] GANGSCHED_API result<pod_requests> requests_of(const pod_spec& spec,
+                                                             const kube_semantics& semantics = {});
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/requests.cpp"

@@ -7,7 +7,7 @@
 #include "gangsched/model/slots.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct resource_claim_record {
   resource_claim_spec spec;
@@ -24,15 +24,22 @@ struct resource_claim_record {
 /// users.
 struct resource_claim_table {
   explicit resource_claim_table(undo_log& undo)
-      : rows(undo), record(undo), classes(undo), users(undo), node(undo, no_row), kept(undo), held(undo), by_name(undo) {}
+      : rows(undo),
+        record(undo),
+        classes(undo),
+        users(undo),
+        node(undo, no_row),
+        kept(undo),
+        held(undo),
+        by_name(undo) {}
 
   slots rows;
   object_column<resource_claim_record> record;
-  column<std::uint32_t> classes;      ///< of pods that name it, those with pods
-  column<std::uint32_t> users;        ///< pods on nodes that name it
-  column<row_t> node;                 ///< where its devices are
-  column<bool> kept;                  ///< it was allocated before anybody used it, and nobody has run since
-  object_column<device_claim> held;   ///< null: nowhere
+  column<std::uint32_t> classes;     ///< of pods that name it, those with pods
+  column<std::uint32_t> users;       ///< pods on nodes that name it
+  column<row_t> node;                ///< where its devices are
+  column<bool> kept;                 ///< it was allocated before anybody used it, and nobody has run since
+  object_column<device_claim> held;  ///< null: nowhere
   name_index by_name;
 
   [[nodiscard]] bool contains(resource_claim_id id) const noexcept {
@@ -51,11 +58,12 @@ struct resource_claim_table {
 
   void digest_into(digest& out) const {
     rows.digest_into(out);
-    for (const column_base* one : std::initializer_list<const column_base*>{&record, &classes, &users, &node, &kept, &held}) {
+    for (const column_base* one :
+         std::initializer_list<const column_base*>{&record, &classes, &users, &node, &kept, &held}) {
       one->digest_into(out, rows.count());
     }
     by_name.digest_into(out, 0);
   }
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

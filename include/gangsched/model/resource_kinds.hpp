@@ -7,7 +7,7 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct node_table;
 
@@ -49,7 +49,7 @@ class GANGSCHED_API resource_kinds {
   std::size_t made_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/resource_kinds.cpp"

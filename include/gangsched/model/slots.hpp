@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/model/column.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Allocates rows of one table: last freed, first reused, under the undo log like everything else.
 class slots {
@@ -57,4 +57,4 @@ class slots {
   row_t room_ = 0;  // beside the undo log: it says nothing about what there is
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -13,7 +13,7 @@
 #include "gangsched/model/group_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 using label_map = sorted_map<std::string>;
 
@@ -63,7 +63,8 @@ struct preferred_node_term {
 };
 
 struct node_affinity {
-  std::optional<std::vector<node_selector_term>> required = {};  ///< one term must hold; present and empty: nothing matches
+  std::optional<std::vector<node_selector_term>> required =
+      {};  ///< one term must hold; present and empty: nothing matches
   std::vector<preferred_node_term> preferred = {};
 };
 
@@ -155,8 +156,10 @@ struct resource_claim_spec {
   std::string ns = "default";
   std::vector<device_request> devices = {};
   std::vector<device_constraint> constraints = {};
-  std::int32_t most_pods = 256;  ///< on nodes at once, as Kubernetes has it; 0: any number (a pod group reserves it, KEP-5729)
-  std::vector<held_device> held_devices = {};  ///< what it has where the pods that others bound run; empty: the library's guess
+  std::int32_t most_pods =
+      256;  ///< on nodes at once, as Kubernetes has it; 0: any number (a pod group reserves it, KEP-5729)
+  std::vector<held_device> held_devices =
+      {};  ///< what it has where the pods that others bound run; empty: the library's guess
   /// where it is allocated though nobody uses it yet: it keeps that until a pod that uses it runs, or it is deallocated
   node_id node = {};
 };
@@ -172,11 +175,14 @@ struct pod_spec {
   pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
-  bool guaranteed = false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
-  cpu_binding bind_cpus = {};  ///< where NUMA cells are known: CPUs of its own for the pod as one, from the scheduler (NodeNUMAResource)
-  std::vector<device_request> devices = {};    ///< beside the resources that containers request by number
+  bool guaranteed =
+      false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
+  cpu_binding bind_cpus =
+      {};  ///< where NUMA cells are known: CPUs of its own for the pod as one, from the scheduler (NodeNUMAResource)
+  std::vector<device_request> devices = {};                ///< beside the resources that containers request by number
   std::vector<device_constraint> device_constraints = {};  ///< on `devices`
-  std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares with others
+  std::vector<resource_claim_id> resource_claims =
+      {};                                      ///< of its namespace, each once: devices that it shares with others
   std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};
   node_affinity affinity = {};
@@ -184,17 +190,17 @@ struct pod_spec {
   pod_affinity anti_affinity_to_pods = {};
   std::vector<toleration> tolerations = {};
   std::vector<topology_spread> topology_spread_constraints = {};
-  std::optional<std::int32_t> priority = {};   ///< absent: of the priority class, of the default class, else 0
+  std::optional<std::int32_t> priority = {};  ///< absent: of the priority class, of the default class, else 0
   std::string priority_class = {};
   /// Without a priority class; with one, its policy counts, and `never` here beside another is an error.
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
   std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
-  std::string required_node = {};  ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
-  group_id group = {};             ///< its gang or basic group; it may be one that is only expected
-  std::string role = {};           ///< what it is in its group ("head", "worker"), for minimums by role
+  std::string required_node = {};         ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
+  group_id group = {};                    ///< its gang or basic group; it may be one that is only expected
+  std::string role = {};                  ///< what it is in its group ("head", "worker"), for minimums by role
   std::optional<std::int32_t> rank = {};  ///< its index in the group: neighbours in rank are placed close to each other
-  node_id node = {};               ///< bound already (by others, or before a restart)
+  node_id node = {};                      ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
   std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
   bool terminating = false;
@@ -233,7 +239,7 @@ struct node_spec {
   label_map labels = {};
   std::vector<taint> taints = {};
   resource_list allocatable = {};
-  resource_list capacity = {};  ///< for information; scheduling reads allocatable
+  resource_list capacity = {};                  ///< for information; scheduling reads allocatable
   sorted_map<std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
   node_devices devices = {};  ///< empty: not known; then counted resources are all that is looked at
@@ -272,9 +278,9 @@ struct namespace_spec {
 struct pod_disruption_budget_spec {
   std::string name;
   std::string ns = "default";
-  std::optional<label_selector> selector = {};  ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
+  std::optional<label_selector> selector = {};   ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
   std::int32_t disruptions_allowed = 0;          ///< status.disruptionsAllowed
   std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods on their way out already
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -23,7 +23,7 @@
 #include "gangsched/model/topology.hpp"
 
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state {
@@ -53,7 +53,7 @@ struct GANGSCHED_API cluster_state {
   name_collection collection{*this};
   mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
-  bool in_hook = false;  ///< a hook is running: the host's calls that would change anything are refused
+  bool in_hook = false;            ///< a hook is running: the host's calls that would change anything are refused
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod) { return counting.class_of(pod); }
@@ -71,15 +71,16 @@ struct GANGSCHED_API cluster_state {
 
 inline bool name_collection::due() const noexcept {
   const cluster_state& in = state_;
-  return in.names.made() >= limits_.names || in.counters.made() >= limits_.counters || in.topologies.made() >= limits_.topologies ||
-         in.choices.made() >= limits_.choices || in.kinds.made() >= limits_.kinds || in.devices.expressions_made() >= limits_.expressions ||
+  return in.names.made() >= limits_.names || in.counters.made() >= limits_.counters ||
+         in.topologies.made() >= limits_.topologies || in.choices.made() >= limits_.choices ||
+         in.kinds.made() >= limits_.kinds || in.devices.expressions_made() >= limits_.expressions ||
          in.assigned.priorities.known() >= limits_.priorities || in.tuples.size() >= limits_.tuples || always;
 }
 inline void name_collection::run_if_due() {
   if (due() && !state_.undo.recording()) run();
 }
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/name_collection.cpp"

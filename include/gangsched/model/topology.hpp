@@ -8,7 +8,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/slots.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 struct node_record;
 struct node_table;
@@ -159,6 +159,6 @@ class GANGSCHED_API choice_table {
 /// Whether @p choice takes a node with this record.
 [[nodiscard]] GANGSCHED_API bool takes(const node_choice& choice, const node_record& record, const interner& names);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 // Its bodies come with pod_counting.hpp.

@@ -5,7 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/fwd.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A trial: everything done to the cluster since is undone when it ends, bit for bit, unless `commit` was called.
 /// Opened inside another it is a nested checkpoint whose commit hands its changes to the outer one. Ends in reverse order of opening.
@@ -37,7 +37,7 @@ class GANGSCHED_API transaction {
   std::size_t mark_ = 0;
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/transaction.cpp"

@@ -8,7 +8,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/make_room.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Something whose words can be put back. Every piece of a cluster's state is one of these.
 class column_base {
@@ -106,11 +106,11 @@ class undo_log {
     room_ = entries_.size();
   }
 
-  std::vector<entry> entries_;  // the first `size_` count
+  std::vector<entry> entries_;      // the first `size_` count
   std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
   std::size_t size_ = 0, room_ = 0;
   std::uint32_t depth_ = 0;
   std::uint32_t calls_ = 0;  // the outermost of `depth_`, which are of calls
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

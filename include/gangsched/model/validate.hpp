@@ -7,7 +7,7 @@
 
 /// Checks of what a host hands over, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id
 /// is known is `cluster`'s to check.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The first thing that is wrong, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec);
@@ -23,7 +23,7 @@ namespace gangsched {
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const service_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const controller_spec& spec);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/validate.cpp"

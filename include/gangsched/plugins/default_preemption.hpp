@@ -9,7 +9,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Who has to go so that a pod of higher priority fits on a node (kube-framework 8.1 – 8.5).
 ///
@@ -83,7 +83,7 @@ class default_preemption {
 
 static_assert(post_filter_plugin<default_preemption>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/default_preemption.cpp"

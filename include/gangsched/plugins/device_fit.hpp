@@ -4,7 +4,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The node's devices have what the pod asks of them: GPUs as a whole, shares, replicas and MIG instances, and other devices.
 ///
@@ -77,4 +77,4 @@ class device_fit {
 static_assert(requeue_plugin<device_fit> && pre_filter_plugin<device_fit> && filter_plugin<device_fit> &&
               choose_devices_plugin<device_fit>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -6,7 +6,7 @@
 
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A part of the decision that the host makes itself: kube-scheduler's HTTP extender as callbacks (kube-framework 1.1, 1.6).
 ///
@@ -91,4 +91,4 @@ class extender {
 static_assert(pre_filter_plugin<extender> && filter_plugin<extender>);
 static_assert(pre_score_plugin<extender> && score_plugin<extender> && bind_plugin<extender>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A gang starts with its minimum or not at all (kube-workloads 3).
 ///
@@ -105,4 +105,4 @@ class gang_scheduling {
 static_assert(pre_enqueue_plugin<gang_scheduling> && permit_plugin<gang_scheduling> &&
               group_pre_filter_plugin<gang_scheduling> && placement_feasible_plugin<gang_scheduling>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,7 @@
 #include "gangsched/framework/normalize.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Nodes with the least left after the pod: ⌊100·(1 − ½·((C−c)/128000 + (G−g)/8000))⌋ of milli-CPUs and thousandths of GPUs, stretched
 /// from the worst candidate at 0 to the best at 100 (FGD's BestFit; devices-topology 6.2).
@@ -30,4 +30,4 @@ class gpu_best_fit {
 
 static_assert(score_plugin<gpu_best_fit>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

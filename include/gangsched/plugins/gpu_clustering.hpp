@@ -4,7 +4,7 @@
 #include "gangsched/devices/gpu_outlook.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pods of one kind side by side, kinds being shares, one GPU, two GPUs, …: ⌊25·(8000−G)/8000⌋, with G the thousandths of GPUs that are
 /// left, and 75 where the node has only pods of the kind, 50 where it has some, 25 where it has none with GPUs, else 0; pods without
@@ -37,4 +37,4 @@ class gpu_clustering {
 
 static_assert(score_plugin<gpu_clustering>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

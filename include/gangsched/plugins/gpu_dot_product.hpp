@@ -4,7 +4,7 @@
 #include "gangsched/devices/gpu_outlook.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Nodes whose rest points another way than the request: ⌊100·(1 − ½·(C/128000·c/128000 + G/8000·g/8000))⌋, with C, G the milli-CPUs
 /// and thousandths of GPUs that are left, c, g what the pod asks for (FGD's DotProd; devices-topology 6.2).
@@ -28,4 +28,4 @@ class gpu_dot_product {
 
 static_assert(score_plugin<gpu_dot_product>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -4,7 +4,7 @@
 #include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// FGD: where the pod adds the least to what pods of a target distribution could not use of the idle GPUs (USENIX ATC 2023;
 /// devices-topology 6.1, 6.2). ⌊100·σ((F − F′)/1000)⌋, σ the logistic function, F and F′ the node's `gpu_outlook::fragment` before and
@@ -65,7 +65,7 @@ class gpu_fragmentation {
 
 static_assert(score_plugin<gpu_fragmentation> && choose_devices_plugin<gpu_fragmentation>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/gpu_fragmentation.cpp"

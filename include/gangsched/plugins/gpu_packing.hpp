@@ -4,7 +4,7 @@
 #include "gangsched/devices/gpu_outlook.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// First GPUs that are shared already, then idle GPUs of nodes in use, then idle nodes. A node of n idle GPUs: max(33−n, n); one of
 /// whose GPUs u idle ones would be needed: max(50−u, 33); else max(100 − ⌊percent left of the GPUs taken / 10⌋, 50), the tightest first.
@@ -37,4 +37,4 @@ class gpu_packing {
 
 static_assert(score_plugin<gpu_packing>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -7,7 +7,7 @@
 #include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// What `gpu_pricing` goes by. The host may change it between calls, and then says `scheduler::forget_cached`.
 struct gpu_price_book {
@@ -86,7 +86,7 @@ class gpu_pricing {
 
 static_assert(score_plugin<gpu_pricing> && choose_devices_plugin<gpu_pricing>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/gpu_pricing.cpp"

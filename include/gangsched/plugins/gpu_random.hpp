@@ -6,7 +6,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Any GPU with room for a share, each as likely; nodes are left to the tie rule (FGD's Random; devices-topology 6.2). What is drawn
 /// depends on the seed and on what the node has in use, and on nothing else.
@@ -49,4 +49,4 @@ class gpu_random {
 
 static_assert(choose_devices_plugin<gpu_random>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -7,7 +7,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Heterogeneous GPUs: nodes, and placements of gangs, by what their type does for its price. ⌊100·v/v_max⌋ with v = throughput / price
 /// of the type, which the host measures for the kind of work that the profile is for; types it does not list 0. A gang is placed on one
@@ -108,4 +108,4 @@ class gpu_type_value {
 static_assert(pre_score_plugin<gpu_type_value> && score_plugin<gpu_type_value> &&
               generate_placements_plugin<gpu_type_value> && score_placement_plugin<gpu_type_value>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

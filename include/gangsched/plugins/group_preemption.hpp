@@ -7,7 +7,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Who has to go so that a group fits (kube-workloads 6, workload-aware preemption).
 ///
@@ -57,7 +57,7 @@ class group_preemption {
 
 static_assert(group_preempt_plugin<group_preemption>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/group_preemption.cpp"

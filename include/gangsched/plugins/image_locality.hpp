@@ -3,7 +3,7 @@
 
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The more of the pod's images a node has, the better (kube-framework 4, ImageLocality). Over the images of init containers,
 /// containers and image volumes, each as often as it is used: sum = Σ trunc(size · (nodes with it / nodes)) of those the node has;
@@ -107,4 +107,4 @@ class image_locality {
 
 static_assert(pre_score_plugin<image_locality> && score_plugin<image_locality>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

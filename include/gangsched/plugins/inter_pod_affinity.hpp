@@ -2,7 +2,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pods near, and far from, other pods (kube-framework 6). Terminating pods count.
 /// Filter: the domains of all required affinity terms hold a pod that matches all of these terms (or no domain does and the pod
@@ -74,7 +74,7 @@ static_assert(requeue_plugin<inter_pod_affinity> && pre_filter_plugin<inter_pod_
               filter_plugin<inter_pod_affinity>);
 static_assert(pre_score_plugin<inter_pod_affinity> && score_plugin<inter_pod_affinity>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/inter_pod_affinity.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Where a MIG instance leaves the most for those to come: the least growth of what requests of all sizes could not use of the free slices
 /// (devices/mig.hpp; devices-topology 1.7), then the GPU that most pods share, which will be empty last. As baselines: the fullest GPU
@@ -82,4 +82,4 @@ class mig_packing {
 
 static_assert(pre_score_plugin<mig_packing> && score_plugin<mig_packing> && choose_devices_plugin<mig_packing>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

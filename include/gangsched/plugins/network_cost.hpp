@@ -7,7 +7,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The placement in which a group's traffic is cheapest. Two members cost what the innermost level costs whose domain they share (leaf
 /// switch, spine, rail), nothing on one node, and `beyond` if they share none; costs count as often as the members' roles demand.
@@ -63,7 +63,7 @@ class network_cost {
 
 static_assert(score_placement_plugin<network_cost>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/network_cost.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/framework/points.hpp"
 #include "gangsched/model/node_selector.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// nodeSelector and node affinity (kube-framework 5). Filter: every pair of the selector and one required term; before that one
 /// required term of the profile's added affinity. Score: the weights of the preferred terms that match, the pod's and the added
@@ -112,7 +112,7 @@ static_assert(requeue_plugin<node_affinity_plugin> && pre_filter_plugin<node_aff
               filter_plugin<node_affinity_plugin>);
 static_assert(pre_score_plugin<node_affinity_plugin> && score_plugin<node_affinity_plugin>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/node_affinity.cpp"

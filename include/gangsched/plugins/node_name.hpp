@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pod that names its node can go nowhere else (kube-framework 4, NodeName).
 class node_name {
@@ -23,4 +23,4 @@ class node_name {
 
 static_assert(requeue_plugin<node_name> && pre_filter_plugin<node_name> && filter_plugin<node_name>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

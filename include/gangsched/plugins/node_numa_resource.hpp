@@ -8,7 +8,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Koordinator's NodeNUMAResource, for pods that get CPUs of their own from the scheduler (`pod_spec::bind_cpus`, `node_numa::cpu_bind`).
 ///
@@ -100,4 +100,4 @@ class node_numa_resource {
 static_assert(requeue_plugin<node_numa_resource> && pre_filter_plugin<node_numa_resource> &&
               filter_plugin<node_numa_resource> && score_plugin<node_numa_resource>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The host ports a pod wants are free: per protocol and port, the wildcard address conflicts with every address
 /// (kube-framework 4, NodePorts). Ports that a pod wants twice are not compared with each other.
@@ -38,4 +38,4 @@ class node_ports {
 
 static_assert(requeue_plugin<node_ports> && pre_filter_plugin<node_ports> && filter_plugin<node_ports>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -10,7 +10,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// scheduler-plugins' NodeResourceTopologyMatch (kueue-koordinator-hived 3.3), on the NUMA cells that the host told of; each is a zone
 /// with what is left of it: CPUs that nobody has to himself, memory, huge pages, and devices.
@@ -76,7 +76,7 @@ class node_resource_topology_match {
 static_assert(requeue_plugin<node_resource_topology_match> && pre_filter_plugin<node_resource_topology_match> &&
               filter_plugin<node_resource_topology_match> && score_plugin<node_resource_topology_match>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/node_resource_topology_match.cpp"

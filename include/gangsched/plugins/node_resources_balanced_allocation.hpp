@@ -8,7 +8,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Whether the pod makes a node's use of its resources more even (kube-framework 3.5). With f = min(1, used/capacity) per
 /// configured resource and their standard deviation, evenness = trunc(100·(1 − deviation)); score = 50 + (50 + evenness with the
@@ -90,7 +90,7 @@ class node_resources_balanced_allocation {
 
 static_assert(pre_score_plugin<node_resources_balanced_allocation> && score_plugin<node_resources_balanced_allocation>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/node_resources_balanced_allocation.cpp"

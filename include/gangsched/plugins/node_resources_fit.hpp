@@ -9,7 +9,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Room for a pod's requests, and how much of it is left (kube-framework 3.3, 3.4).
 ///
@@ -193,7 +193,7 @@ static_assert(requeue_plugin<node_resources_fit> && pre_filter_plugin<node_resou
 static_assert(pre_score_plugin<node_resources_fit> && score_plugin<node_resources_fit> &&
               score_placement_plugin<node_resources_fit>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/node_resources_fit.cpp"

@@ -9,7 +9,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Koordinator's NodeResourcesFitPlus (kueue-koordinator-hived 2.8): a strategy of its own for each resource. Score: Σ s·w / Σ w over
 /// the configured resources that the pod requests, 100 if there are none; most s = 100·requested/capacity, least s =
@@ -78,7 +78,7 @@ class node_resources_fit_plus {
 
 static_assert(pre_score_plugin<node_resources_fit_plus> && score_plugin<node_resources_fit_plus>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/node_resources_fit_plus.cpp"

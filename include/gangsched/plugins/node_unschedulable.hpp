@@ -2,7 +2,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Nobody goes to a cordoned node who does not tolerate the taint node.kubernetes.io/unschedulable:NoSchedule, which the node need
 /// not have (kube-framework 4, NodeUnschedulable).
@@ -35,4 +35,4 @@ class node_unschedulable {
 
 static_assert(requeue_plugin<node_unschedulable> && filter_plugin<node_unschedulable>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

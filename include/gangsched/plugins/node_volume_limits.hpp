@@ -4,7 +4,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The node can attach the pod's volumes: per driver with a limit, volumes attached there plus the pod's new ones ≤ limit. A volume
 /// counts once on a node, and one that is attached already is not new (Kubernetes' NodeVolumeLimits). O(volumes on the node) for a
@@ -66,4 +66,4 @@ class node_volume_limits {
 static_assert(requeue_plugin<node_volume_limits> && pre_filter_plugin<node_volume_limits> &&
               filter_plugin<node_volume_limits>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The placement that takes most members of the group (kube-workloads 7, PodGroupPodsCount).
 ///
@@ -28,4 +28,4 @@ class pod_group_pods_count {
 
 static_assert(score_placement_plugin<pod_group_pods_count>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pods spread evenly over domains (kube-framework 7).
 /// Filter, per hard constraint in order: the node has the key, and count(domain) + self − least <= maxSkew; self is 1 if the selector
@@ -77,7 +77,7 @@ static_assert(requeue_plugin<pod_topology_spread> && pre_filter_plugin<pod_topol
               filter_plugin<pod_topology_spread>);
 static_assert(pre_score_plugin<pod_topology_spread> && score_plugin<pod_topology_spread>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/pod_topology_spread.cpp"

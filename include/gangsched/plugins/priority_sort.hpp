@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Higher priority first, then whoever waits longer (kube-framework 4, PrioritySort).
 class priority_sort {
@@ -16,4 +16,4 @@ class priority_sort {
 
 static_assert(queue_sort_plugin<priority_sort>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

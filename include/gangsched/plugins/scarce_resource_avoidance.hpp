@@ -7,7 +7,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Koordinator's ScarceResourceAvoidance (kueue-koordinator-hived 2.8): who needs no GPU stays off GPU nodes. With D the resource types
 /// that the node has and the pod does not request, and I those of them that are scarce: score = 100·(|D| − |I|)/|D|; 100 if D or I
@@ -46,7 +46,7 @@ class scarce_resource_avoidance {
 
 static_assert(score_plugin<scarce_resource_avoidance>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/plugins/scarce_resource_avoidance.cpp"

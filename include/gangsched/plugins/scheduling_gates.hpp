@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pod with scheduling gates stays out of the queue (kube-framework 4, SchedulingGates). kube's text goes on with their names.
 class scheduling_gates {
@@ -18,4 +18,4 @@ class scheduling_gates {
 
 static_assert(pre_enqueue_plugin<scheduling_gates> && requeue_plugin<scheduling_gates>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

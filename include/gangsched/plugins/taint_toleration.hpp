@@ -3,7 +3,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// No node with a NoSchedule or NoExecute taint that the pod does not tolerate; and the fewer untolerated PreferNoSchedule taints the
 /// better: 100 − 100·count/max (kube-framework 4, TaintToleration). Scored always: without any such taints every node gets 100.
@@ -43,4 +43,4 @@ class taint_toleration {
 
 static_assert(requeue_plugin<taint_toleration> && filter_plugin<taint_toleration> && score_plugin<taint_toleration>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

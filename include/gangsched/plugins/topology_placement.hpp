@@ -3,7 +3,7 @@
 
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// All members of a group in one domain of a node label (kube-workloads 7, TopologyPlacementGenerator).
 ///
@@ -59,4 +59,4 @@ class topology_placement {
 
 static_assert(generate_placements_plugin<topology_placement>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

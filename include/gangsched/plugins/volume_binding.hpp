@@ -2,7 +2,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The pod's claims are bound, or can be bound, on the node: the host's word (pod_volumes::nodes, unbound_claims), Kubernetes' reasons.
 class volume_binding {
@@ -38,4 +38,4 @@ class volume_binding {
 
 static_assert(requeue_plugin<volume_binding> && pre_filter_plugin<volume_binding> && filter_plugin<volume_binding>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,7 +3,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// No disk that another pod on the node uses, unless both only read it; and no ReadWriteOncePod claim that a pod anywhere uses
 /// (Kubernetes' VolumeRestrictions). Disks are the pod's own, so that pods which differ in them share a class; a pod with any is
@@ -55,4 +55,4 @@ class volume_restrictions {
 static_assert(requeue_plugin<volume_restrictions> && pre_filter_plugin<volume_restrictions> &&
               filter_plugin<volume_restrictions>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

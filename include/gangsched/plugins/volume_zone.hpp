@@ -3,7 +3,7 @@
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// The node is in a zone (and region) of every volume: for each label of a volume the node has one of the values. A node without any
 /// zone or region label will do; for a beta label that the node lacks its present name counts too (Kubernetes' VolumeZone).
@@ -52,4 +52,4 @@ class volume_zone_plugin {
 static_assert(requeue_plugin<volume_zone_plugin> && pre_filter_plugin<volume_zone_plugin> &&
               filter_plugin<volume_zone_plugin>);
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/core/instant.hpp"
 
 /// What a host reads and says that takes entities off the queue and tries them itself.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pod, or a group as one, that was popped and has not come back.
 struct attempt {
@@ -47,4 +47,4 @@ struct queue_standing {
   rejected_by rejected = {};  ///< in the last attempt, as far as the plugins are in the profile; under wake_rule::hints
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

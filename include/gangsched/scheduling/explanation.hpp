@@ -6,7 +6,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/status.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// One plugin's part in a node's score.
 struct plugin_score {
@@ -22,7 +22,7 @@ struct node_verdict {
   node_id node;
   std::string name;
   gangsched::code code = gangsched::code::success;
-  std::string plugin;                ///< the first rejecting one in profile order; empty if a pre-filter narrowed the node away
+  std::string plugin;  ///< the first rejecting one in profile order; empty if a pre-filter narrowed the node away
   std::vector<std::string> reasons;  ///< Kubernetes' texts, sorted
   std::vector<plugin_score> scores;  ///< of a feasible node, in profile order; plugins that skip are absent
   std::int64_t total = 0;
@@ -50,7 +50,7 @@ struct group_explanation {
   std::string name;
   std::string summary;  ///< "rack-3: 6 of 8 members fit, 2 nvidia.com/gpu short on n17", of the nearest placement
   std::vector<placement_verdict> placements;  ///< the nearest first
-  std::string change;   ///< the smallest change that would make the next member fit there
+  std::string change;                         ///< the smallest change that would make the next member fit there
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

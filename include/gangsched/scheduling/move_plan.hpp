@@ -10,7 +10,7 @@
 #include "gangsched/framework/decision.hpp"
 #include "gangsched/framework/fwd.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// A running pod that would have to go elsewhere, and what it would get there. From and to may be one node: other devices of it.
 struct pod_move {
@@ -21,9 +21,9 @@ struct pod_move {
 
 /// Moves after which a group fits. Tried in a transaction, not carried out: that is the host's.
 struct move_plan {
-  std::vector<pod_move> moves;      ///< by row of the pod; empty: it fits as things are
-  std::vector<assignment> placed;   ///< where its members would go then
-  std::int64_t cost = 0;            ///< sum over the moves
+  std::vector<pod_move> moves;     ///< by row of the pod; empty: it fits as things are
+  std::vector<assignment> placed;  ///< where its members would go then
+  std::int64_t cost = 0;           ///< sum over the moves
 };
 
 /// What moving a running pod costs, as any callable from a const pod_info& to a number; below 0: it must stay. By default each costs 1.
@@ -31,11 +31,16 @@ class move_cost {
  public:
   move_cost() = default;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, move_cost> && std::is_invocable_r_v<std::int64_t, F&, const pod_info&>)
+    requires(!std::is_same_v<std::remove_cvref_t<F>, move_cost> &&
+             std::is_invocable_r_v<std::int64_t, F&, const pod_info&>)
   move_cost(F&& of) : target_(std::make_shared<std::decay_t<F>>(std::forward<F>(of))) {
-    call_ = [](void* target, const pod_info& pod) -> std::int64_t { return (*static_cast<std::decay_t<F>*>(target))(pod); };
+    call_ = [](void* target, const pod_info& pod) -> std::int64_t {
+      return (*static_cast<std::decay_t<F>*>(target))(pod);
+    };
   }
-  [[nodiscard]] std::int64_t operator()(const pod_info& pod) const { return call_ == nullptr ? 1 : call_(target_.get(), pod); }
+  [[nodiscard]] std::int64_t operator()(const pod_info& pod) const {
+    return call_ == nullptr ? 1 : call_(target_.get(), pod);
+  }
 
  private:
   std::shared_ptr<void> target_;
@@ -48,4 +53,4 @@ struct move_options {
   std::size_t nodes_tried = 64;  ///< that are cleared alone, cheapest first, before several are
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

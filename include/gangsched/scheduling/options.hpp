@@ -5,13 +5,13 @@
 #include "gangsched/core/instant.hpp"
 #include "gangsched/core/tie_rule.hpp"
 
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 /// Who wakes when a change can help the rejected pods of one class.
 enum class wake_rule : std::uint8_t {
   one_per_class,  ///< the first of them; each success wakes the next, a failure stops the chain (default)
   all,            ///< all of them
-  hints,          ///< kube-scheduler's: each pod whose rejecting plugins' `requeue` hooks say so, whether it fits or not
+  hints,  ///< kube-scheduler's: each pod whose rejecting plugins' `requeue` hooks say so, whether it fits or not
 };
 
 /// Who ends backoffs and the stay of pods that wait too long for a change.
@@ -38,14 +38,16 @@ struct scheduler_options {
   /// Ends of backoffs are rounded down to a multiple of this, and hold until that window is over; pods whose backoffs end in the
   /// same window are tried early in the order of the queue. kube-scheduler's window is a second; 0 for exact ends.
   instant backoff_window{0};
-  instant unschedulable_timeout = std::chrono::minutes{5};  ///< a rejected pod is tried again after more than this even if nothing changed
+  instant unschedulable_timeout =
+      std::chrono::minutes{5};  ///< a rejected pod is tried again after more than this even if nothing changed
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
   /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
   std::uint64_t search_budget = 10'000;
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
-  bool check_hooks = false;          ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
+  bool check_hooks =
+      false;  ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
 };
 
 /// @p base with a queue that moves pods as kube-scheduler's does.
@@ -57,7 +59,7 @@ struct scheduler_options {
 
 struct queue_counts {
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
-  std::size_t waiting = 0;  ///< pods in the permit room
+  std::size_t waiting = 0;    ///< pods in the permit room
   std::size_t in_flight = 0;  ///< popped by the host
 };
 
@@ -72,4 +74,4 @@ struct engine_statistics {
   std::uint64_t wake_ups = 0;            ///< entities moved out of the unschedulable pool by a change
 };
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

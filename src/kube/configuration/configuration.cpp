@@ -10,7 +10,7 @@
 #include "gangsched/src/kube/configuration/in_tree.hpp"
 #include "gangsched/src/kube/documents/reader.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 /// A PluginSet of the configuration.
@@ -385,4 +385,4 @@ result<std::vector<kernel_table>> make_tables(const scheduler_configuration& con
   return all;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

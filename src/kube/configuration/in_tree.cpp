@@ -2,7 +2,7 @@
 
 #include "gangsched/kube/configuration.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 template <point... Points>
@@ -73,4 +73,4 @@ std::vector<std::string> in_tree_plugins() {
   return all;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

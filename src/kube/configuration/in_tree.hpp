@@ -4,7 +4,7 @@
 
 #include "gangsched/framework/points.hpp"
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// A plugin that is compiled into kube-scheduler 1.36.
 struct in_tree_plugin {
@@ -25,4 +25,4 @@ struct named_point {
 };
 std::span<const named_point> named_points();
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -6,7 +6,7 @@
 #include "gangsched/kube/manifests.hpp"
 #include "gangsched/model/label_selector.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 /// Pods of a budget.
@@ -77,4 +77,4 @@ std::vector<std::int32_t> disruptions_allowed(const manifests& all) {
   return made;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -10,7 +10,7 @@
 
 // Workload controllers, and the pods that they would make. Names are as the controllers make them, but what is random
 // there follows from the names here, so that the same files give the same pods.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 void add_to_hash(std::uint64_t& state, std::string_view text) {
   for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -248,4 +248,4 @@ bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const
   return pod_maker{controllers, into, how, budget}.run(wrong);
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

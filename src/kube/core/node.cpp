@@ -1,7 +1,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out) {
   if (of.at->kind == value_kind::text && of.at->text.empty()) return true;
@@ -66,4 +66,4 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
   return fine && read_gpu_labels(read, of, out.annotations, spec);
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

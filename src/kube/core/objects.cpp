@@ -4,7 +4,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 
 // The small objects: namespaces, priority classes, services, budgets.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_namespace(reader& read, const place& of, namespace_spec& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
@@ -103,4 +103,4 @@ bool read_budget(reader& read, const place& of, disruption_budget_manifest& out)
   });
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -8,7 +8,7 @@
 #include "gangsched/src/kube/documents/reader.hpp"
 
 /// Kubernetes' own objects: nodes, pods and the controllers that make them, and the parts that others have too.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_label_selector(reader& read, const place& of, label_selector& out);
 bool read_node_selector(reader& read, const place& of, std::vector<node_selector_term>& out);
@@ -77,4 +77,4 @@ bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out)
 /// Letters as Kubernetes' random names have them.
 std::string safe_letters(std::uint64_t hash, std::size_t count);
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -4,7 +4,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 struct resources {
   resource_list requests;
@@ -363,4 +363,4 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out);
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

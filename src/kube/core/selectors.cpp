@@ -1,6 +1,6 @@
 #include "gangsched/src/kube/core/objects.hpp"
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_requirement(reader& read, const place& of, selector_requirement& out, bool numeric) {
   using op = selector_operator;
@@ -160,4 +160,4 @@ bool read_spread(reader& read, const place& of, topology_spread& out) {
   return fine;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

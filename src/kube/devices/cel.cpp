@@ -7,7 +7,7 @@
 
 // The part of CEL that selectors of devices are mostly written in: comparisons of the driver, of attributes and of capacities with
 // literals, joined by && (and by || where that is "in"). Whatever else there is, is said.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
 
@@ -309,4 +309,4 @@ std::optional<std::string> read_cel(std::string_view expression, cel_terms& out)
   return std::nullopt;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -9,7 +9,7 @@
 #include "gangsched/src/kube/devices/device_requests.hpp"
 
 // Devices and claims once everything was read: they may stand in any order and in any file.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                        origin from, device_objects& out) {
@@ -456,4 +456,4 @@ std::optional<error> link_devices(manifests& into, device_objects& objects) {
   return device_linker{into, objects}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

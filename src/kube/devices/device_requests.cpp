@@ -6,7 +6,7 @@
 
 #include "gangsched/model/requests.hpp"
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 bool read_scope(reader& read, const place& of, device_scope& out) {
@@ -131,4 +131,4 @@ std::int32_t counted_gpus(const pod_spec& pod) {
   return sum <= 1024 ? static_cast<std::int32_t>(sum) : 0;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

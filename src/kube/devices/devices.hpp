@@ -10,7 +10,7 @@
 #include "gangsched/src/kube/documents/annotations.hpp"
 
 /// Devices: what nodes' labels and other objects say of them, and what pods ask for in the words of one ecosystem or another.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// The GPUs that labels of discovery daemons and the annotations of this library tell of. After the rest of the node.
 bool read_gpu_labels(reader& read, const place& of, const label_map& annotations, node_spec& out);
@@ -121,4 +121,4 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
 /// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
 std::optional<error> link_devices(manifests& into, device_objects& objects);
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

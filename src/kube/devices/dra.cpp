@@ -7,7 +7,7 @@
 
 // Dynamic resource allocation (resource.k8s.io): slices that drivers publish, classes, claims and their templates. v1, v1beta1 and
 // v1beta2 say the same in slightly different places, so they are read alike.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 bool read_object_name(reader& read, const place& of, std::string& name, std::string* ns = nullptr) {
@@ -328,4 +328,4 @@ bool read_claim_object(reader& read, const place& of, claim_object& out) {
   });
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

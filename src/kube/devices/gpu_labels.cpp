@@ -9,7 +9,7 @@
 
 // GPUs by the labels that people have: those of NVIDIA's GPU feature discovery, of AMD's labeller, and of Alibaba's traces. What labels
 // leave open, such as which GPU is divided how, is chosen; a node of which they tell too little is counted as before.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
 
@@ -314,4 +314,4 @@ bool read_gpu_labels(reader& read, const place& of, const label_map& annotations
   return label_reader{read, of, annotations, out}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -8,7 +8,7 @@
 
 // Parts of GPUs, in the words of those who hand them out: HAMi, Volcano, KAI, Alibaba, Koordinator. Resources that a request for devices
 // stands for are taken out of the containers: the inventory counts them, and no node is to be refused because it lacks the number.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 class sharing_reader {
@@ -389,4 +389,4 @@ bool read_device_requests(reader& read, const place& of, pod_manifest& out) {
                      [&](reader& in, const place& root) { return read_held(in, root, out.held_devices); });
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

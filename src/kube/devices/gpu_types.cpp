@@ -4,7 +4,7 @@
 #include "gangsched/src/kube/devices/device_requests.hpp"
 
 // HAMi's words on which GPUs a pod may have: parts of the names of their products, whatever the case.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 std::string upper(std::string_view text) {
@@ -61,4 +61,4 @@ void choose_gpu_types(pod_manifest& pod, const std::set<std::string>& models) {
   narrow(pod.spec.devices, allowed);
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -7,7 +7,7 @@
 #include "gangsched/src/kube/devices/devices.hpp"
 
 // Koordinator's Device (scheduling.koordinator.sh/v1alpha1): what its agent found in a node, and which GPUs NVSwitch can cut off together.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 struct found_device {
@@ -107,4 +107,4 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
                      [&](reader& in, const place& root) { return read_partitions(in, root, out.has.gpu.partitions); });
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

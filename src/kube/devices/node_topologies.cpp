@@ -8,7 +8,7 @@
 
 // NodeResourceTopology (topology.node.k8s.io v1alpha1, v1alpha2): what an agent on the node was told by its kubelet, NUMA cell by NUMA
 // cell.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 constexpr const char* topology_annotation = "node.koordinator.sh/cpu-topology";
@@ -425,4 +425,4 @@ bool read_node_topology(reader& read, const place& of, node_topology_object& out
   return topology_reader{read, of, out}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 spot find_spot(const place& of, std::initializer_list<std::string_view> steps) {
   spot found{of.at->line, of.path()};
@@ -27,4 +27,4 @@ spot find_spot(const place& of, std::initializer_list<std::string_view> steps) {
   return found;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -8,7 +8,7 @@
 #include "gangsched/src/kube/documents/reader.hpp"
 
 /// Text inside objects that is a document itself.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// What the text of an annotation may cost: Kubernetes has 256 KiB for all of an object, and every pod may have some.
 inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 20, .values = 20'000, .copied = 1000};
@@ -41,4 +41,4 @@ bool read_inside(reader& read, const spot& at, const std::string& text, const Ea
   return true;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -6,7 +6,7 @@
 
 #include "gangsched/src/kube/documents/tree_builder.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 
 const value* value::find(std::string_view key) const noexcept {
   for (std::size_t i = 0; i < keys.size(); ++i)
@@ -46,4 +46,4 @@ result<source> load(std::istream& from, std::string name, const limits& most) {
   return made;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -4,7 +4,7 @@
 
 #include "gangsched/src/kube/documents/tree_builder.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 /// Where the parser is in the text. Shared by the copies of the iterator, so that line numbers are known while it
@@ -151,4 +151,4 @@ result<std::vector<document>> parse_json(const source& from, const limits& most)
   }
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

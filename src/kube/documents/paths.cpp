@@ -7,7 +7,7 @@
 
 // From the model's names of fields ("tolerations[2].op") to the manifest's ("spec.tolerations[2].operator"), for errors
 // that the model finds.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 using renamed = std::pair<std::string_view, std::string_view>;
 
@@ -165,4 +165,4 @@ error in_manifest(const error& wrong, std::string_view kind, std::string_view fi
           wrong.reason};
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 
 std::string warning::message() const { return object + (field.empty() ? ": " : ": " + field + ": ") + reason; }
 
@@ -213,4 +213,4 @@ bool read_meta(reader& read, const place& of, object_meta& out) {
 }
 
 }  // namespace detail
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

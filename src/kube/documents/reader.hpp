@@ -13,7 +13,7 @@
 /// Reads trees strictly: a value of the wrong type is an error that names file, line, object and path; a field that the
 /// API does not have is a warning. As with `argument_reader` every call says whether it went well, and the first
 /// mistake stays.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// A value and how it was reached: a chain on the stack that becomes text only when something is wrong.
 struct place {
@@ -132,4 +132,4 @@ std::string manifest_path(std::string_view kind, std::string_view field);
 error in_manifest(const error& wrong, std::string_view kind, std::string_view file, const value& object,
                   std::string_view name);
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -9,7 +9,7 @@
 #include "gangsched/kube/document.hpp"
 
 /// What the two parsers have in common: errors that name file and line, and no key twice.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 inline error syntax_error(errc code, std::string_view file, std::size_t line, std::string reason) {
   return {code, std::string{file} + ":" + std::to_string(line), "syntax", std::move(reason)};
@@ -29,4 +29,4 @@ inline std::optional<std::string> repeated_key(const value& object) {
   return std::string{*twice};
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -11,7 +11,7 @@
 
 #include "gangsched/src/kube/documents/tree_builder.hpp"
 
-namespace gangsched::kube {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
 
 struct yaml_limit {
@@ -292,4 +292,4 @@ result<std::vector<document>> parse_yaml(const source& from, const limits& most)
   return made;
 }
 
-}  // namespace gangsched::kube
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

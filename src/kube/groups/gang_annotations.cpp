@@ -8,7 +8,7 @@
 
 // What pods say of their groups by labels and annotations: which one they are in, and, where no object describes it
 // (Koordinator, Kueue), what it is like.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 constexpr std::string_view koordinator = "gang.scheduling.koordinator.sh/";
@@ -499,4 +499,4 @@ std::optional<error> read_gang_annotations(manifests& pods, group_objects& into)
   return annotation_reader{pods, into}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

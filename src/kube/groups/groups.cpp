@@ -7,7 +7,7 @@
 #include "gangsched/model/validate.hpp"
 
 // Which object is of which family, and what is known of groups only when everything was read.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 std::optional<bool> read_any_group(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                    group_draft& out) {
@@ -303,4 +303,4 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
   return std::nullopt;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -10,7 +10,7 @@
 
 /// Groups between being read and being made: objects may refer to others that stand further down, or in another file, so
 /// that what they mean is known only when everything was read.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// Of pods, as the APIs count them.
 inline constexpr std::size_t most_sub_groups = 10'000;  // of one group; each is compared with all others
@@ -218,4 +218,4 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
 /// Asked topologies as the model has them; HyperNodes as labels of nodes.
 std::optional<error> resolve_topologies(manifests& into, group_objects& groups);
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

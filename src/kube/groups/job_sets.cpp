@@ -6,7 +6,7 @@
 
 // JobSet (jobset.x-k8s.io/v1alpha2): jobs that start together, or one after the other; and LeaderWorkerSet
 // (leaderworkerset.x-k8s.io/v1): copies of a leader with its workers, each a gang.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 struct replicated_job {
@@ -248,4 +248,4 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
   return true;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

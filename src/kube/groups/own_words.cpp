@@ -7,7 +7,7 @@
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // What a PodGroup says in our own words, because nobody else has any: gangsched.dev/when-full, ratios, stale-after.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 std::optional<instant> go_duration(std::string_view text) {
   static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
@@ -88,4 +88,4 @@ std::optional<error> settle_own_words(group_draft& draft) {
   return std::nullopt;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -8,7 +8,7 @@
 
 // PodGroups of others: scheduler-plugins' (scheduling.x-k8s.io/v1alpha1, which Koordinator reads too), Volcano's
 // (scheduling.volcano.sh/v1beta1) and KAI's (scheduling.run.ai/v2alpha2).
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 /// Visits spec of an object whose metadata is a group's.
@@ -231,4 +231,4 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
   return true;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

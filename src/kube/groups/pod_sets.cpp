@@ -7,7 +7,7 @@
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Workloads of several kinds of pods: their plans become groups and the pods that are not there yet.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how) {
   bool over = false;
@@ -298,4 +298,4 @@ std::optional<error> carry_out(const std::set<owner_key>& owned, manifests& into
   return plan_executor{owned, into, groups, budget}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

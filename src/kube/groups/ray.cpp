@@ -8,7 +8,7 @@
 
 // KubeRay's RayCluster and RayJob (ray.io/v1): a head and groups of workers, one gang over all of them
 // (kueue-koordinator-hived 5).
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 struct worker_group {
@@ -212,4 +212,4 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
   });
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

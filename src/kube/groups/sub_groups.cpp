@@ -11,7 +11,7 @@
 // once all pods are known. A sub-group starts with `subGroupSize` members; the whole needs `minSubGroups` of each policy,
 // and `minMember` members in all (volcano-kai-yunikorn 1.3). A tree counts groups at each level: what that cannot say is a
 // warning.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 /// Pods of one policy that have the same values.
@@ -283,4 +283,4 @@ std::optional<error> make_sub_groups(manifests& into, group_objects& groups) {
   return sub_group_maker{into, groups}.run();
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -10,7 +10,7 @@
 
 // What explains where groups want to be: Kueue's and KAI's Topology, Volcano's HyperNode, Koordinator's
 // ClusterNetworkTopology. All become labels of nodes, which is what the model knows.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool asked_topology::agrees(const asked_topology& other) const {
   const auto same_slice = [](const topology_slice& a, const topology_slice& b) {
@@ -420,4 +420,4 @@ std::optional<error> resolve_topologies(manifests& into, group_objects& groups) 
   return std::nullopt;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -5,7 +5,7 @@
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Volcano's Job (batch.volcano.sh/v1alpha1): tasks with templates, and a gang over all of them; partitions of tasks are its sub-groups.
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 struct volcano_task {
@@ -157,4 +157,4 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
   return true;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -6,7 +6,7 @@
 
 // Kubernetes' own groups (scheduling.k8s.io v1alpha1 to v1beta1): PodGroup, CompositePodGroup, and Workload, whose templates
 // they are copied from (kube-workloads 2).
-namespace gangsched::kube::detail {
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 constexpr std::size_t most_templates = 8;
@@ -229,4 +229,4 @@ bool read_workload(reader& read, const place& of, workload_templates& out) {
   return fine;
 }
 
-}  // namespace gangsched::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

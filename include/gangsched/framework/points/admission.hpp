@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// What lets those that the queue is about to give up for an attempt have one.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- admission
 
@@ -23,9 +23,11 @@ concept admits = requires(const P p, const Who& who, const cluster_view& cluster
 /// without that all of them), and who would be let in then is woken. One that takes `const pod_view&` is asked for one pod of a class
 /// only.
 template <class P>
-concept admission_plugin = lists<P, point::admission> && (detail::admits<P, pod_info> || detail::admits<P, group_view>) &&
-                           (detail::admits<P, pod_info> || !detail::calls_admit_with<P, pod_info>) &&
-                           (detail::admits<P, group_view> || !detail::calls_admit_with<P, group_view>);
+concept admission_plugin = lists<P, point::admission> &&
+                           (detail::admits<P, pod_info> || detail::admits<P, group_view>)&&(
+                               detail::admits<P, pod_info> ||
+                               !detail::calls_admit_with<P, pod_info>)&&(detail::admits<P, group_view> ||
+                                                                         !detail::calls_admit_with<P, group_view>);
 
 namespace detail {
 template <>
@@ -39,8 +41,10 @@ struct extension_point<point::admission> {
   static constexpr bool well_formed = admission_plugin<P>;
   template <class P>
   static consteval bool keeps_contract() {
-    GANGSCHED_CONTRACT(admission, names_admit<P>, (calls_admit<P> || admits<P, pod_info> || admits<P, group_view>), admission_plugin<P>,
-                       "status admit(const pod_info&, const cluster_view&) const, or with const pod_view& or const group_view&");
+    GANGSCHED_CONTRACT(
+        admission, names_admit<P>, (calls_admit<P> || admits<P, pod_info> || admits<P, group_view>),
+        admission_plugin<P>,
+        "status admit(const pod_info&, const cluster_view&) const, or with const pod_view& or const group_view&");
     return true;
   }
   template <class P>
@@ -60,4 +64,4 @@ struct extension_point<point::admission> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// From the choice of a node to the host's confirm.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- choose_devices
 
@@ -221,4 +221,4 @@ struct extension_point<point::post_bind> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

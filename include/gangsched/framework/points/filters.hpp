@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which nodes will do, and who has to go where none does.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- pre_filter
 
@@ -342,4 +342,4 @@ struct extension_point<point::post_filter> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

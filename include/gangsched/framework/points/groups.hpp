@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// Where groups go as one, and who has to go for them.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- group_pre_filter
 
@@ -219,4 +219,4 @@ struct extension_point<point::group_preempt> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

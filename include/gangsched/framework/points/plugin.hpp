@@ -3,7 +3,7 @@
 
 #include "gangsched/framework/extension_point.hpp"
 
-namespace gangsched::detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_PROBE(attach)
 
@@ -78,4 +78,4 @@ struct whole_plugin {
   }
 };
 
-}  // namespace gangsched::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// What orders the queue, and lets in and wakes those who wait.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- queue_sort
 
@@ -63,7 +63,8 @@ GANGSCHED_PROBE(queue_before)
 /// strict weak order: whose head goes first as the cluster is now. Of equal heads, and within a queue, queue_sort decides.
 template <class P>
 concept queue_order_plugin =
-    lists<P, point::queue_order> && requires(const P p, const pod_info& pod, const queue_head& head, const cluster_view& cluster) {
+    lists<P, point::queue_order> &&
+    requires(const P p, const pod_info& pod, const queue_head& head, const cluster_view& cluster) {
       requires std::same_as<decltype(p.queue_of(pod)), std::int64_t> || std::same_as<decltype(p.queue_of(pod)), symbol>;
       { p.queue_before(head, head, cluster) } -> std::same_as<bool>;
     };
@@ -79,18 +80,21 @@ struct extension_point<point::queue_order> {
   static constexpr bool well_formed = queue_order_plugin<P>;
   template <class P>
   static consteval bool keeps_contract() {
-    GANGSCHED_CONTRACT(queue_order, (names_queue_of<P> && names_queue_before<P>), (calls_queue_of<P> || calls_queue_before<P>),
-                       queue_order_plugin<P>,
-                       "std::int64_t queue_of(const pod_info&) const (or symbol), and bool queue_before(const queue_head&, "
-                       "const queue_head&, const cluster_view&) const");
+    GANGSCHED_CONTRACT(
+        queue_order, (names_queue_of<P> && names_queue_before<P>), (calls_queue_of<P> || calls_queue_before<P>),
+        queue_order_plugin<P>,
+        "std::int64_t queue_of(const pod_info&) const (or symbol), and bool queue_before(const queue_head&, "
+        "const queue_head&, const cluster_view&) const");
     return true;
   }
   template <class P>
   static void lower(kernels& k) {
     k.queue_of = [](const void* p, const pod_info& pod) -> std::int64_t {
       return heard<P>([&]() -> std::int64_t {
-        if constexpr (std::same_as<decltype(self_of<P>(p).queue_of(pod)), symbol>) return self_of<P>(p).queue_of(pod).value;
-        else return self_of<P>(p).queue_of(pod);
+        if constexpr (std::same_as<decltype(self_of<P>(p).queue_of(pod)), symbol>)
+          return self_of<P>(p).queue_of(pod).value;
+        else
+          return self_of<P>(p).queue_of(pod);
       });
     };
     k.queue_before = [](const void* p, const queue_head& a, const queue_head& b, const cluster_view& cluster) {
@@ -194,4 +198,4 @@ struct extension_point<point::requeue> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,7 +2,7 @@
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which of the nodes that will do is the best.
-namespace gangsched {
+namespace gangsched::inline GANGSCHED_ABI {
 
 // --- pre_score
 
@@ -216,4 +216,4 @@ struct extension_point<point::score> {
 };
 }  // namespace detail
 
-}  // namespace gangsched
+}  // namespace gangsched::inline GANGSCHED_ABI
