@@ -85,7 +85,9 @@ void run_file(const std::string& path, tally& into) {
   for (const kube::document& one : documents) {
     const kube::value& root = one.root;
     ++into.cases;
-    if (root.find("resolved") != nullptr && root.find("steps") != nullptr) {
+    if (root.find("kueue") != nullptr) {
+      run_kueue_case(root, path, into);
+    } else if (root.find("resolved") != nullptr && root.find("steps") != nullptr) {
       run_scheduling_case(root, path, into);
     } else if (root.find("pod") != nullptr && root.find("expect") != nullptr) {
       run_preemption_case(root, path, into);

@@ -34,9 +34,25 @@ struct tally {
   /// Groups as in 1.37 instead of 1.36, which recorded them: names of the cases that come out differently then, and why.
   std::optional<std::map<std::string, std::string>> newer = {};
 
+  struct level {
+    std::size_t compared = 0;
+    std::size_t differences = 0;
+  };
+  std::map<std::string, level> levels = {};  ///< where a recording's README asks for several kinds of comparison apart
+
   void add(difference one) {
     ++differences;
     if (first.size() < keep) first.push_back(std::move(one));
+  }
+  /// One comparison of the kind @p what; @p different() makes the difference if it failed.
+  template <class Make>
+  void compare(const std::string& what, bool same, const Make& different) {
+    level& here = levels[what];
+    ++here.compared;
+    ++steps;
+    if (same) return;
+    ++here.differences;
+    add(different());
   }
 };
 
@@ -54,6 +70,9 @@ void run_queue_case(const kube::value& recorded, const std::string& file, tally&
 void run_group_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_quantity_row(const kube::value& recorded, const std::string& file, tally& into);
 void run_selector_row(const kube::value& recorded, const std::string& file, tally& into);
+/// Kueue's: chooses by what the document has.
+void run_kueue_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_kueue_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.
 

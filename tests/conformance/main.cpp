@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
       tally one{.keep = keep, .newer = newer};
       run_file(file, one);
       std::printf("%s: %zu cases, %zu steps, %zu differences\n", file.c_str(), one.cases, one.steps, one.differences);
+      for (const auto& [what, level] : one.levels)
+        std::printf("  %s: %zu compared, %zu differences\n", what.c_str(), level.compared, level.differences);
       for (const difference& d : one.first) std::printf("%s\n", d.message().c_str());
       if (one.differences > one.first.size()) std::printf("  and %zu more\n", one.differences - one.first.size());
       all.cases += one.cases;
