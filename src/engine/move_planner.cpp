@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/engine/supposed_moves.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -36,16 +37,6 @@ GANGSCHED_INLINE move_planner::movable_pods move_planner::find_movable(row_t gro
   return made;
 }
 
-GANGSCHED_INLINE void move_planner::take_away(row_t pod) {
-  const row_t node = state_->pods.node[pod];
-  state_->assigned.take_off_node(pod);
-  state_->columns.count(pod, -1);
-  state_->changed({.kind = change_kind::pod_removed,
-                   .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
-                   .row = pod,
-                   .before = node});
-}
-
 /// Back where it was, with the devices that it had, if that is still possible.
 GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   if (!state_->devices.claims_still_free(pod, home)) return false;
@@ -53,12 +44,7 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   if (!picks_->begin_cycle(plan, pod).ok()) return false;
   picks_->skip_idle(plan, pod);
   if (!picks_->filter(pod, home).ok()) return false;
-  state_->assigned.put_on_node(pod, home);
-  state_->columns.count(pod, +1);
-  state_->changed({.kind = change_kind::pod_added,
-                   .facets = assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]),
-                   .row = pod,
-                   .after = home});
+  suppose_back(*state_, pod, home);
   return true;
 }
 
@@ -70,7 +56,7 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
   std::vector<movable_pods::guest> away;
   for (const movable_pods::guest& one : all.guests) {
     if (!std::binary_search(cleared.begin(), cleared.end(), one.home)) continue;
-    take_away(one.pod);
+    suppose_gone(*state_, one.pod);
     away.push_back(one);
   }
   group_placement found = search_->place(parts_->of(group, true), false);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "gangsched/engine/preemption.hpp"
+#include "gangsched/engine/supposed_moves.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -9,6 +10,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Nobody goes unless all whom the minimum lacks find a node so, be it where they are nominated already. The others are nominated with it.
+/// Unlike members of a group that enters the queue as one, they are tried as if victims of those before them were gone.
 GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
@@ -24,23 +26,42 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   placed_members placed = search_->nobody();
   std::vector<class_id> hopeless;        // alike members fare alike
   std::vector<std::uint64_t> rejectors;  // of those that others make room for
+  std::vector<row_t> cleared;            // nodes of victims
   for (std::size_t i = 0; i < members.size() && missing != 0 && members.size() - i >= missing; ++i) {
     const row_t member = members[i];
     const class_id cls = state_->class_of(member);
     if (std::find(hopeless.begin(), hopeless.end(), cls) != hopeless.end()) continue;
     picked found = picks_->pick(member);
-    const std::size_t helpless = own_.helpless.size(), made = own_.made.size();
+    const std::size_t helpless = own_.helpless.size(), made = own_.made.size(), victims = own_.victims.size();
+    transaction its_own{*state_};
     if (found.node == no_row && found.said.code != code::error) found.node = make_room(member);
     if (own_.made.size() != made) rejectors.push_back(found.rejectors);
+    for (std::size_t gone = victims; gone < own_.victims.size(); ++gone) {
+      cleared.push_back(state_->pods.node[own_.victims[gone].row]);
+      if (cleared.back() == no_row) continue;
+      suppose_gone(*state_, own_.victims[gone].row);  // with what devices they have
+    }
     status said;
     const bool waits =
         found.node == no_row && state_->pods.nominated[member] != no_row && own_.helpless.size() == helpless;
-    if ((waits && member != pod) || (found.node != no_row && placed.place(member, found, said)))
+    if ((waits && member != pod) || (found.node != no_row && placed.place(member, found, said))) {
+      its_own.commit();
       --missing;
-    else if (member == pod)
-      break;
-    else
-      hopeless.push_back(cls);
+      // In the place of others' victims it has to wait for them as well.
+      if (own_.made.size() == made && found.node != no_row &&
+          std::find(cleared.begin(), cleared.end(), found.node) != cleared.end())
+        out.waits.push_back({member, unknown_rejectors});
+      continue;
+    }
+    its_own.roll_back();
+    if (member == pod) break;
+    hopeless.push_back(cls);
+    if (own_.made.size() == made) continue;
+    // Its place is not to be had even so: nobody goes for it.
+    own_.made.erase(own_.made.begin() + static_cast<std::ptrdiff_t>(made), own_.made.end());
+    own_.victims.erase(own_.victims.begin() + static_cast<std::ptrdiff_t>(victims), own_.victims.end());
+    cleared.resize(victims);
+    rejectors.pop_back();
   }
   const std::vector<assignment> places = placed.assignments();
   placed.discard();
@@ -48,6 +69,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   picks_->go_back(stood);
   members_room room = std::exchange(own_, {});
   if (missing != 0) {
+    out.waits.clear();
     if (!room.helpless.empty() && room.helpless.front() == pod) state_->assigned.nominate(pod, no_row);
     if (!room.made.empty()) unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
     return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "gangsched/engine/supposed_moves.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -48,7 +49,7 @@ class preemption_trials::open_trial final : public trial {
     } else {
       homes_.erase(home);
     }
-    put_on(victim.row, node, kind_of_removal());
+    suppose_back(*state_, victim.row, node, kind_of_removal());
     if (begun_ != no_row) with_->picks_->follow(begun_, victim.row, node, true);
   }
   void take_node(pod_id member) override {
@@ -147,7 +148,7 @@ class preemption_trials::open_trial final : public trial {
     std::span<const host_port> ports;
     if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
     for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
-    state.assigned.take_off_node(pod, kind_of_removal());
+    suppose_gone(state, pod, kind_of_removal());
     for (const host_port& port : ports) {
       const auto taken = [&] {
         const std::span<const host_port> all = state.nodes.ports[node];
@@ -155,22 +156,11 @@ class preemption_trials::open_trial final : public trial {
       };
       while (taken()) state.nodes.ports.remove(node, port);
     }
-    state.columns.count(pod, -1);
-    state.changed({.kind = change_kind::pod_removed, .facets = facets_of(pod), .row = pod, .before = node});
   }
   [[nodiscard]] removal kind_of_removal() const {
     // A group's cycle counts anew, so that it cannot be misled.
     const bool misled = !group_ && state_->semantics.has(quirk::trials_count_terminating_pods);
     return misled ? removal::trial : removal::real;
-  }
-  void put_on(row_t pod, row_t node, removal how) {
-    cluster_state& state = *state_;
-    state.assigned.put_on_node(pod, node, how);
-    state.columns.count(pod, +1);
-    state.changed({.kind = change_kind::pod_added, .facets = facets_of(pod), .row = pod, .after = node});
-  }
-  [[nodiscard]] reads facets_of(row_t pod) const {
-    return assigned_pods::facets_of(state_->classes[state_->pods.cls[pod]]);
   }
   /// The group's cycle, undone. The next decision is numbered as if it had not been.
   [[nodiscard]] status try_group(row_t group, std::vector<assignment>& placed, const placement* within) {

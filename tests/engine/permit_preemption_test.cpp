@@ -5,9 +5,26 @@ namespace gangsched::testing::permit_preemption_test {
 
 namespace {
 
+/// A reserve hook that takes nobody with a label "refuse".
+struct refuses_reservations {
+  static constexpr std::string_view name = "RefusesReservations";
+  using points = implements<point::reserve>;
+  status reserve(const reservation& r) {
+    return r.pod.label("refuse") ? status::unschedulable("refused") : status::success();
+  }
+  void unreserve(const reservation&) noexcept {}
+};
+
 struct fixture : world {
   explicit fixture(kube_release release = kube_release::v1_37)
       : world(profiles::kube_default(), lowest_first(), {.semantics = kube_semantics{release}}) {}
+  explicit fixture(refuses_reservations plugin) : world(with(plugin), lowest_first()) {}
+
+  static kernel_table with(refuses_reservations plugin) {
+    kernel_table made = profiles::kube_default();
+    add_plugin(made, lower(plugin));
+    return made;
+  }
   void nodes(const std::vector<std::string>& all) {
     for (const std::string& name : all) add(a_node{name}.cpu(2));
   }
@@ -103,6 +120,30 @@ TEST_CASE("what one member cannot have others go for another one may", "[permit]
   CHECK(w.cluster.nominated_node_of(w.pod("small-0")) == w.node("n"));
   CHECK(w.cluster.nominated_node_of(w.pod("small-1")) == w.node("n"));
   CHECK(w.cluster.nominated_node_of(w.pod("big")) == node_id{});
+}
+
+TEST_CASE("members get the devices of those who go for them", "[permit][preemption][devices]") {
+  fixture w;
+  for (const std::string name : {"n", "m"}) {
+    w.add(a_node{name}.cpu(8).gpus(1).cards(1));
+    w.add(a_pod{"on-" + name}.gpus(1));
+  }
+  REQUIRE(w.run() == words{"bind on-n n", "bind on-m m"});
+  for (const char* name : {"on-n", "on-m"}) w.confirm(w.pod(name));
+  const group_id gang = w.add(a_gang{"g", 2}.permit().priority(9));
+  for (const char* name : {"g-0", "g-1"}) w.add(a_pod{name}.gpus(1).priority(9).in(gang));
+  CHECK(w.run() == words{"nominate g-0 n", "nominate g-1 m", "evict on-n n", "evict on-m m"});
+}
+
+TEST_CASE("nobody goes for a member that could not be placed even so", "[permit][preemption]") {
+  fixture w{refuses_reservations{}};
+  for (const char* name : {"n", "m", "o"}) w.add(a_node{name}.cpu(2).label("on", name));
+  w.run_on("m", "low"), w.run_on("o", "lower", -1);
+  const group_id gang = w.add(a_gang{"g", 2}.permit().priority(9));
+  w.add(a_pod{"first"}.cpu(2).priority(9).in(gang).select("on", "m"));
+  w.add(a_pod{"refused"}.cpu(2).priority(9).in(gang).select("on", "o").label("refuse", "reserve"));
+  w.add(a_pod{"second"}.cpu(2).priority(9).in(gang).select("on", "n"));
+  CHECK(w.run() == words{"nominate first m", "nominate second n", "evict low m", "reject refused", "wait second n"});
 }
 
 }  // namespace gangsched::testing::permit_preemption_test

@@ -20,7 +20,6 @@ class GANGSCHED_API move_planner {
  private:
   struct movable_pods;
   [[nodiscard]] movable_pods find_movable(row_t group, const move_options& options) const;
-  void take_away(row_t pod);
   [[nodiscard]] bool goes_home(row_t pod, row_t home);
   [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable_pods& all, std::span<const row_t> cleared,
                                                    const move_options& options);
