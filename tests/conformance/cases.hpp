@@ -73,6 +73,7 @@ void run_selector_row(const kube::value& recorded, const std::string& file, tall
 /// Kueue's: chooses by what the document has.
 void run_kueue_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kueue_quota_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_kai_queue_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.
 

@@ -4,6 +4,7 @@
 
 #include "conformance/cases.hpp"
 #include "gangsched/model/class_table.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/validate.hpp"
 

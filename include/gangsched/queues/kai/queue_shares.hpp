@@ -1,0 +1,137 @@
+#pragma once
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/queues/kai/fair_share.hpp"
+#include "gangsched/queues/queue_tree.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kai {
+
+/// Amounts, one for each resource; what a shorter list does not have is 0.
+using amounts = std::span<const double>;
+
+/// What a host says of a queue and a resource.
+struct quota {
+  double deserved = 0;
+  double limit = unlimited;
+  double weight = 1;
+};
+
+/// Before whom a queue comes.
+struct queue_rank {
+  int priority = 0;          ///< the highest first
+  std::int64_t created = 0;  ///< then the smallest, in any unit, then by name
+};
+
+/// What a queue holds of a resource and what it asks for.
+struct queue_load {
+  double request = 0;
+  double allocated = 0;
+  double allocated_non_preemptible = 0;
+};
+
+/// What a job may not have, and where.
+struct capacity_shortage {
+  queue_index queue = no_queue;
+  std::size_t resource = 0;
+  bool non_preemptible =
+      false;  ///< it is above what the queue deserves, which the job must not be; otherwise above the limit
+  double exceeded_by = 0;
+};
+
+/// A queue that competes with its siblings, by the job that it would start.
+struct queue_candidate {
+  queue_index queue = no_queue;
+  amounts job = {};      ///< what it would allocate
+  amounts victims = {};  ///< what those hold that are to leave it
+};
+
+/// A tree of queues with what each has and is due of every resource. A job counts at its queue and all above it.
+/// Calls that change what a job holds cost O(depth · resources) and no memory; fair shares are those of the last `divide`.
+class GANGSCHED_API queue_shares {
+ public:
+  /// Every queue deserves nothing, has no limit, weight 1 and no load; of every resource there is nothing.
+  queue_shares(queue_tree tree, std::size_t resources);
+
+  [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
+  [[nodiscard]] std::size_t resources() const noexcept { return total_.size(); }
+  [[nodiscard]] const resource_share& share(queue_index queue, std::size_t resource) const {
+    return shares_[queue * resources() + resource];
+  }
+  [[nodiscard]] double total(std::size_t resource) const { return total_[resource]; }
+  [[nodiscard]] const queue_rank& rank(queue_index queue) const { return ranks_[queue]; }
+
+  // What the host says. Errors name the queue: `unknown` (no such queue, no such resource), `out_of_range` (negative and not `unlimited`,
+  // or not finite).
+
+  /// What there is to divide among the roots.
+  result<void> set_total(std::size_t resource, double amount);
+  result<void> set_quota(queue_index queue, std::size_t resource, const quota& to);
+  result<void> set_rank(queue_index queue, queue_rank to);
+  /// What the queue used in the past, as a part of the cluster.
+  result<void> set_usage(queue_index queue, std::size_t resource, double to);
+  /// The load of this queue alone, for hosts that add up themselves.
+  result<void> set_load(queue_index queue, std::size_t resource, const queue_load& to);
+  /// The fair share, for hosts that divide by another rule; the next `divide` makes it anew.
+  result<void> set_fair_share(queue_index queue, std::size_t resource, double to);
+
+  // A job's life. It requests from when it is known until it is gone, and is allocated meanwhile. Sums are exact as long as amounts are
+  // whole or binary fractions.
+
+  void add_request(queue_index queue, amounts job) noexcept { add(queue, job, 1, &resource_share::request); }
+  void remove_request(queue_index queue, amounts job) noexcept { add(queue, job, -1, &resource_share::request); }
+  void allocate(queue_index queue, amounts job, bool preemptible) noexcept { hold(queue, job, preemptible, 1); }
+  void release(queue_index queue, amounts job, bool preemptible) noexcept { hold(queue, job, preemptible, -1); }
+
+  /// Divides the total among the roots and every queue's fair share among its children (`fair_share_division`).
+  void divide(double k = 0);
+
+  /// What the queue may hold without being reclaimed from, `unlimited` for no bound.
+  [[nodiscard]] double allocatable(queue_index queue, std::size_t resource) const {
+    return share(queue, resource).allocatable();
+  }
+  /// The largest part, over resources, that what the queue holds, and @p more, and not @p less, has of what it may hold. Of what it may not
+  /// have any, every unit counts 1000.
+  [[nodiscard]] double dominant_share(queue_index queue, amounts more = {}, amounts less = {}) const;
+
+  /// Whose turn it is, between siblings: less, if @p a is before @p b. In this order: who is not above its fair share in everything; who
+  /// stays within what it deserves with its job; priority; who would not hold what it may have nothing of; the lower dominant share with
+  /// the job and without the victims; … as it is; who may hold less; who is older; by name. For victims, the reverse.
+  [[nodiscard]] std::weak_ordering order(const queue_candidate& a, const queue_candidate& b) const;
+
+  /// Which limit on the way up a job would exceed, or, if it is not preemptible, which deserved amount. Limits first, the lowest queue
+  /// first.
+  [[nodiscard]] std::optional<capacity_shortage> shortage(queue_index queue, amounts job, bool preemptible) const;
+
+ private:
+  resource_share& at(queue_index queue, std::size_t resource) { return shares_[queue * resources() + resource]; }
+  void add(queue_index queue, amounts job, double sign, double resource_share::*where) noexcept;
+  void hold(queue_index queue, amounts job, bool preemptible, double sign) noexcept;
+  void sort_siblings();
+  void divide_among(std::span<const queue_index> siblings, std::size_t resource, double total, double k);
+  [[nodiscard]] result<void> check(queue_index queue, std::size_t resource) const;
+  [[nodiscard]] error refused(errc code, queue_index queue, std::string field, std::string reason) const;
+
+  queue_tree tree_;
+  std::vector<double> total_;           ///< by resource
+  std::vector<queue_rank> ranks_;       ///< by queue
+  std::vector<resource_share> shares_;  ///< by queue, then resource
+  std::vector<queue_index> ranked_;     ///< children of every queue as they precede each other; the roots last
+  std::vector<std::uint32_t> first_;    ///< by queue, then for the roots: where theirs begin in ranked_
+  bool sorted_ = false;                 ///< whether ranked_ is as ranks_ say
+  std::vector<claim> claims_;
+  fair_share_division division_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kai
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kai/queue_shares.cpp"
+#endif

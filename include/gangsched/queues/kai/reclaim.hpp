@@ -1,0 +1,79 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/queues/kai/queue_shares.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kai {
+
+/// A job that would take from other queues.
+struct reclaimer {
+  queue_index queue = no_queue;
+  amounts request = {};
+  bool preemptible = true;
+};
+
+/// What would be taken at once from a queue: a pod beyond a job's minimum, or all pods that the minimum needs.
+struct reclaimee {
+  queue_index queue = no_queue;
+  amounts held = {};
+};
+
+/// Whether @p by may reclaim at all: its queue stays within its fair share with it and, if it is not preemptible, within what it deserves.
+/// Asked before a search for victims; `reclaim_plan` does not ask it.
+[[nodiscard]] GANGSCHED_API bool can_reclaim(const queue_shares& shares, const reclaimer& by);
+
+/// Whether a search for victims has to look at jobs of this queue, at the level of comparison, as 0.17 does: if @p by stays within what its
+/// side deserves, who holds more than it deserves of something that is asked for, or less of nothing (those may be moved); otherwise who
+/// is above what it may hold. O(depth · resources).
+[[nodiscard]] GANGSCHED_API bool may_have_victims(const queue_shares& shares, const reclaimer& by, queue_index queue);
+
+/// Victims of other queues for one job, one after another, and whether the tree allows it. Queues are compared at the level below the
+/// lowest queue that is above both; roots are siblings. The shares have to outlive the plan and to stay as they are while it is made. A
+/// plan that is used again allocates nothing.
+class GANGSCHED_API reclaim_plan {
+ public:
+  /// Begins anew. @param saturation_multiplier at least 1: by how much more saturated than the reclaimer a queue has to be.
+  void begin(const queue_shares& shares, const reclaimer& by, double saturation_multiplier = 1);
+
+  /// Whether another victim of this queue may be taken: what is left to it, at the level of comparison, is above what it may hold in some
+  /// resource (it keeps its fair share), or is above what it deserves in some resource while the reclaimer's side stays within what that
+  /// deserves in all. O(depth · resources).
+  [[nodiscard]] bool may_take_from(queue_index queue) const;
+  /// Takes it, allowed or not. O(depth · resources).
+  void take(const reclaimee& victim);
+
+  /// Whether the plan may be carried out as it is. On the way up from the reclaimer, against each sibling that gave something: of no
+  /// resource that is asked for or was taken there is the reclaimer's side above its fair share and, times the multiplier, as saturated
+  /// as the sibling, unless that has no fair share. A job that is not preemptible also stays within what each queue above it deserves.
+  [[nodiscard]] bool keeps_balance() const;
+
+ private:
+  static constexpr std::uint32_t untouched = ~std::uint32_t{0};
+
+  [[nodiscard]] double remaining(queue_index queue, std::size_t resource) const;
+
+  const queue_shares* shares_ = nullptr;
+  queue_index queue_ = no_queue;
+  bool preemptible_ = true;
+  double multiplier_ = 1;
+  std::vector<double> request_;            ///< by resource
+  std::vector<queue_index> touched_;       ///< who gave something, and all above those
+  std::vector<std::uint32_t> place_;       ///< by queue: where it is in touched_
+  std::vector<double> remaining_;          ///< by place, then resource: what is left to it
+  std::vector<unsigned char> taken_from_;  ///< by place, then resource: whether some was taken
+};
+
+/// Whether @p by may take all these victims, in this order: each is allowed when its turn comes, and the whole keeps the balance.
+[[nodiscard]] GANGSCHED_API bool may_reclaim(const queue_shares& shares, const reclaimer& by,
+                                             std::span<const reclaimee> victims, reclaim_plan& scratch,
+                                             double saturation_multiplier = 1);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kai
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kai/reclaim.cpp"
+#endif
