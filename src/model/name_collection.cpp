@@ -81,6 +81,7 @@ GANGSCHED_INLINE void name_collection::run() {
   bool any = false;
   state_.classes.sweep(true);
   state_.assigned.priorities.sweep();
+  state_.nodes.tree.sweep();
 
   detail::names_in_use used{state_, std::vector<bool>(state_.kinds.count())};
   std::vector<bool> used_counters(state_.counters.size()), used_topologies(state_.topologies.size()),

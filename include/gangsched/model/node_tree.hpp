@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
@@ -11,37 +13,57 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// The order in which kube-scheduler's snapshot lists the nodes (kube-framework 1.7): zones in the order in which they came to be,
 /// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
-/// A removal that may be undone costs O(nodes) more: what was before is kept whole, because they are rare.
+///
+/// Zones, and the nodes of each, are linked lists. Who is taken out keeps its own links, by which a roll-back, which goes backwards, puts
+/// it back between the neighbours that it had.
 class GANGSCHED_API node_tree final : public column_base {
  public:
   node_tree(interner& names, undo_log& undo);
 
-  /// O(zones).
+  /// O(labels + log zones).
   void add(row_t node, std::span<const label_symbols> labels);
-  /// Its labels changed: goes to the end of its zone unless it was there. O(nodes).
+  /// Its labels changed: goes to the end of its zone unless it was there. O(labels + log zones).
   void update(row_t node, std::span<const label_symbols> labels);
-  /// O(nodes).
+  /// O(1).
   void remove(row_t node);
   /// Node rows in order. O(nodes) after a change.
   [[nodiscard]] const std::vector<row_t>& rows();
+  /// Forgets the numbers of zones that have no node. @pre nothing is left to be undone. O(nodes + zones).
+  void sweep();
 
   void restore(row_t row, std::uint32_t sub, std::uint64_t old) noexcept override;
-  void discard(std::uint32_t sub, std::uint64_t old) noexcept override;
   void digest_into(digest& out, row_t rows) const override;
 
  private:
-  struct zone {
-    symbol region, name;
-    std::vector<row_t> nodes;
+  struct links {
+    row_t before = no_row, after = no_row;
   };
-  static constexpr std::uint32_t whole = 0, added = 1;
-  /// The zone of these labels, as it is made.
-  [[nodiscard]] zone named(std::span<const label_symbols> labels) const;
-  /// The same if it is there, else the end.
-  [[nodiscard]] std::vector<zone>::iterator find(const zone& like);
+  struct ends {
+    row_t first = no_row, last = no_row;
+  };
+  /// One that has no node has no place either; until a sweep its number is kept for those of the same words.
+  struct zone {
+    links at;
+    ends nodes;
+    std::size_t count = 0;
+  };
+  struct place {
+    row_t zone = no_row;
+    links at;
+  };
+  using words = std::pair<std::uint32_t, std::uint32_t>;  ///< of region and zone
+  enum saved : std::uint32_t { node_added, node_removed, node_zone, node_links, zone_links };
+
+  [[nodiscard]] words zone_words(std::span<const label_symbols> labels) const;
+  void link(row_t node) noexcept;
+  void relink(row_t node) noexcept;
+  void unlink(row_t node) noexcept;
   undo_log* undo_;
   symbol region_key_, zone_key_, old_region_key_, old_zone_key_;
+  std::map<words, row_t> numbers_;  // of zones
   std::vector<zone> zones_;
+  std::vector<place> places_;  // by row
+  ends order_of_zones_;
   std::vector<row_t> order_;
   bool dirty_ = false;
 };
