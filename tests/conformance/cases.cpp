@@ -97,6 +97,10 @@ void run_file(const std::string& path, tally& into) {
       run_group_case(root, path, into);
     } else if (root.find("kai") != nullptr) {
       run_kai_queue_case(root, path, into);
+    } else if (root.find("quotas") != nullptr && root.find("steps") != nullptr) {
+      run_elastic_quota_case(root, path, into);
+    } else if (root.find("quotas") != nullptr && root.find("prefilter") != nullptr) {
+      run_capacity_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {
       run_quantity_row(root, path, into);
     } else if (root.find("kind") != nullptr && root.find("result") != nullptr) {

@@ -74,6 +74,8 @@ void run_selector_row(const kube::value& recorded, const std::string& file, tall
 void run_kueue_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kueue_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kai_queue_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_elastic_quota_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_capacity_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.
 

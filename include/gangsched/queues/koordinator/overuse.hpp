@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::koordinator {
+
+/// How long one quota has been over its runtime quota without a break, as far as it was looked at.
+/// Source: `QuotaOverUsedGroupMonitor`, pkg/scheduler/plugins/elasticquota/quota_overuse_revoke.go.
+class overuse_monitor {
+ public:
+  /// @p delay: DelayEvictTime.
+  explicit overuse_monitor(instant now, std::chrono::nanoseconds delay = std::chrono::seconds{120}) noexcept
+      : within_(now), delay_(delay) {}
+
+  /// @return whether pods are to be revoked: it is over now, and was at each look for longer than the delay. The time begins anew then.
+  [[nodiscard]] bool look(instant now, bool is_over) noexcept {
+    const bool revoke = is_over && now > later_by(within_, delay_);
+    if (!is_over || revoke) within_ = now;
+    return revoke;
+  }
+
+ private:
+  instant within_;  ///< when it was seen within its quota last, or pods were revoked
+  std::chrono::nanoseconds delay_;
+};
+
+/// A pod that uses a quota.
+struct assigned_pod {
+  std::span<const std::int64_t> request;  ///< by resource; unnamed where it asks for none
+  std::int32_t priority = 0;
+  instant start{};
+  bool preemptible = true;
+};
+
+/// Which of @p pods, all that use a quota, have to go until @p used is within @p runtime: from the least important on (lower priority,
+/// then later start, then later in @p pods) as many as it takes, and back from the most important on whoever then fits. Numbers of
+/// pods: those that were not given back, most important first; or, if it is over without any preemptible pod, all of those, least
+/// important first. Both lists by resource, unnamed where nothing is known or there is no limit. As upstream, a resource that the pod
+/// looked at last does not name is not compared from there on. O(pods · (log pods + resources)).
+/// Source: `getToRevokePodList`, as above.
+[[nodiscard]] GANGSCHED_API std::vector<std::uint32_t> pods_to_revoke(std::span<const std::int64_t> used,
+                                                                      std::span<const std::int64_t> runtime,
+                                                                      std::span<const assigned_pod> pods);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::koordinator
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/koordinator/overuse.cpp"
+#endif
