@@ -201,6 +201,146 @@ bool same_share(const std::string& recorded, double got) {
   return std::abs(wanted - got) <= 1e-9 * std::max(std::abs(wanted), std::abs(got));
 }
 
+bool kueue_gate(const kube::value& recorded, std::string_view name, bool otherwise) {
+  const kube::value* gates = recorded.find("config") == nullptr ? nullptr : recorded.find("config")->find("gates");
+  const kube::value* gate = gates == nullptr ? nullptr : gates->find(name);
+  return gate == nullptr ? otherwise : gate->text == "true";
+}
+
+fair_sharing_options read_kueue_sharing(const kube::value& recorded, const std::string& file) {
+  const kube::value& config = field(recorded, "config", file);
+  fair_sharing_options made{.enabled = is_true(config, "fairSharing")};
+  if (const kube::value* strategies = config.find("strategies")) {
+    static const std::map<std::string, fair_strategy> names{
+        {"LessThanOrEqualToFinalShare", fair_strategy::less_or_equal_final},
+        {"LessThanInitialShare", fair_strategy::less_than_initial}};
+    const std::vector<std::string> all = texts(strategies);
+    made.first = one_of(names, *strategies, all.at(0), file);
+    made.then_less_than_initial = all.size() > 1;
+  }
+  return made;
+}
+
+instant read_seconds(const kube::value& of, const std::string& file) {
+  if (of.kind != kube::value_kind::number) refuse(file, of, "has to be a number of seconds");
+  return instant{std::llround(std::strtod(of.text.c_str(), nullptr) * 1e9)};
+}
+
+workload_spec read_kueue_workload(const kube::value& of, const kube::value& recorded, const std::string& file) {
+  static const std::map<std::string, label_operator> operators{
+      {"In", label_operator::in},         {"NotIn", label_operator::not_in},
+      {"Exists", label_operator::exists}, {"DoesNotExist", label_operator::does_not_exist},
+      {"Gt", label_operator::greater},    {"Lt", label_operator::less}};
+  workload_spec made{.name = text_field(of, "name", file),
+                     .uid = text_or(of, "uid", ""),
+                     .queue = text_field(of, "queue", file),
+                     .priority = static_cast<std::int32_t>(whole_field(of, "priority", file)),
+                     .created = read_seconds(field(of, "created", file), file),
+                     .pod_sets = {}};
+  for (const kube::value& one : field(of, "podSets", file).items) {
+    pod_set_spec& pods = made.pod_sets.emplace_back();
+    pods.name = text_field(one, "name", file);
+    pods.count = static_cast<std::int32_t>(whole_field(one, "count", file));
+    if (const kube::value* least = one.find("min")) pods.min_count = static_cast<std::int32_t>(whole(*least, file));
+    if (const kube::value* done = one.find("reclaimable");
+        done != nullptr && kueue_gate(recorded, "ReclaimablePods", true))
+      pods.reclaimable = static_cast<std::int32_t>(whole(*done, file));
+    const kube::value& requests = field(one, "requests", file);
+    for (std::size_t i = 0; i < requests.keys.size(); ++i)
+      pods.requests[requests.keys[i]] = whole(requests.items[i], file);
+    if (const kube::value* labels = one.find("nodeSelector"))
+      for (std::size_t i = 0; i < labels->keys.size(); ++i) pods.node_selector[labels->keys[i]] = labels->items[i].text;
+    if (const kube::value* affinity = one.find("affinity")) {
+      std::vector<label_requirement>& term = pods.affinity.emplace_back();
+      for (const kube::value& each : affinity->items)
+        term.push_back({text_field(each, "key", file),
+                        one_of(operators, each, text_field(each, "operator", file), file), texts(each.find("values"))});
+    }
+    pods.tolerations = read_kueue_tolerations(one, file);
+  }
+  return made;
+}
+
+std::map<std::string, row_t> add_running_workloads(const configuration& of, const kube::value& recorded,
+                                                   const std::string& file, workload_table& table,
+                                                   quota_ledger& ledger) {
+  std::map<std::string, row_t> rows;
+  for (const kube::value& one : field(recorded, "workloads", file).items) {
+    const kube::value* admission = one.find("admission");
+    if (admission == nullptr) continue;
+    const workload_spec spec = read_kueue_workload(one, recorded, file);
+    const auto queue = kueue_queue(of, field(*admission, "queue", file), file);
+    const auto usage = admitted_kueue_usage(of, *admission, file);
+    const workload_id id = table.add(
+        {.name = spec.name, .uid = spec.uid, .queue = queue, .priority = spec.priority, .created = spec.created});
+    table.admit(id.row, read_seconds(field(*admission, "at", file), file), usage);
+    if (one.find("evicted") != nullptr) table.set_evicted(id.row, true);
+    ledger.add(queue, usage);
+    rows[spec.name] = id.row;
+  }
+  return rows;
+}
+
+namespace {
+const std::map<std::string, fit_mode> fit_modes{{"NoFit", fit_mode::no_fit},
+                                                {"Preempt", fit_mode::preempt},
+                                                {"DeferredFit", fit_mode::deferred_fit},
+                                                {"Fit", fit_mode::fit}};
+}  // namespace
+
+std::string to_text(fit_mode mode) {
+  return std::find_if(fit_modes.begin(), fit_modes.end(), [&](const auto& one) { return one.second == mode; })->first;
+}
+
+fit_mode read_fit_mode(const kube::value& of, const std::string& file) { return one_of(fit_modes, of, of.text, file); }
+
+std::string to_text(preemption_reason reason) {
+  switch (reason) {
+    case preemption_reason::in_queue: return "InClusterQueue";
+    case preemption_reason::reclamation: return "InCohortReclamation";
+    case preemption_reason::fair_sharing: return "InCohortFairSharing";
+    case preemption_reason::reclaim_while_borrowing: break;
+  }
+  return "InCohortReclaimWhileBorrowing";
+}
+
+namespace {
+template <class Map>
+std::string map_text(const Map& all) {
+  std::string made;
+  for (const auto& [key, value] : all) made += fmt::format("{}{}={}", made.empty() ? "" : " ", key, value);
+  return made;
+}
+}  // namespace
+
+std::string flavors_text(const configuration& of, std::span<const chosen_flavor> all) {
+  std::map<std::string, std::string> sorted;
+  for (const chosen_flavor& one : all)
+    sorted[of.resource(one.resource)] = of.flavor(one.flavor).name + " " + to_text(one.mode);
+  return map_text(sorted);
+}
+
+std::string flavors_text(const kube::value& recorded) {
+  std::map<std::string, std::string> sorted;
+  for (std::size_t i = 0; i < recorded.keys.size(); ++i)
+    sorted[recorded.keys[i]] = recorded.items[i].items.at(0).text + " " + recorded.items[i].items.at(1).text;
+  return map_text(sorted);
+}
+
+std::string usage_text(const configuration& of, std::span<const fr_amount> all) {
+  std::map<std::string, std::string> sorted;
+  for (const fr_amount& one : all)
+    sorted[of.flavor(of.flavor_of(one.of)).name + "/" + of.resource(of.resource_of(one.of))] =
+        std::to_string(one.amount);
+  return map_text(sorted);
+}
+
+std::string usage_text(const kube::value& recorded) {
+  std::map<std::string, std::string> sorted;
+  for (std::size_t i = 0; i < recorded.keys.size(); ++i) sorted[recorded.keys[i]] = recorded.items[i].text;
+  return map_text(sorted);
+}
+
 void compare_kueue_share(const configuration& of, const kube::value& recorded, const dominant_share& got,
                          const std::string& level, const std::string& where, const std::string& file, tally& into) {
   const std::string& share = text_field(recorded, "share", file);
@@ -232,6 +372,10 @@ void compare_kueue_shares(const quota_ledger& ledger, const kube::value& recorde
 void run_kueue_case(const kube::value& recorded, const std::string& file, tally& into) {
   if (recorded.find("queueShares") != nullptr)
     run_kueue_quota_case(recorded, file, into);
+  else if (recorded.find("plan") != nullptr)
+    run_kueue_preempt_case(recorded, file, into);
+  else if (recorded.find("workload") != nullptr)
+    run_kueue_assign_case(recorded, file, into);
   else
     refuse(file, recorded, "is no case of Kueue's that can be run");
 }

@@ -210,7 +210,6 @@ TEST_CASE("a configuration is refused by object, field and reason") {
         }) == "cohort a: parent: the cohorts above it lead back to it");
   CHECK(with([](auto& c) { c.cohorts = {{"a", "", -1}}; }) == "cohort a: weight: has to be a number from 0");
   CHECK(with([](auto& c) { c.queues[0].weight = std::nan(""); }) == "queue q: weight: has to be a number from 0");
-  CHECK(with([](auto& c) { c.queues[0].groups[0].resources = {}; }) == "queue q: groups[0].resources: is empty");
   CHECK(with([](auto& c) { c.queues[0].groups[0].resources = {""}; }) ==
         "queue q: groups[0].resources: has one without a name");
   CHECK(with([](auto& c) { c.queues[0].groups.push_back(c.queues[0].groups[0]); }) ==

@@ -15,11 +15,6 @@ inline std::uint64_t fnv1a(std::string_view text) noexcept {
   return hash;
 }
 
-/// The order in which Kueue looks at resources.
-inline bool looked_at_before(std::string_view a, std::string_view b) noexcept {
-  return std::pair{fnv1a(a), a} < std::pair{fnv1a(b), b};
-}
-
 inline std::string group_field(std::size_t group) { return "groups[" + std::to_string(group) + "]"; }
 inline std::string flavor_field(std::size_t group, std::size_t at) {
   return group_field(group) + ".flavors[" + std::to_string(at) + "]";
@@ -29,6 +24,10 @@ inline constexpr std::string_view cohort_prefix = "cohort ";
 inline constexpr std::string_view queue_prefix = "queue ";
 
 }  // namespace detail
+
+GANGSCHED_INLINE bool looked_at_before(std::string_view a, std::string_view b) noexcept {
+  return std::pair{detail::fnv1a(a), a} < std::pair{detail::fnv1a(b), b};
+}
 
 GANGSCHED_INLINE result<configuration> configuration::make(const configuration_spec& from) {
   configuration made;
@@ -75,8 +74,9 @@ GANGSCHED_INLINE result<void> configuration::number_names(const configuration_sp
   each_group([&](const resource_group& group) {
     resources_.insert(resources_.end(), group.resources.begin(), group.resources.end());
   });
-  std::sort(resources_.begin(), resources_.end(), detail::looked_at_before);
+  std::sort(resources_.begin(), resources_.end(), looked_at_before);
   resources_.erase(std::unique(resources_.begin(), resources_.end()), resources_.end());
+  for (const std::string& one : resources_) resource_hashes_.push_back(detail::fnv1a(one));
 
   fr_of_.assign(flavors_.size() * resources_.size(), none);
   each_group([&](const resource_group& group) {
@@ -150,8 +150,6 @@ GANGSCHED_INLINE result<void> configuration::add_node(const std::string& object,
   const std::size_t first = quotas_.size();
   for (std::size_t at = 0; at < groups.size(); ++at) {
     const resource_group& group = groups[at];
-    if (group.resources.empty())
-      return error{errc::malformed, object, detail::group_field(at) + ".resources", "is empty"};
     flavor_choice choice;
     for (const std::string& resource : group.resources) {
       if (resource.empty())
@@ -201,8 +199,13 @@ GANGSCHED_INLINE std::string_view configuration::name(queue_index node) const {
 }
 
 GANGSCHED_INLINE resource_index configuration::find_resource(std::string_view name) const noexcept {
-  const auto at = std::lower_bound(resources_.begin(), resources_.end(), name, detail::looked_at_before);
-  return at != resources_.end() && *at == name ? static_cast<resource_index>(at - resources_.begin()) : none;
+  const std::uint64_t hash = detail::fnv1a(name);
+  const auto first = std::lower_bound(resource_hashes_.begin(), resource_hashes_.end(), hash);
+  for (auto at = first; at != resource_hashes_.end() && *at == hash; ++at) {
+    const auto found = static_cast<resource_index>(at - resource_hashes_.begin());
+    if (resources_[found] == name) return found;
+  }
+  return none;
 }
 
 GANGSCHED_INLINE flavor_index configuration::find_flavor(std::string_view name) const noexcept {

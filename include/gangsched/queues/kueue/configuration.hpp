@@ -20,6 +20,10 @@ using flavor_index = std::uint32_t;
 using fr_index = std::uint32_t;
 inline constexpr std::uint32_t none = ~std::uint32_t{0};
 
+/// Whether Kueue 0.19 looks at the resource @p a of a pod set before @p b: it sorts them by the 64-bit FNV-1a hashes of their names. Which
+/// flavors are looked at at all can depend on it.
+[[nodiscard]] GANGSCHED_API bool looked_at_before(std::string_view a, std::string_view b) noexcept;
+
 /// A resource group in numbers.
 struct flavor_choice {
   std::vector<resource_index> resources;
@@ -27,16 +31,14 @@ struct flavor_choice {
 };
 
 /// Flavors, cohorts and queues, checked and numbered. It does not change: a host that changes more than a quota makes another.
-///
-/// Resources have the order in which Kueue 0.19 looks at those of a pod set: that of the 64-bit FNV-1a hashes of their names. Which
-/// flavors are looked at at all can depend on it.
+/// Resources have the order of `looked_at_before`.
 class GANGSCHED_API configuration {
  public:
   /// The most cohorts inside each other.
   static constexpr std::uint32_t max_depth = 1000;
 
   configuration() = default;
-  /// Errors name the flavor, cohort or queue: `malformed` (no name; cohorts below themselves; a group without a resource or with
+  /// Errors name the flavor, cohort or queue: `malformed` (no name; cohorts below themselves; a group with
   /// quotas for more or fewer than it has), `duplicate` (a name; a resource or a flavor in two groups), `unknown` (a flavor),
   /// `out_of_range` (a negative quota or limit; a weight that is negative or no number; cohorts too deep). O(n log n).
   static result<configuration> make(const configuration_spec& from);
@@ -114,6 +116,7 @@ class GANGSCHED_API configuration {
   queue_index first_queue_ = 0;
   std::vector<double> weight_;
   std::vector<std::string> resources_;
+  std::vector<std::uint64_t> resource_hashes_;
   std::vector<flavor_spec> flavors_;
   std::vector<flavor_index> flavors_by_name_;
   std::vector<resource_index> fr_resource_;

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gangsched/queues/kueue/flavor_assigner.hpp"
+#include "gangsched/queues/kueue/workload_table.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+/// Why a workload has to go.
+enum class preemption_reason : std::uint8_t {
+  in_queue,                 ///< for a more important one of its queue
+  reclamation,              ///< for a queue that is nearer to the quota (InCohortReclamation)
+  fair_sharing,             ///< for one whose share is smaller (InCohortFairSharing)
+  reclaim_while_borrowing,  ///< for a more important one that borrows (InCohortReclaimWhileBorrowing)
+};
+
+struct preemption_target {
+  row_t workload;
+  preemption_reason reason;
+  friend bool operator==(const preemption_target&, const preemption_target&) = default;
+};
+
+/// When fair sharing lets a workload preempt one of a queue whose share is larger. Shares are those of the two nodes below the
+/// lowest cohort that both are in, the preemptor's with its workload.
+enum class fair_strategy : std::uint8_t {
+  less_or_equal_final,  ///< the preemptor's is at most the other's after the preemption
+  less_than_initial,    ///< the preemptor's is less than the other's before
+};
+
+struct fair_sharing_options {
+  bool enabled = false;
+  fair_strategy first = fair_strategy::less_or_equal_final;
+  bool then_less_than_initial =
+      true;  ///< candidates that the first refuses are tried by this one, at most one of each queue
+};
+
+/// Who preempts, and what it needs.
+struct preemption_request {
+  queue_index queue;
+  std::int32_t priority;
+  instant created;
+  std::span<const fr_amount> usage;    ///< all that has to fit
+  std::span<const fr_index> short_of;  ///< of which there is not enough: candidates use some of that
+};
+
+/// Finds workloads that have to go for another one (Kueue 0.19, pkg/scheduler/preemption). What it tries on the ledger is taken back.
+class GANGSCHED_API preemptor {
+ public:
+  /// Both have to outlive it.
+  preemptor(quota_ledger& on, const workload_table& workloads, fair_sharing_options sharing)
+      : on_(&on), workloads_(&workloads), sharing_(sharing) {}
+
+  /// Who has to go for @p wants, into @p found; nobody if it would not help. What is found is a set: none of it can stay, but for the order
+  /// in which Kueue looks. O(candidates × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
+  void find(const preemption_request& wants, std::vector<preemption_target>& found);
+
+  /// Whether preemption can make room for an amount of one resource in one flavor, and how high the workload borrows then.
+  oracle_answer simulate(const preemption_request& who, fr_index of, std::int64_t amount);
+
+ private:
+  class fair_targets;
+  enum class variant : std::uint8_t { hierarchical, by_priority_borrowing, by_priority, same_queue };
+  struct candidate {
+    row_t workload;
+    variant how;
+    queue_index ancestor;  ///< the lowest cohort that it and the preemptor are in
+  };
+
+  void find_classical();
+  void find_fair();
+
+  // What both ask.
+  [[nodiscard]] bool policy_allows(const workload_record& other, victim_policy policy) const;
+  [[nodiscard]] bool uses_what_is_short(const workload_record& other) const;
+  /// Of all that is short: whether the node stays within what it has.
+  [[nodiscard]] bool is_within_nominal(queue_index node) const;
+  /// Whether @p a goes before @p b.
+  [[nodiscard]] bool goes_before(row_t a, row_t b) const;
+  [[nodiscard]] bool fits(bool may_borrow) const;
+  /// It is gone for the rest of the trial.
+  void take(row_t workload, preemption_reason reason);
+  /// Lets those stay without whose usage the workload fits all the same.
+  void put_back(bool may_borrow);
+
+  void collect_classical();
+  void collect_below(queue_index cohort, queue_index ancestor, queue_index skip, bool is_nearer);
+  void collect_queue(queue_index queue, queue_index ancestor, bool is_nearer);
+  [[nodiscard]] variant classify(const workload_record& other, bool is_nearer) const;
+  [[nodiscard]] bool is_valid(const candidate& one, bool may_borrow) const;
+  bool try_classical(bool may_borrow);
+
+  void collect_fair(std::vector<row_t>& into);
+  bool run_first_strategy(fair_targets& targets, std::vector<row_t>& refused);
+  bool run_second_strategy(fair_targets& targets);
+  [[nodiscard]] bool fits_once_added() const;
+
+  quota_ledger* on_;
+  const workload_table* workloads_;
+  fair_sharing_options sharing_;
+  // While it looks for targets:
+  const preemption_request* wants_ = nullptr;
+  std::vector<preemption_target>* found_ = nullptr;
+  std::vector<candidate> candidates_;
+  std::vector<preemption_target> simulated_;
+};
+
+/// An oracle about one workload.
+class workload_oracle final : public preemption_oracle {
+ public:
+  workload_oracle(preemptor& by, queue_index queue, std::int32_t priority, instant created)
+      : by_(&by), who_{queue, priority, created, {}, {}} {}
+  oracle_answer ask(fr_index of, std::int64_t amount) override { return by_->simulate(who_, of, amount); }
+
+ private:
+  preemptor* by_;
+  preemption_request who_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kueue/classical_preemption.cpp"
+#include "gangsched/src/queues/kueue/fair_preemption.cpp"
+#include "gangsched/src/queues/kueue/preemptor.cpp"
+#endif

@@ -1,0 +1,56 @@
+#include "gangsched/queues/kueue/workload_table.hpp"
+
+#include <utility>
+
+#include "gangsched/core/make_room.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
+  if (free_.empty()) {
+    gangsched::detail::make_room(generations_);
+    gangsched::detail::make_room(live_);
+    gangsched::detail::make_room(place_);
+    free_.reserve(records_.size() + 1);  // so that erase() needs no memory
+    records_.push_back(std::move(record));
+    generations_.push_back(0);
+    live_.push_back(1);
+    place_.push_back(0);
+    return id_of(static_cast<row_t>(records_.size() - 1));
+  }
+  const row_t row = free_.back();
+  free_.pop_back();
+  records_[row] = std::move(record);
+  live_[row] = 1;
+  return id_of(row);
+}
+
+GANGSCHED_INLINE void workload_table::erase(row_t row) noexcept {
+  GANGSCHED_ASSERT(!records_[row].admitted);
+  ++generations_[row];
+  live_[row] = 0;
+  free_.push_back(row);
+}
+
+GANGSCHED_INLINE void workload_table::admit(row_t row, instant at, std::span<const fr_amount> usage) {
+  workload_record& record = records_[row];
+  std::vector<row_t>& list = admitted_[record.queue];
+  gangsched::detail::make_room(list);
+  record.usage.assign(usage.begin(), usage.end());
+  record.reserved_at = at;
+  record.admitted = true;
+  record.evicted = false;
+  place_[row] = static_cast<std::uint32_t>(list.size());
+  list.push_back(row);
+}
+
+GANGSCHED_INLINE void workload_table::withdraw(row_t row) noexcept {
+  workload_record& record = records_[row];
+  std::vector<row_t>& list = admitted_[record.queue];
+  place_[list.back()] = place_[row];
+  list[place_[row]] = list.back();
+  list.pop_back();
+  record.admitted = record.evicted = record.away = false;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
