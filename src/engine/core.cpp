@@ -109,6 +109,7 @@ GANGSCHED_INLINE void core::forget_cached() {
   picker_.forget_cached();
   search_.candidates().forget_bounds();
   preemption_.forget_cached();
+  queue_.unschedulable().forget_conditions();
 }
 
 GANGSCHED_INLINE void core::read_log() {

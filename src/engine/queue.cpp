@@ -94,7 +94,18 @@ GANGSCHED_INLINE bool queue::current(entity e, std::uint32_t ticket, place where
   return it != nullptr && it->ticket == ticket && it->where == where;
 }
 
-GANGSCHED_INLINE void queue::move(entity, queue_item& it, place to) {
+GANGSCHED_INLINE void queue::note_left(row_t group) {
+  constexpr std::size_t few = 64;
+  if (groups_left_.size() > few + 2 * groups_.size()) {  // nobody asks
+    std::sort(groups_left_.begin(), groups_left_.end());
+    groups_left_.erase(std::unique(groups_left_.begin(), groups_left_.end()), groups_left_.end());
+  }
+  groups_left_.push_back(group);
+}
+
+GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
+  const auto waits = [](place where) { return where == place::timed || where == place::unschedulable; };
+  if (e.group && waits(it.where) && !waits(to)) note_left(e.row);
   --counts_[static_cast<std::size_t>(it.where)];
   ++counts_[static_cast<std::size_t>(to)];
   it.where = to;

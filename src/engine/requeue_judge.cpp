@@ -100,6 +100,65 @@ GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::
   });
 }
 
+/// (A node that some local filter rejects need not be looked at, whoever rejected the class.)
+GANGSCHED_INLINE void requeue_judge::add_needs(class_id cls, std::uint64_t rejectors, help_condition& to) try {
+  constexpr std::size_t most_names = 16;  // of more the amounts are the better index
+  const class_plan& plan = picks_->plan_of(cls);
+  if (!plan.rejected.ok()) return;
+  bool local = rejectors == 0;
+  if (outdated(cls, rejectors) != 0 || !plan.cycle_hooks.empty()) to.anything = true;
+  for (const planned& hook : plan.filters) {
+    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0) continue;
+    const auto same = [&](const planned& other) { return other.mark == hook.mark; };
+    if (hook.plugin->requeue != nullptr)
+      to.what |= hook.plugin->wakes_on;
+    else if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same))
+      local = true;
+    else
+      to.anything = true;
+  }
+  for (const plugin_entry& one : plan.table->plugins) {
+    const bool without_filter = rejectors == 0 || (plan.filtering & plugin_bit(*plan.table, one)) == 0;
+    if (without_filter && (one.points.has(point::reserve) || one.points.has(point::permit))) to.columns |= one.columns;
+  }
+  if (to.anything || !local) return;
+  if (plan.narrowed && plan.only.empty()) return;
+  needed_node& made = to.nodes.emplace_back();
+  made.owner = state_->classes[cls].held_room;
+  if (plan.narrowed && plan.only.size() <= most_names) made.named = plan.only;
+  for (const planned& hook : plan.local_filters) {
+    if (hook.plugin->filter.least_free == nullptr) continue;
+    const hook_context context = plan.context(*state_, hook, no_row);
+    for (const amount& needed : hook.plugin->filter.least_free(hook.plugin->self.get(), context)) {
+      const auto its_kind = [&](const amount& one) { return one.kind == needed.kind; };
+      const auto known = std::find_if(made.least.begin(), made.least.end(), its_kind);
+      if (known != made.least.end())
+        known->value = std::max(known->value, needed.value);
+      else if (needed.value > 0)
+        made.least.push_back(needed);
+    }
+  }
+} catch (const hook_error&) {
+  to.anything = true;
+}
+
+GANGSCHED_INLINE void requeue_judge::add_concerns(class_id cls, std::uint64_t refusers, help_condition& to) const {
+  const kernel_table& profile = profile_of(cls);
+  for (const plugin_entry& plugin : profile.hooks(point::admission)) {
+    if ((refusers & plugin_bit(profile, plugin)) == 0) continue;
+    if (plugin.requeue == nullptr) to.anything = true;
+    to.what |= plugin.wakes_on;
+  }
+}
+
+GANGSCHED_INLINE help_condition requeue_judge::condition_of(class_id cls, bool filtered, std::uint64_t rejectors,
+                                                            std::uint64_t refusers) {
+  help_condition made;
+  if (filtered) add_needs(cls, rejectors, made);
+  add_concerns(cls, refusers, made);
+  return made;
+}
+
 GANGSCHED_INLINE std::uint64_t requeue_judge::possible_rejectors(class_id cls) try {
   const class_plan& plan = picks_->plan_of(cls);
   return plan.rejected.ok() ? plan.filtering : unknown_rejectors;
@@ -179,6 +238,22 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
     return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
   });
+}
+
+GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group& one, bool filtered,
+                                                            std::uint64_t refusers) {
+  help_condition made;
+  if (filtered) {
+    made.anything = one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row);
+    made.labels = reads_labels(one.group.row);
+  }
+  for (const auto& [cls, generation] : one.classes) {
+    if (made.anything) break;
+    if (generation != state_->classes.generation(cls)) continue;
+    if (filtered) add_needs(cls, one.rejectors, made);
+    add_concerns(cls, refusers, made);
+  }
+  return made;
 }
 
 GANGSCHED_INLINE bool requeue_judge::fare_alike(class_id cls) try {

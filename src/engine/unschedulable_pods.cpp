@@ -23,11 +23,43 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
   return there && names(one.group);
 }
 
+/// What can help the line is to be asked for.
+GANGSCHED_INLINE void unschedulable_pods::forget_condition(class_id cls, class_line& line) {
+  if (!std::exchange(line.listed, true)) unknown_.push_back(cls);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::erase_line(lines::iterator at) {
+  by_class_.erase(at->first);
+  lines_.erase(at);
+}
+
+/// The line's class is gone. By hints some may wait on, of another class since they were updated.
+GANGSCHED_INLINE void unschedulable_pods::disband(lines::iterator at) {
+  const class_line old = std::move(at->second);
+  erase_line(at);
+  for (std::size_t i = old.front; i < old.pods.size(); ++i) {
+    const class_line::entry& one = old.pods[i];
+    if (!waits(one) || !state_->pods.alive(one.pod)) continue;
+    class_line& its = old.filtered ? line_up(one.pod, old.rejectors, one.since) : line_up(one.pod, one.since);
+    its.refusers |= old.refusers;
+  }
+}
+
+/// What the pod hears of, the line does.
+GANGSCHED_INLINE void unschedulable_pods::hear(class_id cls, class_line& line, row_t pod) {
+  const rejection& by = rejections_[pod];
+  const std::uint64_t hears = line.hears | (by.empty() ? ~std::uint64_t{0} : by.all());
+  if (std::exchange(line.hears, hears) != hears) forget_condition(cls, line);
+}
+
 GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t since) {
   const class_id cls = state_->class_of(pod);
-  class_line& line = lines_[cls];
-  if (line.generation != state_->classes.generation(cls)) line = {};  // of a class that had this id before
+  if (const auto known = lines_.find(cls); known != lines_.end() && !is_current(*known)) disband(known);
+  const auto [at, fresh] = lines_.try_emplace(cls);
+  class_line& line = at->second;
   line.generation = state_->classes.generation(cls);
+  if (fresh) forget_condition(cls, line);
+  if (options_->wake == wake_rule::hints) hear(cls, line, pod);
   if (line.pods.size() >= line.compact_at) {
     // Those that left by another way (timeout, update, removal) are still in the line.
     line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
@@ -42,7 +74,10 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
 GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors,
                                                                              std::uint64_t since) {
   class_line& line = line_up(pod, since);
-  line.rejectors |= rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(state_->pods.cls[pod]);
+  const class_id cls = state_->pods.cls[pod];
+  rejectors = line.rejectors | (rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(cls));
+  if (!line.filtered || line.rejectors != rejectors) forget_condition(cls, line);
+  line.rejectors = rejectors;
   line.filtered = true;
   return line;
 }
@@ -58,33 +93,36 @@ GANGSCHED_INLINE rejection unschedulable_pods::rejection_by(const kernel_table& 
 }
 
 /// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
-GANGSCHED_INLINE bool unschedulable_pods::admits(class_line& line, row_t pod) {
+GANGSCHED_INLINE bool unschedulable_pods::admits(class_id cls, class_line& line, row_t pod) {
   const refusal why = admission_->ask({pod, false});
   if (!why || why.said.code == code::error) return true;
   const rejection by = rejection_by(entities_->profile_of(pod), why);
-  line.refusers |= by.all();
-  if (options_->wake == wake_rule::hints) rejections_[pod] = by;
+  if ((by.all() & ~line.refusers) != 0) line.refusers |= by.all(), forget_condition(cls, line);
+  if (options_->wake == wake_rule::hints) rejections_[pod] = by, hear(cls, line, pod);
   return false;
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_group& one) {
-  const refusal why = admission_->ask({one.group.row, true});
+GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_groups::slot at) {
+  const row_t group = groups_[at].group.row;
+  const refusal why = admission_->ask({group, true});
   if (!why || why.said.code == code::error) return true;
-  note_refusal(one, rejection_by(entities_->profile_of_group(one.group.row), why));
+  note_refusal(at, rejection_by(entities_->profile_of_group(group), why));
   return false;
 }
 
 /// Those like it would have been told the same.
-GANGSCHED_INLINE void unschedulable_pods::note_refusal(waiting_group& one, const rejection& by) {
-  const auto note = [&](waiting_group& to) {
-    to.refused.unschedulable |= by.unschedulable;
-    to.refused.pending |= by.pending;
-    to.refused.at_admission = true;
+GANGSCHED_INLINE void unschedulable_pods::note_refusal(waiting_groups::slot at, const rejection& by) {
+  const auto note = [&](waiting_groups::slot to) {
+    rejection& its = groups_[to].refused;
+    if (its.at_admission && (by.unschedulable & ~its.unschedulable) == 0 && (by.pending & ~its.pending) == 0) return;
+    its.unschedulable |= by.unschedulable;
+    its.pending |= by.pending;
+    its.at_admission = true;
+    groups_.forget_condition(to);
   };
-  if (one.kind == 0) return note(one);
-  for (waiting_group& other : groups_) {
-    if (other.kind == one.kind) note(other);
-  }
+  const std::uint64_t kind = groups_[at].kind;
+  if (kind == 0) return note(at);
+  for (auto to = groups_.first_of_kind(kind); to != waiting_groups::none; to = groups_.after_of_kind(to)) note(to);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e) {
@@ -134,7 +172,9 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
   if (options_->wake == wake_rule::hints) rejections_[pod] = by;
   queue_->park({pod, false}, *now_);
   if (why.said.code == code::pending) queue_->item({pod, false}).ready = no_backoff;
-  line_up(pod, state_->log.end()).refusers |= by.all();
+  class_line& line = line_up(pod, state_->log.end());
+  line.refusers |= by.all();
+  forget_condition(state_->pods.cls[pod], line);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
@@ -158,7 +198,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
   }
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
-  groups_.push_back(std::move(one));
+  groups_.add(std::move(one));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
@@ -168,33 +208,27 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const r
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
   one.filtered = false;
-  groups_.push_back(std::move(one));
-  note_refusal(groups_.back(), rejection_by(entities_->profile_of_group(group), why));
+  note_refusal(groups_.add(std::move(one)), rejection_by(entities_->profile_of_group(group), why));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
-  groups_.push_back({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
+  groups_.add({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
 }
 
 GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
-  std::erase_if(groups_, [&](const waiting_group& one) { return one.group.row == group; });
-}
-
-GANGSCHED_INLINE bool unschedulable_pods::has_group(row_t group) const noexcept {
-  return std::any_of(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == group; });
+  if (const auto at = groups_.find(group); at != waiting_groups::none) groups_.remove(at);
 }
 
 GANGSCHED_INLINE const char* unschedulable_pods::reason_of(group_id group) const noexcept {
-  const auto found =
-      std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group == group; });
-  return found == groups_.end() ? nullptr : found->reason;
+  const auto at = groups_.find(group.row);
+  return at == waiting_groups::none || groups_[at].group != group ? nullptr : groups_[at].reason;
 }
 
 GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods& attempts,
                                                             const in_flight_pods::entry& tried) {
   bool helped = false;
   attempts.each_event_since(tried, [&](const object_event& happened) {
-    helped = judge_->helps(groups_.back(), happened.record, judge_->event_of(happened.record));
+    helped = judge_->helps(groups_[groups_.last()], happened.record, judge_->event_of(happened.record));
     return !helped;
   });
   return helped;
@@ -205,13 +239,14 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (lines_.empty()) return;
   const auto found = lines_.find(why.cls);
   if (found == lines_.end()) return;
+  if (!is_current(*found)) return disband(found);
   class_line& line = found->second;
   for (std::size_t i = line.front; i < line.pods.size(); ++i) {
     const class_line::entry next = line.pods[i];
     const bool there = waits(next);
     if (there && next.since > why.position) return;
     if (there && options_->wake == wake_rule::hints && !rejections_[next.pod].at_admission) continue;
-    if (there && line.refusers != 0 && !admits(line, next.pod)) {
+    if (there && line.refusers != 0 && !admits(why.cls, line, next.pod)) {
       if (admitted_alike(why.cls)) return;
       continue;
     }
@@ -221,7 +256,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
     wake_up({next.pod, false});
     return;
   }
-  if (line.front == line.pods.size()) lines_.erase(found);
+  if (line.front == line.pods.size()) erase_line(found);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
@@ -237,10 +272,11 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     std::uint64_t since;
     const class_line* line;
   };
-  std::map<class_id, class_line> lines;
-  lines.swap(lines_);
+  lines before;
+  before.swap(lines_);
+  by_class_.clear();
   std::vector<waiting_pod> pods;
-  for (auto& [cls, line] : lines) {
+  for (auto& [cls, line] : before) {
     for (std::size_t i = line.front; i < line.pods.size(); ++i) {
       const class_line::entry& one = line.pods[i];
       if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, one.since, &line});
@@ -250,10 +286,10 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   std::stable_sort(pods.begin(), pods.end(),
                    [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
   for (const waiting_pod& one : pods) {
-    if (one.line->filtered)
-      line_up(one.pod, one.line->rejectors, one.since).refusers |= one.line->refusers;
-    else
-      line_up(one.pod, one.since).refusers |= one.line->refusers;
+    class_line& its =
+        one.line->filtered ? line_up(one.pod, one.line->rejectors, one.since) : line_up(one.pod, one.since);
+    its.refusers |= one.line->refusers;
+    forget_condition(state_->pods.cls[one.pod], its);
   }
   // Who was woken for a class that has fallen apart was woken for one of the parts only.
   std::vector<wake> open;
@@ -271,27 +307,81 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     for (const class_id split : parts) wake_next({split, one.position});
   }
-  for (waiting_group& one : groups_) {
+  for (auto at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
+    waiting_group& one = groups_[at];
     collect_classes(one);
-    if (one.kind != 0) one.kind = names(one.group) ? judge_->kind_of(one) : 0;
+    if (one.kind != 0) groups_.set_kind(at, names(one.group) ? judge_->kind_of(one) : 0);
+  }
+  groups_.forget_conditions();
+}
+
+GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const lines::value_type& one) {
+  const auto& [cls, line] = one;
+  if (options_->wake == wake_rule::hints) return {.hears = line.hears};
+  if (!is_current(one)) return {.anything = true};
+  return judge_->condition_of(cls, line.filtered, line.rejectors, line.refusers);
+}
+
+GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const waiting_group& one) {
+  if (options_->wake == wake_rule::hints) return {.hears = one.refused.all()};
+  if (!waits(one)) return {.anything = true};
+  return judge_->condition_of(one, one.filtered, one.refused.all());
+}
+
+/// Conditions of lines are what plans say now.
+GANGSCHED_INLINE void unschedulable_pods::learn_conditions() {
+  const std::uint64_t epoch = state_->topologies.plan_epoch();
+  if (options_->wake != wake_rule::hints && std::exchange(plan_epoch_, epoch) != epoch) {
+    by_class_.clear();
+    for (auto& [cls, line] : lines_) forget_condition(cls, line);
+    groups_.forget_conditions();
+  }
+  for (const class_id cls : unknown_) {
+    const auto found = lines_.find(cls);
+    if (found != lines_.end() && std::exchange(found->second.listed, false)) by_class_.set(cls, condition_of(*found));
+  }
+  unknown_.clear();
+}
+
+/// Groups that wait no more go, and of others the trees are as they are now.
+GANGSCHED_INLINE void unschedulable_pods::sweep_groups() {
+  const change_log& log = state_->log;
+  const auto sweep = [&](row_t group) {
+    if (const auto at = groups_.find(group); at != waiting_groups::none && !waits(groups_[at])) groups_.remove(at);
+  };
+  queue_->each_group_left(sweep);
+  if (groups_read_ < log.begin()) groups_.forget_conditions();
+  if (groups_.empty() || groups_read_ < log.begin()) groups_read_ = log.committed_end();
+  for (; groups_read_ < log.committed_end(); ++groups_read_) {
+    const change& record = log[groups_read_];
+    if (!record.about_group()) continue;
+    sweep(record.row);
+    const row_t root = state_->groups.alive(record.row) ? state_->groups.root(record.row) : record.row;
+    if (const auto at = groups_.find(root); at != waiting_groups::none) groups_.forget_condition(at);
   }
 }
 
 GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::uint64_t position) {
   if (empty()) return;
   const event what = judge_->event_of(record);
-  std::erase_if(lines_,
-                [&](const auto& entry) { return entry.second.generation != state_->classes.generation(entry.first); });
+  learn_conditions();
   std::vector<class_id> helped;
-  for (auto& [cls, line] : lines_) {
+  for (const class_id cls : by_class_.candidates(*state_, what)) {
+    const auto found = lines_.find(cls);
+    if (!is_current(*found)) {
+      disband(found);
+      continue;
+    }
+    class_line& line = found->second;
     const std::uint64_t gone = line.filtered ? judge_->outdated(cls, line.rejectors) : 0;
-    line.rejectors &= ~gone;
+    if (gone != 0) line.rejectors &= ~gone, forget_condition(cls, line);
     const bool can = gone != 0 || (line.filtered && judge_->helps(cls, line.rejectors, record, what));
     if (can || (line.refusers != 0 && judge_->concerns(cls, line.refusers, what))) helped.push_back(cls);
   }
   for (const class_id cls : helped) wake_line({cls, position});
-  std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
-  wake_groups(position, [&](const waiting_group& one) {
+  sweep_groups();
+  const auto condition = [&](const waiting_group& one) { return condition_of(one); };
+  wake_groups(groups_.candidates(condition, *state_, what), position, [&](const waiting_group& one) {
     return (one.filtered && judge_->helps(one, record, what)) ||
            (one.refused.at_admission && judge_->concerns(one, one.refused.all(), what));
   });
@@ -303,31 +393,34 @@ GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why) {
   while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
 }
 
-/// Of the groups that failed before @p position those that helps(group) says so of, and of those alike the first.
+/// Of those that are alike and stand alike the first that failed before @p position is judged for all.
+GANGSCHED_INLINE bool unschedulable_pods::speaks_for_those_like_it(waiting_groups::slot at,
+                                                                   std::uint64_t position) const noexcept {
+  const waiting_group& one = groups_[at];
+  auto first = groups_.first_of_kind(one.kind);
+  while (first != at && (groups_[first].since > position || groups_[first].standing() != one.standing())) {
+    first = groups_.after_of_kind(first);
+  }
+  return first == at;
+}
+
+/// Of the groups @p among, in order, that failed before @p position, those that helps(group) says so of, and of those alike the first.
 template <class Helps>
-void unschedulable_pods::wake_groups(std::uint64_t position, const Helps& helps) {
-  struct question {
-    std::uint64_t kind, refusers;
-    bool filtered;
-    bool operator==(const question&) const = default;
-  };
-  std::vector<question> asked;
+void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position,
+                                     const Helps& helps) {
   std::vector<std::uint64_t> kinds;
   std::vector<row_t> groups;
-  std::erase_if(groups_, [&](waiting_group& one) {
-    if (one.since > position) return false;
-    const question its{one.kind, one.refused.all(), one.filtered};
-    if (one.kind != 0 && (is_among(one.kind, kinds) || is_among(its, asked))) return false;
-    const bool can = helps(one);
+  for (const auto at : among) {
+    const waiting_group& one = groups_[at];
+    if (one.since > position) continue;
     if (one.kind != 0) {
-      asked.push_back(its);
-      if (can) kinds.push_back(one.kind);
-      return false;
+      if (!is_among(one.kind, kinds) && speaks_for_those_like_it(at, position) && helps(one)) kinds.push_back(one.kind);
+      continue;
     }
-    if (!can || (one.refused.at_admission && !admits(one))) return false;
+    if (!helps(one) || (one.refused.at_admission && !admits(at))) continue;
     groups.push_back(one.group.row);
-    return true;
-  });
+    groups_.remove(at);
+  }
   for (const row_t group : groups) wake_up({group, true});
   for (const std::uint64_t kind : kinds) {
     std::uint64_t before = 0;
@@ -338,18 +431,19 @@ void unschedulable_pods::wake_groups(std::uint64_t position, const Helps& helps)
 
 /// Of those alike that failed before the change, the first that does not back off any more, else the one whose backoff ends first.
 GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why) {
-  auto next = groups_.end();
+  auto next = waiting_groups::none;
   instant ready{};
-  for (auto it = groups_.begin(); it != groups_.end(); ++it) {
-    if (it->kind != why.kind || it->since > why.position || !waits(*it)) continue;
-    const instant its = std::max(queue_->find({it->group.row, true})->ready, *now_);
-    if (next == groups_.end() || its < ready) next = it, ready = its;
+  for (auto at = groups_.first_of_kind(why.kind); at != waiting_groups::none; at = groups_.after_of_kind(at)) {
+    const waiting_group& one = groups_[at];
+    if (one.since > why.position || !waits(one)) continue;
+    const instant its = std::max(queue_->find({one.group.row, true})->ready, *now_);
+    if (next == waiting_groups::none || its < ready) next = at, ready = its;
     if (ready == *now_) break;
   }
-  if (next == groups_.end() || (next->refused.at_admission && !admits(*next)))
+  if (next == waiting_groups::none || (groups_[next].refused.at_admission && !admits(next)))
     return;  // nor would those like it be let in
-  const row_t group = next->group.row;
-  groups_.erase(next);
+  const row_t group = groups_[next].group.row;
+  groups_.remove(next);
   if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));
   group_woken_for_[group] = why;
   wake_up({group, true});
@@ -359,24 +453,31 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   if (options_->wake == wake_rule::hints) return pass_on_group(group);
   if (group >= group_woken_for_.size() || group_woken_for_[group].kind == 0) return;
   const group_wake why = std::exchange(group_woken_for_[group], {});
-  const std::uint64_t rejectors = groups_.empty() || groups_.back().group.row != group ? 0 : groups_.back().rejectors;
-  const auto failed = std::stable_partition(groups_.begin(), groups_.end(), [&](const waiting_group& one) {
-    return one.kind != why.kind || one.since > why.position || !waits(one);
-  });
-  for (auto it = failed; it != groups_.end(); ++it) {
-    if (!it->filtered) it->filtered = true, it->rejectors = rejectors;
-    fail_again(*it);
+  const auto its = groups_.last();
+  const bool there = its != waiting_groups::none && groups_[its].group.row == group;
+  const std::uint64_t rejectors = there ? groups_[its].rejectors : 0;
+  std::vector<waiting_groups::slot> failed;
+  for (auto at = groups_.first_of_kind(why.kind); at != waiting_groups::none; at = groups_.after_of_kind(at)) {
+    if (groups_[at].since <= why.position && waits(groups_[at])) failed.push_back(at);
+  }
+  for (const auto at : failed) {
+    waiting_group& one = groups_[at];
+    if (!one.filtered) one.filtered = true, one.rejectors = rejectors, groups_.forget_condition(at);
+    fail_again(at);
   }
 }
 
-GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_group& one) {
+GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_groups::slot at) {
+  groups_.move_to_end(at);
+  waiting_group& one = groups_[at];
   queue_->park({one.group.row, true}, *now_, one.pending);
   one.since = state_->log.end();
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
-    const bool known = lines_.contains(state_->pods.cls[e.row]);  // its class may have changed
+    const auto line = lines_.find(state_->pods.cls[e.row]);  // its class may have changed
+    const bool known = line != lines_.end() && is_current(*line);
     queue_->park(e, *now_);
     if (known)
       line_up(e.row, state_->log.end());
@@ -384,10 +485,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
       line_up(e.row, unknown_rejectors, state_->log.end());
     return;
   }
-  const auto found =
-      std::find_if(groups_.begin(), groups_.end(), [&](const waiting_group& one) { return one.group.row == e.row; });
-  std::rotate(found, found + 1, groups_.end());
-  fail_again(groups_.back());
+  fail_again(groups_.find(e.row));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
@@ -396,34 +494,53 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
 }
 
 GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
-  return lines_.empty() && std::none_of(groups_.begin(), groups_.end(),
-                                        [](const waiting_group& one) { return one.refused.at_admission; });
+  return lines_.empty() && groups_.helpless();
+}
+
+/// Lines in which somebody hears of an event that the plugins @p told are told of.
+GANGSCHED_INLINE std::vector<class_id> unschedulable_pods::hearers(std::uint64_t told) {
+  learn_conditions();
+  std::vector<class_id> found = by_class_.candidates(told);
+  const auto gone = [&](class_id cls) { return !is_current(*lines_.find(cls)); };
+  if (std::none_of(found.begin(), found.end(), gone)) return found;
+  for (const class_id cls : found) {
+    if (gone(cls)) disband(lines_.find(cls));
+  }
+  return hearers(told);
+}
+
+GANGSCHED_INLINE void unschedulable_pods::judge_line(lines::value_type& one, const object_event& happened,
+                                                     queueing_event& what, std::vector<class_id>& concerned) {
+  auto& [cls, line] = one;
+  while (line.front < line.pods.size() && !waits(line.pods[line.front])) ++line.front;
+  for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+    const row_t pod = line.pods[i].pod;
+    if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
+    if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
+    const bool refused = rejections_[pod].at_admission;
+    if (refused && !concerned.empty() && concerned.back() == cls) continue;
+    const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
+    if (!refused)
+      move(pod, how);
+    else if (how != queueing_strategy::skip)
+      concerned.push_back(cls);
+  }
 }
 
 GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what,
                                                    std::uint64_t position) {
-  std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
+  sweep_groups();
+  std::uint64_t told = 0;
+  for (const queueing_event::audience& one : what.by_profile) told |= one.asked | one.unasked;
   std::vector<class_id> concerned;  // of who was refused at admission
-  for (auto it = lines_.begin(); it != lines_.end();) {
-    class_line& line = it->second;
-    while (line.front < line.pods.size() && !waits(line.pods[line.front])) ++line.front;
-    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
-      const row_t pod = line.pods[i].pod;
-      if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
-      if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
-      const bool refused = rejections_[pod].at_admission;
-      if (refused && !concerned.empty() && concerned.back() == it->first) continue;
-      const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
-      if (!refused)
-        move(pod, how);
-      else if (how != queueing_strategy::skip)
-        concerned.push_back(it->first);
-    }
-    it = line.front == line.pods.size() ? lines_.erase(it) : std::next(it);
+  for (const class_id cls : hearers(told)) {
+    const auto found = lines_.find(cls);
+    judge_line(*found, happened, what, concerned);
+    if (found->second.front == found->second.pods.size()) erase_line(found);
   }
   for (const class_id cls : concerned) wake_line({cls, position});
-  wake_groups(position, [&](const waiting_group& one) {
-    if (!one.refused.at_admission) return false;
+  const auto condition = [&](const waiting_group& one) { return condition_of(one); };
+  wake_groups(groups_.candidates(condition, told), position, [&](const waiting_group& one) {
     row_t member = no_row;
     entities_->each_member(one.group.row, [&](row_t pod) {
       if (member == no_row && entities_->wants_node(pod)) member = pod;
@@ -433,8 +550,9 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
 }
 
 GANGSCHED_INLINE void unschedulable_pods::clear() {
-  lines_.clear();
+  lines_.clear(), by_class_.clear(), unknown_.clear();
   groups_.clear();
+  groups_read_ = state_->log.committed_end();
   group_woken_for_.clear();
   woken_for_.assign(state_->pods.rows.count(), {});
   if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());

@@ -31,6 +31,20 @@ GANGSCHED_INLINE hint node_resources_fit::requeue(const event& e, const pod_info
                                               [&](const amount& wanted) { return more(wanted.kind); }));
 }
 
+GANGSCHED_INLINE bool node_resources_fit::is_ignored(std::string_view resource) const {
+  const std::size_t slash = resource.find('/');
+  const bool extended = slash != std::string_view::npos && resource.find("kubernetes.io/") == std::string_view::npos;
+  return extended && (is_among(resource, options_.ignored_resources) ||
+                      is_among(resource.substr(0, slash), options_.ignored_groups));
+}
+
+GANGSCHED_INLINE std::vector<amount> node_resources_fit::least_free(const pod_view& pod, const data& d) const {
+  std::vector<amount> least{{kinds::pods, 1}};
+  for (const amount& wanted : pod.requests())
+    if (!is_among(wanted.kind, d.ignored)) least.push_back(wanted);
+  return least;
+}
+
 GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {
   const auto wrong = [](errc code, std::string field, std::string reason) {
     return error{code, "plugin NodeResourcesFit", std::move(field), std::move(reason)};

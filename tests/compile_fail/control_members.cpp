@@ -14,7 +14,8 @@ class mine {
   status filter(const pod_view&, node_view<reads::labels>) const { return {}; }
   int key = 0;
   static constexpr int bind = 0;
-  int score = 0, capacity = 0, filter_idle = 0, normalize_score = 0, attach = 0, add_pod = 0, normalise_score = 0;
+  int score = 0, capacity = 0, filter_idle = 0, least_free = 0, normalize_score = 0, attach = 0, add_pod = 0,
+      normalise_score = 0;
 
  private:
   int reserve = 0, pre_bind = 0, unreserve = 0, placement_bound = 0;

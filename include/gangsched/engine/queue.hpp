@@ -109,6 +109,13 @@ class GANGSCHED_API queue {
   void tidy();
   [[nodiscard]] queue_counts counts() const noexcept;
 
+  /// Calls visit(row) for every group that stopped waiting for a change or its backoff since this was last called, some more than once.
+  template <class Visit>
+  void each_group_left(const Visit& visit) {
+    for (const row_t group : groups_left_) visit(group);
+    groups_left_.clear();
+  }
+
   /// From here on everybody's standing is kept before it is touched, until the next call of this. `recall` puts all of that back, and
   /// leaves the orders to `rebuild`. O(1); O(touched since); O(entities log entities).
   void remember() noexcept {
@@ -140,6 +147,7 @@ class GANGSCHED_API queue {
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
   [[nodiscard]] queue_item& touch(entity e);
+  void note_left(row_t group);
   void move(entity e, queue_item& item, place to);
   void forget(entity e, queue_item& item);
   void enter(entity e, const queue_item& item);
@@ -154,6 +162,7 @@ class GANGSCHED_API queue {
   const cluster_state* state_;
   scheduler_options options_;
   std::vector<queue_item> pods_, groups_;
+  std::vector<row_t> groups_left_;
   active_queue active_;
   std::vector<timer> backoff_, timed_;  // heaps
   queue_fifo parked_;                   // by `order` = since

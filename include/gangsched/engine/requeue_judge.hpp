@@ -5,6 +5,7 @@
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/picker.hpp"
+#include "gangsched/engine/waiting_index.hpp"
 #include "gangsched/scheduling/attempt.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -58,6 +59,12 @@ class GANGSCHED_API requeue_judge {
   /// Whether the event concerns one of @p refusers, admission plugins of the class's profile.
   [[nodiscard]] bool concerns(class_id cls, std::uint64_t refusers, const event& what) const;
   [[nodiscard]] bool concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const;
+  /// What an event must have to concern or help pods of the class, or to find a rejector `outdated`: if some were @p filtered, rejected by
+  /// @p rejectors, and if some were refused at admission by @p refusers. Holds as long as `topology_table::plan_epoch` does; of a group
+  /// also as long as its tree is as it was. O(plugins); O(members + groups of the tree).
+  [[nodiscard]] help_condition condition_of(class_id cls, bool filtered, std::uint64_t rejectors,
+                                            std::uint64_t refusers);
+  [[nodiscard]] help_condition condition_of(const rejected_group& group, bool filtered, std::uint64_t refusers);
   /// Who may have rejected pods of the class, where that is not known: all that have a filter for it now; still not
   /// known, if a pre-filter rejects it. To be asked when it is rejected: counters that live make filters, and die.
   [[nodiscard]] std::uint64_t possible_rejectors(class_id cls);
@@ -99,6 +106,8 @@ class GANGSCHED_API requeue_judge {
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool reads_labels(row_t root) const;
   [[nodiscard]] bool reads_neighbours(row_t root) const;
+  void add_needs(class_id cls, std::uint64_t rejectors, help_condition& to);
+  void add_concerns(class_id cls, std::uint64_t refusers, help_condition& to) const;
 
   cluster_state* state_;
   const profile_set* profiles_;

@@ -5,6 +5,7 @@
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
+#include "gangsched/engine/waiting_groups.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -16,6 +17,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 ///
 /// Who was refused at admission is woken by an event that concerns who refused it, and only if admission hooks would let it in now; under
 /// both rules one of a line, then the next one.
+///
+/// Only those are judged whom the event may help (`waiting_index`): by the exact rule by what they need of it, by hints the lines in which
+/// somebody was rejected by a plugin that is told of it.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
@@ -50,15 +54,16 @@ class GANGSCHED_API unschedulable_pods {
   /// The same for one that only the host can help.
   void add_hopeless_group(row_t group, const char* reason);
   void remove_group(row_t group);
-  [[nodiscard]] bool has_group(row_t group) const noexcept;
+  [[nodiscard]] bool has_group(row_t group) const noexcept { return groups_.find(group) != waiting_groups::none; }
   /// Its own reason, or null.
   [[nodiscard]] const char* reason_of(group_id group) const noexcept;
   /// Whether an event that the attempt has not seen helps the group that was added last.
   [[nodiscard]] bool last_group_helped(const in_flight_pods& attempts, const in_flight_pods::entry& tried);
 
-  /// By the exact rule: whom the change helps, of those who failed before @p position of the log. O(lines + groups).
+  /// By the exact rule: whom the change helps, of those who failed before @p position of the log. O(log n) for each line and group that
+  /// it may help; O(lines + groups) where plans have to be made anew (`topology_table::plan_epoch`).
   void on_change(const change& helpful, std::uint64_t position);
-  /// By hints. O(pods that wait).
+  /// By hints. O(pods in lines that hear of it).
   void on_event(const object_event& happened, queueing_event& what, std::uint64_t position);
   /// The pod needs no more of what it was woken for than it got, or could not use it: the next of the class may.
   void pass_on(row_t pod);
@@ -76,7 +81,7 @@ class GANGSCHED_API unschedulable_pods {
   /// The same for groups. One that could not use it has failed for those like it too: they would have been told the same.
   void pass_on_group(row_t group);
   void fail_alike_groups(row_t group);
-  /// The entity, which waits, would be rejected as it was before: it has failed once more. O(log lines) for pods, O(groups) for groups.
+  /// The entity, which waits, would be rejected as it was before: it has failed once more. O(log n).
   void fail_again(entity e);
 
   /// Nobody waits for an event by hints.
@@ -96,12 +101,15 @@ class GANGSCHED_API unschedulable_pods {
           visit(e, state_->pods.group[e.row], kind);
       }
     }
-    for (const waiting_group& one : groups_) {
+    for (waiting_groups::slot at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
+      const waiting_group& one = groups_[at];
       const entity e{one.group.row, true};
       if (waits(one) && (!one.refused.at_admission || !admission_->ask(e))) visit(e, e.row, one.kind);
     }
   }
 
+  /// What plugins say of classes may be another now.
+  void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
   /// Drops everybody.
   void clear();
   /// Classes may have fallen apart, or others have their numbers: O(pods) then, else O(1).
@@ -124,17 +132,11 @@ class GANGSCHED_API unschedulable_pods {
     bool filtered = false;         ///< some got as far as to filters
     std::uint64_t rejectors = 0;   ///< filters
     std::uint64_t refusers = 0;    ///< admission plugins
+    std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
+    bool listed = false;           ///< among the `unknown_`
     std::vector<entry> pods;
     std::size_t front = 0;
     std::size_t compact_at = 64;
-  };
-  struct waiting_group : rejected_group {
-    std::uint64_t since;  ///< the log's end when it failed
-    const char* reason;
-    std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
-    std::size_t pending = 0;  ///< members
-    bool filtered = true;     ///< it, or one like it, got beyond admission
-    rejection refused = {};   ///< by admission plugins
   };
   /// Why a pod was woken: on behalf of its class, by the change at `position`.
   struct wake {
@@ -154,17 +156,33 @@ class GANGSCHED_API unschedulable_pods {
   class_line& line_up(row_t pod, std::uint64_t since);
   class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool admitted_alike(class_id cls) const;
-  [[nodiscard]] bool admits(class_line& line, row_t pod);
-  [[nodiscard]] bool admits(waiting_group& one);
-  void note_refusal(waiting_group& one, const rejection& by);
+  [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
+  [[nodiscard]] bool admits(waiting_groups::slot at);
+  void note_refusal(waiting_groups::slot at, const rejection& by);
   [[nodiscard]] static rejection rejection_by(const kernel_table& profile, const refusal& why) noexcept;
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
   void wake_line(const wake& why);
   template <class Helps>
-  void wake_groups(std::uint64_t position, const Helps& helps);
+  void wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position, const Helps& helps);
+  [[nodiscard]] bool speaks_for_those_like_it(waiting_groups::slot at, std::uint64_t position) const noexcept;
+  using lines = std::map<class_id, class_line>;
+  [[nodiscard]] bool is_current(const lines::value_type& one) const noexcept {
+    return one.second.generation == state_->classes.generation(one.first);
+  }
+  void erase_line(lines::iterator at);
+  void disband(lines::iterator at);
+  void forget_condition(class_id cls, class_line& line);
+  void hear(class_id cls, class_line& line, row_t pod);
+  [[nodiscard]] help_condition condition_of(const lines::value_type& one);
+  [[nodiscard]] help_condition condition_of(const waiting_group& one);
+  void learn_conditions();
+  void sweep_groups();
+  [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told);
+  void judge_line(lines::value_type& one, const object_event& happened, queueing_event& what,
+                  std::vector<class_id>& concerned);
   void wake_next_group(const group_wake& why);
-  void fail_again(waiting_group& one);
+  void fail_again(waiting_groups::slot at);
   void wake_up(entity e);
   void collect_classes(waiting_group& of);
 
@@ -176,12 +194,17 @@ class GANGSCHED_API unschedulable_pods {
   const scheduler_options* options_;
   engine_statistics* statistics_;
   const instant* now_;
-  std::map<class_id, class_line> lines_;
-  std::vector<waiting_group> groups_;
+  lines lines_;
+  waiting_index by_class_;         ///< of lines
+  std::vector<class_id> unknown_;  ///< classes of lines whose condition is not known, and some that have gone
+  waiting_groups groups_;
   std::vector<wake> woken_for_;              ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<group_wake> group_woken_for_;  ///< by group row
   std::vector<rejection> rejections_;        ///< by pod row: of its last attempt
   std::uint32_t epoch_ = 0;                  ///< of the classes, as the lines know it
+  static constexpr std::uint64_t no_epoch = ~std::uint64_t{0};
+  std::uint64_t plan_epoch_ = no_epoch;  ///< `topology_table::plan_epoch` when conditions were asked for
+  std::uint64_t groups_read_ = 0;        ///< position in the log: changes of groups before it are in their conditions
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -49,6 +49,9 @@ struct change {
   [[nodiscard]] constexpr bool about_pod() const noexcept {
     return kind >= change_kind::pod_added && kind <= change_kind::pod_released;
   }
+  [[nodiscard]] constexpr bool about_group() const noexcept {
+    return kind >= change_kind::group_added && kind <= change_kind::group_removed;
+  }
   /// Of column_changed.
   [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }
   /// The node whose facets changed, or no_row.

@@ -93,6 +93,8 @@ class node_resources_fit {
       if (wanted > 0 && node.free(kind) / wanted < most && !is_among(kind, d.ignored)) most = node.free(kind) / wanted;
     return most;
   }
+  /// A slot, and what it requests of all that is not ignored.
+  [[nodiscard]] GANGSCHED_API std::vector<amount> least_free(const pod_view& pod, const data& d) const;
   /// Every resource that lacks, all with the code of the verdict.
   void filter_reasons(const pod_view& pod, const data& d, room node, std::vector<status>& out) const {
     const std::size_t start = out.size();
@@ -157,12 +159,7 @@ class node_resources_fit {
     }
   }
 
-  [[nodiscard]] bool is_ignored(std::string_view resource) const {
-    const std::size_t slash = resource.find('/');
-    const bool extended = slash != std::string_view::npos && resource.find("kubernetes.io/") == std::string_view::npos;
-    return extended && (is_among(resource, options_.ignored_resources) ||
-                        is_among(resource.substr(0, slash), options_.ignored_groups));
-  }
+  [[nodiscard]] GANGSCHED_API bool is_ignored(std::string_view resource) const;
 
   [[nodiscard]] std::int64_t rate(std::int64_t capacity, std::int64_t free, std::int64_t request) const noexcept {
     // More than fits counts as full; no sum is formed that could overflow.

@@ -128,6 +128,7 @@ struct filter_kernel {
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
   bool (*idle)(const void* self, const hook_context&) = nullptr;
   std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
+  std::vector<amount> (*least_free)(const void* self, const hook_context&) = nullptr;
 };
 
 namespace detail {
@@ -137,6 +138,7 @@ GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
 GANGSCHED_PROBE(filter_idle)
 GANGSCHED_PROBE(capacity)
+GANGSCHED_PROBE(least_free)
 
 template <class P>
 consteval bool filter_ok() {
@@ -173,6 +175,8 @@ consteval bool keyed_filter_ok() {
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
+/// One that rejects every node with less of something free (`node_view::free`) than the pod needs: `std::vector<amount>
+/// least_free(pod_view, [const data&]) const`, by which who was rejected is found when a node gets room; without it all are asked.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 
@@ -183,6 +187,20 @@ consteval bool capacity_ok() {
   if constexpr (calls_capacity<P> && names_filter<P>) {
     using room = node_hook<P, decltype(&P::capacity), std::int64_t>;
     return room::ok && covers(node_hook<P, decltype(&P::filter), status>::facets, room::facets);
+  }
+  return true;
+}
+
+/// It is asked once for a class, so that it may see nothing that is not the class's own.
+template <class P>
+consteval bool least_free_ok() {
+  if constexpr (calls_least_free<P>) {
+    using s = signature<decltype(&P::least_free)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, std::vector<amount>> &&
+             pod_parameters<P, typename s::args>::ok && !pod_parameters<P, typename s::args>::info;
   }
   return true;
 }
@@ -226,6 +244,9 @@ struct filter_kernels {
   static std::int64_t capacity(const void* self, const hook_context& c, row_t row) {
     return call(self_of<P>(self), &P::capacity, c, row);
   }
+  static std::vector<amount> least_free(const void* self, const hook_context& c) {
+    return call(self_of<P>(self), &P::least_free, c, no_row);
+  }
   static bool filter_idle(const void* self, const hook_context& c) {
     return call(self_of<P>(self), &P::filter_idle, c, no_row);
   }
@@ -248,6 +269,9 @@ struct extension_point<point::filter> {
     static_assert(capacity_ok<P>(),
                   "gangsched: std::int64_t capacity(const pod_view&, [const data&,] node_view<reads::...>) const reads "
                   "no more than filter");
+    static_assert(!calls_least_free<P> || names_filter<P>, "gangsched: least_free goes with a filter");
+    static_assert(least_free_ok<P>(),
+                  "gangsched: std::vector<amount> least_free(const pod_view&, [const data&]) const");
     static_assert(!(calls_filter_reasons<P> || calls_filter_idle<P>) || names_filter<P> || names_filter_key<P>,
                   "gangsched: filter_reasons and filter_idle go with a filter");
     if constexpr (P::points::set.has(point::filter) && !calls_filter_reasons<P>) {
@@ -279,6 +303,12 @@ struct extension_point<point::filter> {
       GANGSCHED_SLIP(capacity, node_capacity);
       GANGSCHED_SLIP(capacity, filter_capacity);
     }
+    if constexpr (P::points::set.has(point::filter) && !calls_least_free<P>) {
+      GANGSCHED_SLIP(least_free, leastFree);
+      GANGSCHED_SLIP(least_free, LeastFree);
+      GANGSCHED_SLIP(least_free, least_room);
+      GANGSCHED_SLIP(least_free, min_free);
+    }
     return true;
   }
   template <class P>
@@ -287,6 +317,7 @@ struct extension_point<point::filter> {
     using from = filter_kernels<P>;
     if constexpr (calls_filter_idle<P>) to.idle = from::filter_idle;
     if constexpr (calls_capacity<P>) to.capacity = from::capacity;
+    if constexpr (calls_least_free<P>) to.least_free = from::least_free;
     if constexpr (filter_ok<P>()) {
       using hook = node_hook<P, decltype(&P::filter), status>;
       to.shape = hook::opaque ? shape::opaque : shape::local;

@@ -1,0 +1,81 @@
+#pragma once
+#include <map>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/model/pod_class.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Who needs certain amounts free on one node at least, found by what a node has free.
+///
+/// Those that need the same kinds stand in a treap, ordered by the amounts, whose nodes know the least amount of each kind below them: it
+/// is descended only where the node has that much. With one or two kinds that differ a question costs O(found · log n); with more it may
+/// go down where nobody is found.
+class GANGSCHED_API room_index {
+ public:
+  struct place {
+    std::uint32_t tree = 0, node = 0;
+  };
+  /// @p least: amounts above zero, each kind once. Expected O(log n).
+  place add(std::uint32_t whose, std::vector<amount> least);
+  void remove(place at);
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  /// Calls visit(whose) for all that do with what free(kind) says, in no order that means anything.
+  template <class Free, class Visit>
+  void each(const Free& free, const Visit& visit) const {
+    std::vector<std::int64_t> there;
+    for (const auto& [kinds, number] : numbers_) {
+      const tree& its = trees_[number];
+      if (its.root == none) continue;
+      there.clear();
+      for (const resource_kind kind : kinds) there.push_back(free(kind));
+      its.each(its.root, there, visit);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct tree {
+    struct node {
+      std::uint32_t whose, left, right;
+      std::uint64_t rank;  ///< above that of those below
+    };
+    std::size_t kinds = 0;
+    std::uint32_t root = none, free = none;  ///< free ones are linked by `left`
+    std::vector<node> nodes;
+    std::vector<std::int64_t> own, least;  ///< by node and kind; of the node, and of all below it too
+
+    [[nodiscard]] bool fits(const std::vector<std::int64_t>& needs, std::uint32_t at,
+                            const std::vector<std::int64_t>& there) const noexcept {
+      for (std::size_t i = 0; i < kinds; ++i) {
+        if (needs[at * kinds + i] > there[i]) return false;
+      }
+      return true;
+    }
+    template <class Visit>
+    void each(std::uint32_t at, const std::vector<std::int64_t>& there, const Visit& visit) const {
+      if (at == none || !fits(least, at, there)) return;
+      each(nodes[at].left, there, visit);
+      if (fits(own, at, there)) visit(nodes[at].whose);
+      each(nodes[at].right, there, visit);
+    }
+    [[nodiscard]] std::uint32_t take(std::uint32_t whose, const std::vector<amount>& needs, std::uint64_t rank);
+    [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept;
+    void update(std::uint32_t at) noexcept;
+    [[nodiscard]] std::uint32_t insert(std::uint32_t at, std::uint32_t made) noexcept;
+    void split(std::uint32_t at, std::uint32_t by, std::uint32_t& below, std::uint32_t& above) noexcept;
+    [[nodiscard]] std::uint32_t join(std::uint32_t below, std::uint32_t above) noexcept;
+    [[nodiscard]] std::uint32_t erase(std::uint32_t at, std::uint32_t gone) noexcept;
+  };
+  std::map<std::vector<resource_kind>, std::uint32_t> numbers_;  // of trees
+  std::vector<tree> trees_;
+  std::uint64_t made_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/room_index.cpp"
+#endif

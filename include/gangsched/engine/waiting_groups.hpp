@@ -1,0 +1,95 @@
+#pragma once
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "gangsched/engine/requeue_judge.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+struct waiting_group : rejected_group {
+  std::uint64_t since;  ///< the log's end when it failed
+  const char* reason;
+  std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
+  std::size_t pending = 0;  ///< members
+  bool filtered = true;     ///< it, or one like it, got beyond admission
+  rejection refused = {};   ///< by admission plugins
+
+  /// Those alike fare alike if this is equal, too.
+  [[nodiscard]] std::pair<std::uint64_t, bool> standing() const noexcept { return {refused.all(), filtered}; }
+};
+
+/// Rejected groups in order of failure, each once, found by row, by kind, and by what can help them. What that is, and whether they still
+/// wait, is the owner's to know.
+class GANGSCHED_API waiting_groups {
+ public:
+  using slot = std::uint32_t;  ///< a group's place while it is here
+  static constexpr slot none = ~slot{0};
+
+  [[nodiscard]] bool empty() const noexcept { return all_.first == none; }
+  /// Its kind is changed by `set_kind`; who changes what helps it says so (`forget_condition`).
+  [[nodiscard]] waiting_group& operator[](slot at) noexcept { return slots_[at].group; }
+  [[nodiscard]] const waiting_group& operator[](slot at) const noexcept { return slots_[at].group; }
+  /// In order, and in that among those of a kind; `none` after the last.
+  [[nodiscard]] slot first() const noexcept { return all_.first; }
+  [[nodiscard]] slot last() const noexcept { return all_.last; }
+  [[nodiscard]] slot after(slot at) const noexcept { return slots_[at].in_all.after; }
+  [[nodiscard]] slot first_of_kind(std::uint64_t kind) const noexcept;
+  [[nodiscard]] slot after_of_kind(slot at) const noexcept { return slots_[at].in_kind.after; }
+  /// The one with that row, or `none`. O(log n).
+  [[nodiscard]] slot find(row_t group) const noexcept;
+
+  /// As the last, instead of one with its row. O(log n).
+  slot add(waiting_group made);
+  void remove(slot at);
+  void clear();
+  /// Becomes the last. O(log kinds).
+  void move_to_end(slot at) noexcept;
+  void set_kind(slot at, std::uint64_t kind);
+  /// What can help it is to be asked for again.
+  void forget_condition(slot at);
+  void forget_conditions();
+  /// Whether nothing can help anybody, as far as is known.
+  [[nodiscard]] bool helpless() const noexcept { return unknown_.empty() && index_.empty(); }
+  /// Those that the event may help, in order. condition_of(group) says what can help one; @p what: as for `waiting_index`.
+  template <class ConditionOf, class... What>
+  [[nodiscard]] std::vector<slot> candidates(const ConditionOf& condition_of, const What&... what) {
+    for (const slot at : unknown_) {
+      if (std::exchange(slots_[at].unknown, false)) index_.set(at, condition_of(slots_[at].group));
+    }
+    unknown_.clear();
+    return in_order(index_.candidates(what...));
+  }
+
+ private:
+  struct links {
+    slot before = none, after = none;
+  };
+  struct ends {
+    slot first = none, last = none;
+  };
+  struct entry {
+    waiting_group group;
+    std::uint64_t order = 0;  ///< among all; grows
+    links in_all, in_kind;
+    bool unknown = false;  ///< what can help it
+  };
+  [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found) const;
+  void link(ends& to, links entry::*in, slot at) noexcept;
+  void unlink(ends& from, links entry::*in, slot at) noexcept;
+
+  std::vector<entry> slots_;
+  std::vector<slot> free_;
+  ends all_;
+  std::map<std::uint64_t, ends> kinds_;
+  std::map<row_t, slot> rows_;
+  waiting_index index_;
+  std::vector<slot> unknown_;  // those whose condition is, and some that have gone
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/waiting_groups.cpp"
+#endif

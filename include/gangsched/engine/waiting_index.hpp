@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <set>
+#include <vector>
+
+#include "gangsched/engine/room_index.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// What a node must be to be of use to somebody.
+struct needed_node {
+  std::vector<amount> least = {};  ///< free at least, each kind once
+  symbol owner = {};               ///< what is left of the held room of that name is free, too
+  std::vector<symbol> named = {};  ///< one of these, if there are any
+};
+
+/// What an event must have to help somebody: who finds none of it there need not be judged.
+struct help_condition {
+  bool anything = false;                ///< every event is to be judged
+  events what = events::nothing;        ///< one of these
+  bool labels = false;                  ///< one that touches a node's labels
+  reads columns = reads::nothing;       ///< one of a column with one of these facets
+  std::vector<needed_node> nodes = {};  ///< one about such a node
+  std::uint64_t hears = 0;              ///< by hints: one that one of these plugins is told of; all bits: every event
+};
+
+/// By their conditions, those whom an event may help: every one that it helps is among them.
+class GANGSCHED_API waiting_index {
+ public:
+  /// Instead of the condition that was known. O(log n) for each node that is needed.
+  void set(std::uint32_t who, help_condition needs);
+  void erase(std::uint32_t who);
+  void clear();
+  [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
+  /// Ascending, each once. O((log n + 1) · those found), and one look at each set of kinds that somebody needs, at each owner of a held
+  /// room that waits, and at each set of events that somebody waits for.
+  [[nodiscard]] std::vector<std::uint32_t> candidates(const cluster_state& state, const event& what) const;
+  /// The same by hints, of an event that the plugins @p told are told of.
+  [[nodiscard]] std::vector<std::uint32_t> candidates(std::uint64_t told) const;
+
+ private:
+  using members = std::set<std::uint32_t>;
+  struct standing {
+    bool anything, labels;
+    events what;
+    reads columns;
+    std::uint64_t hears;
+    std::vector<std::pair<symbol, room_index::place>> rooms;  ///< by owner
+    std::vector<symbol> named;
+  };
+  template <class Sets, class Key>
+  static void leave(Sets& sets, const Key& key, std::uint32_t who);
+
+  std::map<std::uint32_t, standing> known_;
+  members anything_, labels_;
+  std::map<events, members> by_events_;
+  std::map<reads, members> by_columns_;
+  std::map<symbol, members> by_name_;  // of nodes
+  std::map<std::uint64_t, members> by_hearing_;
+  std::map<symbol, room_index> rooms_;  // by owner; of nobody: of those that own none
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/waiting_index.cpp"
+#endif

@@ -1,0 +1,98 @@
+#include "gangsched/engine/waiting_index.hpp"
+
+#include "engine_parts.hpp"
+
+namespace gangsched::testing::waiting_index_test {
+
+namespace {
+
+using found = std::vector<std::uint32_t>;
+
+struct with_a_node : engine_parts {
+  node_id node = add(a_node("n").cpu(4));
+  engine::waiting_index index;
+
+  [[nodiscard]] event about_node(reads facets = reads::usage) {
+    event made{change_kind::node_updated, facets, node_info{state, node.row}, std::nullopt};
+    made.what = events::node_allocatable;
+    return made;
+  }
+  [[nodiscard]] found candidates(const event& what) const { return index.candidates(state, what); }
+  [[nodiscard]] static engine::help_condition cores(std::int64_t count, symbol owner = {}) {
+    engine::help_condition made;
+    made.nodes.push_back({{{kinds::cpu, 1000 * count}}, owner, {}});
+    return made;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an event about no node may help only those who wait for anything, or for such an event", "[engine][wake]") {
+  with_a_node w;
+  w.index.set(1, {.anything = true});
+  w.index.set(2, {.labels = true});
+  w.index.set(3, w.cores(0));
+  w.index.set(4, {.what = events::namespace_changed | events::node_added});
+  event what{change_kind::namespace_changed, reads::nothing, std::nullopt, std::nullopt};
+  what.what = events::namespace_changed;
+  CHECK(w.candidates(what) == found{1, 4});
+  what.what = events::node_removed;
+  CHECK(w.candidates(what) == found{1});
+  w.index.set(1, {});
+  CHECK(w.candidates(what).empty());
+  for (const std::uint32_t who : {1u, 1u, 2u, 3u, 4u}) w.index.erase(who);
+  CHECK(w.index.empty());
+}
+
+TEST_CASE("a node may help those for whom it has room, by name, or by its labels", "[engine][wake]") {
+  with_a_node w;
+  w.index.set(1, w.cores(4));
+  w.index.set(2, w.cores(5));
+  w.index.set(3, {.labels = true});
+  engine::help_condition named;
+  named.nodes.push_back({{{kinds::cpu, 9000}}, {}, {w.state.nodes.record[w.node.row]->name}});
+  w.index.set(4, named);
+  named.nodes.front().named = {symbol{0xffffff}};
+  w.index.set(5, named);
+  CHECK(w.candidates(w.about_node()) == found{1, 4});
+  CHECK(w.candidates(w.about_node(reads::labels)) == found{1, 3, 4});
+  w.add(a_pod("p").cpu(1).on(w.node));
+  CHECK(w.candidates(w.about_node()) == found{4});
+}
+
+TEST_CASE("to its owners what is left of a held room is free", "[engine][wake]") {
+  with_a_node w;
+  pod_spec mine = a_pod("mine").cpu(1).on(w.node);
+  mine.held_room = "r";
+  w.add(mine);
+  const symbol owner = w.state.classes[w.state.class_of(w.cluster.find_pod("default", "mine")->row)].held_room;
+  w.index.set(1, w.cores(3));
+  w.index.set(2, w.cores(3, owner));
+  w.index.set(3, w.cores(4, owner));
+  CHECK(w.candidates(w.about_node()) == found{1, 2});
+  world::must(w.cluster.set_held_room({.name = "r", .parts = {{w.node, {{"cpu", quantity{3}}}}}}));
+  CHECK(w.candidates(w.about_node()) == found{2});
+}
+
+TEST_CASE("a column concerns those who wait for one with its facet", "[engine][wake]") {
+  with_a_node w;
+  w.index.set(1, {.columns = own_facet(0)});
+  w.index.set(2, {.columns = own_facet(1)});
+  event what{change_kind::column_changed, own_facet(1), std::nullopt, std::nullopt};
+  what.what = events::column_changed;
+  CHECK(w.candidates(what) == found{2});
+  what.kind = change_kind::node_added, what.facets = reads::everything;
+  CHECK(w.candidates(what).empty());
+}
+
+TEST_CASE("by hints those hear of an event whom a plugin rejected that is told of it", "[engine][wake]") {
+  engine::waiting_index index;
+  index.set(3, {.hears = 0b011});
+  index.set(1, {.hears = 0b100});
+  index.set(2, {.hears = ~std::uint64_t{0}});
+  CHECK(index.candidates(0b010) == found{2, 3});
+  CHECK(index.candidates(0b110) == found{1, 2, 3});
+  CHECK(index.candidates(0) == found{2});
+}
+
+}  // namespace gangsched::testing::waiting_index_test
