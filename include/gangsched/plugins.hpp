@@ -25,6 +25,7 @@
 #include "gangsched/plugins/node_numa_resource.hpp"
 #include "gangsched/plugins/node_ports.hpp"
 #include "gangsched/plugins/node_resource_topology_match.hpp"
+#include "gangsched/plugins/node_resources_allocatable.hpp"
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"
 #include "gangsched/plugins/node_resources_fit.hpp"
 #include "gangsched/plugins/node_resources_fit_plus.hpp"
@@ -58,8 +59,9 @@ using every_plugin =
                 node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
                 volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
                 node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
-                topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product,
-                gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match,
-                node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, extender>;
+                node_resources_allocatable, topology_placement, pod_group_pods_count, group_preemption, network_cost,
+                device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
+                node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
+                gpu_random, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

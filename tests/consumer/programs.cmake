@@ -1,6 +1,6 @@
-# The same program against each of the two targets. Included by the three consumer projects once they have the targets.
+# The same program against each of ${targets}, of gangsched and header_only. Included by the three consumer projects once they have the targets.
 enable_testing()
-foreach(target IN ITEMS gangsched header_only)
+foreach(target IN LISTS targets)
   add_executable(consumer-${target} ${CMAKE_CURRENT_LIST_DIR}/main.cpp)
   target_link_libraries(consumer-${target} PRIVATE gangsched::${target})
   add_test(NAME ${target} COMMAND consumer-${target})

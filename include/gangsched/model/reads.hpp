@@ -17,9 +17,8 @@ enum class reads : std::uint32_t {
   usage = 1u << 6,  ///< what its pods have requested, and how many they are
   ports = 1u << 7,  ///< host ports in use
   pods = 1u << 8,   ///< the pods on it, with all of theirs
-  own =
-      1u
-      << 9,  ///< in signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet)
+  /// In signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet).
+  own = 1u << 9,
   devices = 1u << 10,  ///< its devices, and what of them is in use
   claims = 1u << 11,  ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
   everything = 0xffffffffu,  ///< all of these and the facets of columns
