@@ -81,6 +81,7 @@ class GANGSCHED_API cluster {
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
   /// Replaces the spec. Name, namespace and group must stay. A pending pod given a node is bound there (by others); an assumed one
   /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
+  /// Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it: else the host calls `activate`.
   /// O(size of the spec + selectors), for the first with a selector as above.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
   /// Replaces the specs of several pods, say all of a running gang with new requests, if they fit where they are and no node that has too
