@@ -376,6 +376,8 @@ void run_kueue_case(const kube::value& recorded, const std::string& file, tally&
     run_kueue_preempt_case(recorded, file, into);
   else if (recorded.find("workload") != nullptr)
     run_kueue_assign_case(recorded, file, into);
+  else if (recorded.find("runs") != nullptr)
+    run_kueue_schedule_case(recorded, file, into);
   else
     refuse(file, recorded, "is no case of Kueue's that can be run");
 }

@@ -212,8 +212,8 @@ TEST_CASE("a configuration is refused by object, field and reason") {
   CHECK(with([](auto& c) { c.queues[0].weight = std::nan(""); }) == "queue q: weight: has to be a number from 0");
   CHECK(with([](auto& c) { c.queues[0].groups[0].resources = {""}; }) ==
         "queue q: groups[0].resources: has one without a name");
-  CHECK(with([](auto& c) { c.queues[0].groups.push_back(c.queues[0].groups[0]); }) ==
-        "queue q: groups[1].resources: names cpu again");
+  CHECK(with([](auto& c) { c.queues[0].groups[0].resources.push_back("cpu"); }) ==
+        "queue q: groups[0].resources: names cpu again");
   CHECK(with([](auto& c) {
           c.queues[0].groups.push_back({{"gpu"}, {{"f", {{}}}}});
         }) == "queue q: groups[1].flavors[0]: names f again");

@@ -46,7 +46,8 @@ GANGSCHED_INLINE result<configuration> configuration::make(const configuration_s
       return std::move(added).error();
     rules.group_of.assign(made.resources_.size(), none);
     for (std::uint32_t group = 0; group < rules.groups.size(); ++group)
-      for (const resource_index resource : rules.groups[group].resources) rules.group_of[resource] = group;
+      for (const resource_index resource : rules.groups[group].resources)
+        if (rules.group_of[resource] == none) rules.group_of[resource] = group;
     made.rules_.push_back(std::move(rules));
   }
   made.first_quota_.push_back(static_cast<std::uint32_t>(made.quotas_.size()));
@@ -146,11 +147,12 @@ GANGSCHED_INLINE result<void> configuration::add_node(const std::string& object,
                                                       std::vector<flavor_choice>* numbered) {
   if (!(weight >= 0) || std::isinf(weight))
     return error{errc::out_of_range, object, "weight", "has to be a number from 0"};
-  std::set<std::string_view> resources, flavors;
+  std::set<std::string_view> flavors;
   const std::size_t first = quotas_.size();
   for (std::size_t at = 0; at < groups.size(); ++at) {
     const resource_group& group = groups[at];
     flavor_choice choice;
+    std::set<std::string_view> resources;
     for (const std::string& resource : group.resources) {
       if (resource.empty())
         return error{errc::malformed, object, detail::group_field(at) + ".resources", "has one without a name"};

@@ -49,8 +49,9 @@ GANGSCHED_INLINE flavor_assigner::rating flavor_assigner::rate(fr_index of, std:
 
 GANGSCHED_INLINE void flavor_assigner::assign(const workload_shape& shape, std::span<const std::int32_t> counts,
                                               std::span<const std::uint32_t> begin_with, preemption_oracle& oracle,
-                                              assignment& made) {
+                                              assignment& made, const assignment* pinned) {
   shape_ = &shape;
+  is_pinned_ = pinned != nullptr;
   made.mode = fit_mode::fit;
   made.borrowing = 0;
   made.pod_sets.clear();
@@ -61,6 +62,8 @@ GANGSCHED_INLINE void flavor_assigner::assign(const workload_shape& shape, std::
   for (std::size_t number = 0; number < shape.pod_sets.size(); ++number) {
     pods_ = &shape.pod_sets[number];
     count_ = counts.empty() ? pods_->count : workload_shape::scaled(*pods_, counts[number]);
+    pinned_ = {};
+    if (is_pinned_ && number < pinned->pod_sets.size()) pinned_ = pinned->flavors_of(pinned->pod_sets[number]);
     if (!assign_pod_set(number, begin_with, oracle, made)) break;
   }
 }
@@ -83,7 +86,7 @@ GANGSCHED_INLINE bool flavor_assigner::assign_pod_set(std::size_t number, std::s
     if (std::find(done_groups_.begin(), done_groups_.end(), group) != done_groups_.end()) continue;
     done_groups_.push_back(group);
     const std::size_t place = number * groups + group;
-    const grade how = choose(group, begin_with.empty() ? 0 : begin_with[place], oracle, made);
+    const grade how = choose(group, one.of, begin_with.empty() ? 0 : begin_with[place], oracle, made);
     of_groups_.insert(of_groups_.end(), tried_.begin(), tried_.end());
     if (chosen_.empty()) {
       failed = true;
@@ -121,8 +124,9 @@ GANGSCHED_INLINE bool flavor_assigner::assign_pod_set(std::size_t number, std::s
   return !failed;
 }
 
-GANGSCHED_INLINE flavor_assigner::grade flavor_assigner::choose(std::uint32_t group, std::uint32_t begin,
-                                                                preemption_oracle& oracle, const assignment& made) {
+GANGSCHED_INLINE flavor_assigner::grade flavor_assigner::choose(std::uint32_t group, resource_index first,
+                                                                std::uint32_t begin, preemption_oracle& oracle,
+                                                                const assignment& made) {
   const configuration& of = on_->of();
   const std::vector<flavor_index>& flavors = of.groups(shape_->queue)[group].flavors;
   const flavor_preference preference = of.fungibility(shape_->queue).preference;
@@ -133,6 +137,8 @@ GANGSCHED_INLINE flavor_assigner::grade flavor_assigner::choose(std::uint32_t gr
   for (std::uint32_t at = begin; at < flavors.size(); ++at) {
     next_ = at + 1 == flavors.size() ? 0 : at + 1;
     const flavor_index flavor = flavors[at];
+    const auto is_this = [&](const chosen_flavor& one) { return one.resource == first && one.flavor == flavor; };
+    if (is_pinned_ && std::none_of(pinned_.begin(), pinned_.end(), is_this)) continue;
     if (!pods_->flavors.test(flavor)) {
       tried_.push_back({flavor, fit_mode::no_fit, 0});
       continue;

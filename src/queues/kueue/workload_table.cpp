@@ -11,7 +11,7 @@ GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
     gangsched::detail::make_room(generations_);
     gangsched::detail::make_room(live_);
     gangsched::detail::make_room(place_);
-    free_.reserve(records_.size() + 1);  // so that erase() needs no memory
+    if (free_.capacity() <= records_.size()) free_.reserve(2 * records_.size() + 8);  // so that erase() needs no memory
     records_.push_back(std::move(record));
     generations_.push_back(0);
     live_.push_back(1);

@@ -39,7 +39,7 @@ class GANGSCHED_API configuration {
 
   configuration() = default;
   /// Errors name the flavor, cohort or queue: `malformed` (no name; cohorts below themselves; a group with
-  /// quotas for more or fewer than it has), `duplicate` (a name; a resource or a flavor in two groups), `unknown` (a flavor),
+  /// quotas for more or fewer than it has), `duplicate` (a name; a flavor in two groups, a resource twice in one), `unknown` (a flavor),
   /// `out_of_range` (a negative quota or limit; a weight that is negative or no number; cohorts too deep). O(n log n).
   static result<configuration> make(const configuration_spec& from);
 
@@ -93,7 +93,7 @@ class GANGSCHED_API configuration {
   [[nodiscard]] std::span<const flavor_choice> groups(queue_index queue) const {
     return rules_[queue - first_queue_].groups;
   }
-  /// The group that has the resource; `none` if the queue has no quota of it.
+  /// The first group that has the resource; `none` if the queue has no quota of it.
   [[nodiscard]] std::uint32_t group_of(queue_index queue, resource_index resource) const {
     return rules_[queue - first_queue_].group_of[resource];
   }

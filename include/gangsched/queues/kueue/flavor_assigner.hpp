@@ -40,10 +40,12 @@ class GANGSCHED_API flavor_assigner {
   /// Looks for flavors for @p shape.
   /// @param counts pods of each pod set, of all with those that have finished; empty: all that have not.
   /// @param begin_with as `assignment::next_flavor` of an earlier search; empty: with the first flavors.
+  /// @param pinned if given, only flavors that it has for the pod set and resource are looked at; it must be another one than @p made.
   /// @param made what it chose; what it held is overwritten.
   /// O(pod sets × flavors × (resources × depth + what the oracle takes)).
   void assign(const workload_shape& shape, std::span<const std::int32_t> counts,
-              std::span<const std::uint32_t> begin_with, preemption_oracle& oracle, assignment& made);
+              std::span<const std::uint32_t> begin_with, preemption_oracle& oracle, assignment& made,
+              const assignment* pinned = nullptr);
 
  private:
   /// How well a flavor would do, finer than fit_mode.
@@ -62,7 +64,8 @@ class GANGSCHED_API flavor_assigner {
   bool assign_pod_set(std::size_t number, std::span<const std::uint32_t> begin_with, preemption_oracle& oracle,
                       assignment& made);
   /// A flavor for the resources of a group, into chosen_; how well it does, `no_fit` if there is none.
-  grade choose(std::uint32_t group, std::uint32_t begin, preemption_oracle& oracle, const assignment& made);
+  grade choose(std::uint32_t group, resource_index first, std::uint32_t begin, preemption_oracle& oracle,
+               const assignment& made);
   rating try_flavor(std::uint32_t group, flavor_index flavor, preemption_oracle& oracle, const assignment& made,
                     std::uint32_t& most_borrowing);
 
@@ -72,6 +75,8 @@ class GANGSCHED_API flavor_assigner {
   const workload_shape* shape_ = nullptr;
   const workload_shape::pod_set* pods_ = nullptr;
   std::int32_t count_ = 0;
+  std::span<const chosen_flavor> pinned_;
+  bool is_pinned_ = false;
   // What is written on.
   std::vector<chosen_flavor> chosen_, trying_, of_pod_set_;
   std::vector<flavor_attempt> tried_, of_groups_;

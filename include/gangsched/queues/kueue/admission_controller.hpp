@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/queues/kueue/admission_cycle.hpp"
+#include "gangsched/queues/kueue/pending_queues.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+/// What an admitted workload has of the flavors, as a host says it of one that it admitted before.
+struct admitted_usage {
+  std::string flavor;
+  std::string resource;
+  std::int64_t amount = 0;  ///< of all its pods; 0 where it has a flavor and needs nothing
+};
+
+/// Kueue's admission by quota as a controller needs it that has no scheduler: workloads wait in queues, a cycle admits some and asks others
+/// to go, and the host says what became of them. It knows no nodes.
+///
+/// All that frees quota (a workload that ends, an eviction that is complete, another quota) makes the inadmissible workloads of the whole
+/// tree active again.
+class GANGSCHED_API admission_controller {
+ public:
+  explicit admission_controller(configuration of, const admission_options& options = {});
+  admission_controller(const admission_controller&) = delete;
+  admission_controller& operator=(const admission_controller&) = delete;
+
+  [[nodiscard]] const configuration& of() const noexcept { return of_; }
+  [[nodiscard]] const quota_ledger& ledger() const noexcept { return ledger_; }
+
+  /// A workload that waits from now on. Errors as of `workload_shape::make`. O(size + log workloads).
+  result<workload_id> add(const workload_spec& spec);
+  /// One that has its quota already, since @p at. What nobody has quota of is not counted. Errors as above.
+  result<workload_id> add_admitted(const workload_spec& spec, instant at, std::span<const admitted_usage> usage);
+  /// It is gone, whether it waited or had quota. Error: `unknown`.
+  result<void> remove(workload_id id);
+
+  /// Somebody asked an admitted workload to go: it uses its quota on, and goes before others do. Error: `unknown`, `wrong_state`.
+  result<void> mark_evicted(workload_id id);
+  /// The eviction of an admitted workload is complete: it waits again, with its old creation time. Error: `unknown`, `wrong_state`.
+  result<void> evicted(workload_id id);
+
+  /// Another quota; error as of `quota_ledger::set_quota`.
+  result<void> set_quota(queue_index node, fr_index of, const quota& amounts);
+
+  /// One cycle: each queue offers its head. Those admitted have their quota since @p now; those that `preempted` of the outcome names are
+  /// marked evicted, and the host sees to it that they go. The outcome is valid until the next call of a function that changes something.
+  const admission_cycle& cycle(instant now);
+
+  [[nodiscard]] bool knows(workload_id id) const noexcept { return workloads_.knows(id); }
+  [[nodiscard]] workload_id id_of(row_t workload) const noexcept { return workloads_.id_of(workload); }
+  /// The workload must be known.
+  [[nodiscard]] const workload_record& operator[](row_t workload) const noexcept { return workloads_[workload]; }
+  /// Who waits in a queue, active (it may be offered) or inadmissible (only after something has changed); in no order.
+  [[nodiscard]] std::vector<row_t> waiting(queue_index queue, bool active) const {
+    return pending_.list(queue, active);
+  }
+  [[nodiscard]] std::size_t waiting() const noexcept { return pending_.size(); }
+
+ private:
+  /// How far the search for flavors of a workload got.
+  struct progress {
+    std::vector<std::uint32_t> next_flavor;  ///< empty: nowhere
+    std::uint64_t cycle = 0;
+    std::uint64_t generation = 0;  ///< of the queue
+  };
+
+  result<workload_id> add_record(const workload_spec& spec, shape_index& shape);
+  [[nodiscard]] std::optional<error> fault_of(workload_id id, bool has_to_be_admitted) const;
+  void free_quota(row_t workload) noexcept;
+  void note_eviction(row_t workload) noexcept;
+  [[nodiscard]] std::span<const std::uint32_t> begin_with(row_t workload) const;
+  void settle(const cycle_entry& entry, instant now);
+
+  configuration of_;
+  quota_ledger ledger_;
+  workload_table workloads_;
+  shape_pool shapes_;
+  pending_queues pending_;
+  admission_cycle cycle_;
+  std::vector<shape_index> shape_of_;  ///< by workload
+  std::vector<progress> progress_;     ///< by workload
+  std::vector<std::uint64_t>
+      generations_;  ///< by node: how often a workload of a queue was admitted, asked to go, or went
+  std::uint64_t cycles_ = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kueue/admission_controller.cpp"
+#endif

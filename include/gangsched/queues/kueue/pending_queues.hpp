@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gangsched/queues/kueue/shape_pool.hpp"
+#include "gangsched/queues/kueue/workload_table.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+/// Workloads that wait for quota, by queue, and who is first: higher priority, then earlier creation, then uid, but before all others the
+/// sticky one, which preempted last.
+///
+/// A queue's workloads of one shape wait together: they are active, and one of them may be the queue's head, or all of them are
+/// inadmissible, because one of them was tried without success and nothing has changed since (Kueue's equivalence classes). So making a
+/// shape inadmissible or active again costs O(log shapes), however many workloads have it.
+class GANGSCHED_API pending_queues {
+ public:
+  /// All have to outlive it.
+  pending_queues(const configuration& of, const workload_table& workloads, shape_pool& shapes);
+
+  /// A workload waits; it is inadmissible if its shape is. O(log workloads).
+  void add(row_t workload, shape_index shape);
+  /// It waits no more. O(log workloads).
+  void erase(row_t workload) noexcept;
+  [[nodiscard]] bool has(row_t workload) const noexcept {
+    return workload < shape_of_.size() && shape_of_[workload] != none;
+  }
+
+  /// Who is offered next; `no_row` if nobody is active. O(1).
+  [[nodiscard]] row_t head(queue_index queue) const noexcept;
+  [[nodiscard]] bool is_active(row_t workload) const noexcept { return !lists_[shape_of_[workload]].parked; }
+  /// All workloads of the shape are inadmissible, those that come later too. O(log shapes).
+  void park(shape_index shape);
+  /// All workloads of the tree below @p root are active. O(inadmissible shapes × log shapes).
+  void unpark(queue_index root) noexcept;
+  /// It stays its queue's head until it is erased or another one becomes sticky.
+  void make_sticky(row_t workload) noexcept { queues_[(*workloads_)[workload].queue].sticky = workload; }
+
+  /// Active or inadmissible workloads of a queue, in no order. O(shapes that ever waited at once + workloads).
+  [[nodiscard]] std::vector<row_t> list(queue_index queue, bool active) const;
+  /// How many wait, active or not.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  /// Waiting workloads of a shape, in a heap.
+  struct shape_list {
+    queue_index queue = no_queue;
+    bool parked = false;
+    std::uint32_t place = 0;  ///< in the heap of the queue
+    std::vector<row_t> rows;
+  };
+  struct queue_state {
+    std::vector<shape_index> active;  ///< shapes that have workloads and are not parked, in a heap
+    std::size_t shapes = 0;           ///< that have workloads
+    row_t sticky = no_row;
+  };
+
+  [[nodiscard]] bool goes_before(row_t a, row_t b) const noexcept;
+  void enter(shape_index shape) noexcept;
+  void leave(shape_index shape) noexcept;
+  /// Its first workload has changed.
+  void moved(shape_index shape) noexcept;
+
+  const configuration* of_;
+  const workload_table* workloads_;
+  shape_pool* shapes_;                            ///< has the parked ones kept
+  std::vector<shape_list> lists_;                 ///< by shape
+  std::vector<queue_state> queues_;               ///< by node
+  std::vector<std::vector<shape_index>> parked_;  ///< by root
+  std::vector<shape_index> shape_of_;             ///< by workload; `none`: it does not wait
+  std::vector<std::uint32_t> place_;              ///< by workload, in the heap of its shape
+  std::size_t size_ = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kueue/pending_queues.cpp"
+#endif

@@ -1,0 +1,146 @@
+#include "gangsched/queues/kueue/pending_queues.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/core/make_room.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+namespace detail {
+
+/// Moves the element at @p at of a heap to where it belongs; place(element) is kept up with where it is.
+template <class Before, class Place>
+void settle(std::vector<std::uint32_t>& heap, std::size_t at, const Before& before, const Place& place) noexcept {
+  const auto put = [&](std::size_t where, std::uint32_t one) {
+    heap[where] = one;
+    place(one) = static_cast<std::uint32_t>(where);
+  };
+  const std::uint32_t moving = heap[at];
+  for (; at > 0 && before(moving, heap[(at - 1) / 2]); at = (at - 1) / 2) put(at, heap[(at - 1) / 2]);
+  for (;;) {
+    std::size_t child = 2 * at + 1;
+    if (child >= heap.size()) break;
+    if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
+    if (!before(heap[child], moving)) break;
+    put(at, heap[child]);
+    at = child;
+  }
+  put(at, moving);
+}
+
+template <class Before, class Place>
+void take_out(std::vector<std::uint32_t>& heap, std::size_t at, const Before& before, const Place& place) noexcept {
+  heap[at] = heap.back();
+  heap.pop_back();
+  if (at < heap.size()) settle(heap, at, before, place);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE pending_queues::pending_queues(const configuration& of, const workload_table& workloads,
+                                                shape_pool& shapes)
+    : of_(&of), workloads_(&workloads), shapes_(&shapes), queues_(of.tree().size()), parked_(of.tree().size()) {}
+
+GANGSCHED_INLINE bool pending_queues::goes_before(row_t a, row_t b) const noexcept {
+  const workload_record &one = (*workloads_)[a], &other = (*workloads_)[b];
+  if (one.priority != other.priority) return one.priority > other.priority;
+  if (one.created != other.created) return one.created < other.created;
+  if (const int by_uid = one.uid.compare(other.uid); by_uid != 0) return by_uid < 0;
+  return a < b;
+}
+
+GANGSCHED_INLINE void pending_queues::enter(shape_index shape) noexcept {
+  std::vector<shape_index>& heap = queues_[lists_[shape].queue].active;
+  heap.push_back(shape);  // there is room: add() sees to it
+  lists_[shape].place = static_cast<std::uint32_t>(heap.size() - 1);
+  moved(shape);
+}
+
+GANGSCHED_INLINE void pending_queues::leave(shape_index shape) noexcept {
+  detail::take_out(
+      queues_[lists_[shape].queue].active, lists_[shape].place,
+      [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
+      [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
+}
+
+GANGSCHED_INLINE void pending_queues::moved(shape_index shape) noexcept {
+  detail::settle(
+      queues_[lists_[shape].queue].active, lists_[shape].place,
+      [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
+      [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
+}
+
+GANGSCHED_INLINE void pending_queues::add(row_t workload, shape_index shape) {
+  if (lists_.size() <= shape) lists_.resize(std::max<std::size_t>(shapes_->size(), std::size_t{shape} + 1));
+  if (shape_of_.size() <= workload) {
+    place_.resize(std::max<std::size_t>(2 * shape_of_.size(), std::size_t{workload} + 1));
+    shape_of_.resize(place_.size(), none);
+  }
+  shape_list& list = lists_[shape];
+  const queue_index queue = (*shapes_)[shape].queue;
+  queue_state& there = queues_[queue];
+  if (there.active.capacity() <= there.shapes) there.active.reserve(2 * there.shapes + 8);
+  gangsched::detail::make_room(list.rows);
+  list.queue = queue;
+  list.rows.push_back(workload);
+  shape_of_[workload] = shape;
+  ++size_;
+  if (list.rows.size() == 1) ++there.shapes;
+  const auto before = [&](row_t a, row_t b) { return goes_before(a, b); };
+  detail::settle(list.rows, list.rows.size() - 1, before, [&](row_t one) -> std::uint32_t& { return place_[one]; });
+  if (list.parked) return;
+  if (list.rows.size() == 1)
+    enter(shape);
+  else if (list.rows.front() == workload)
+    moved(shape);
+}
+
+GANGSCHED_INLINE void pending_queues::erase(row_t workload) noexcept {
+  const shape_index shape = std::exchange(shape_of_[workload], none);
+  shape_list& list = lists_[shape];
+  --size_;
+  if (queues_[list.queue].sticky == workload) queues_[list.queue].sticky = no_row;
+  if (list.rows.size() == 1) {
+    if (!list.parked) leave(shape);
+    list.rows.clear();
+    --queues_[list.queue].shapes;
+    return;
+  }
+  const bool was_first = list.rows.front() == workload;
+  const auto before = [&](row_t a, row_t b) { return goes_before(a, b); };
+  detail::take_out(list.rows, place_[workload], before, [&](row_t one) -> std::uint32_t& { return place_[one]; });
+  if (was_first && !list.parked) moved(shape);
+}
+
+GANGSCHED_INLINE row_t pending_queues::head(queue_index queue) const noexcept {
+  const queue_state& here = queues_[queue];
+  if (here.sticky != no_row && is_active(here.sticky)) return here.sticky;
+  return here.active.empty() ? no_row : lists_[here.active.front()].rows.front();
+}
+
+GANGSCHED_INLINE void pending_queues::park(shape_index shape) {
+  shape_list& list = lists_[shape];
+  if (list.parked) return;
+  parked_[of_->tree().root_of(list.queue)].push_back(shape);
+  shapes_->retain(shape);
+  if (!list.rows.empty()) leave(shape);
+  list.parked = true;
+}
+
+GANGSCHED_INLINE void pending_queues::unpark(queue_index root) noexcept {
+  for (const shape_index shape : parked_[root]) {
+    lists_[shape].parked = false;
+    if (!lists_[shape].rows.empty()) enter(shape);
+    shapes_->release(shape);
+  }
+  parked_[root].clear();
+}
+
+GANGSCHED_INLINE std::vector<row_t> pending_queues::list(queue_index queue, bool active) const {
+  std::vector<row_t> made;
+  for (const shape_list& list : lists_)
+    if (list.queue == queue && list.parked != active) made.insert(made.end(), list.rows.begin(), list.rows.end());
+  return made;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
