@@ -230,6 +230,13 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   return row;
 }
 
+/// Why it is not a pod that is assumed.
+GANGSCHED_INLINE std::optional<error> check_assumed(const cluster_state& state, pod_id pod) {
+  if (!names_pod(state, pod)) return unknown_id("pod");
+  if (state.pods.state[pod.row] == pod_state::assumed) return std::nullopt;
+  return error{errc::wrong_state, pod_text(state, pod.row), "state", "is not assumed"};
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
@@ -524,10 +531,7 @@ GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
-  if (!contains(pod)) return detail::unknown_id("pod");
-  if (state.pods.state[pod.row] != pod_state::assumed) {
-    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
-  }
+  if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
   state.assigned.bind(pod.row);
   whole.keep();
   return {};
@@ -537,10 +541,7 @@ GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
   cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
-  if (!contains(pod)) return detail::unknown_id("pod");
-  if (state.pods.state[pod.row] != pod_state::assumed) {
-    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not assumed"};
-  }
+  if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
   state.assigned.release(pod.row);
   whole.keep();
   return {};

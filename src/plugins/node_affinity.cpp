@@ -13,17 +13,14 @@ namespace detail {
 GANGSCHED_INLINE bool read_operator(argument_reader& read, const argument& value, const std::string& path,
                                     selector_operator& out) {
   using op = selector_operator;
-  constexpr std::pair<std::string_view, op> words[] = {{"In", op::in},         {"NotIn", op::not_in},
-                                                       {"Exists", op::exists}, {"DoesNotExist", op::does_not_exist},
-                                                       {"Gt", op::gt},         {"Lt", op::lt}};
-  std::string text;
-  if (!read.text(value, path, text)) return false;
-  for (const auto& [word, how] : words) {
-    if (word != text) continue;
-    out = how;
-    return true;
-  }
-  return read.fail(errc::unknown, path, fmt::format("\"{}\" is no operator", text));
+  return read.word(value, path,
+                   {{"In", op::in},
+                    {"NotIn", op::not_in},
+                    {"Exists", op::exists},
+                    {"DoesNotExist", op::does_not_exist},
+                    {"Gt", op::gt},
+                    {"Lt", op::lt}},
+                   out);
 }
 
 GANGSCHED_INLINE bool read_requirements(argument_reader& read, const argument& value, const std::string& path,

@@ -11,17 +11,12 @@ GANGSCHED_INLINE result<node_resource_topology_match> node_resource_topology_mat
   std::vector<resource> weights;
   argument_reader read{name};
   const auto read_type = [&](const argument& value, const std::string& path) {
-    static constexpr std::pair<std::string_view, strategy> all[] = {
-        {"LeastAllocated", strategy::least_allocated},
-        {"MostAllocated", strategy::most_allocated},
-        {"BalancedAllocation", strategy::balanced_allocation},
-        {"LeastNUMANodes", strategy::least_numa_nodes}};
-    std::string text;
-    if (!read.text(value, path, text)) return false;
-    const auto found = std::find_if(std::begin(all), std::end(all), [&](const auto& one) { return one.first == text; });
-    if (found != std::end(all)) return how = found->second, true;
-    return read.fail(errc::unknown, path,
-                     '"' + text + "\" is not LeastAllocated, MostAllocated, BalancedAllocation or LeastNUMANodes");
+    return read.word(value, path,
+                     {{"LeastAllocated", strategy::least_allocated},
+                      {"MostAllocated", strategy::most_allocated},
+                      {"BalancedAllocation", strategy::balanced_allocation},
+                      {"LeastNUMANodes", strategy::least_numa_nodes}},
+                     how);
   };
   const auto read_resource = [&](const argument& value, const std::string& path) {
     resource& one = weights.emplace_back();

@@ -81,19 +81,11 @@ namespace detail {
 GANGSCHED_INLINE bool read_fit_strategy(argument_reader& read, const argument& value, const std::string& path,
                                         node_resources_fit::strategy& out) {
   using strategy = node_resources_fit::strategy;
-  constexpr std::pair<std::string_view, strategy> words[] = {
-      {"LeastAllocated", strategy::least_allocated},
-      {"MostAllocated", strategy::most_allocated},
-      {"RequestedToCapacityRatio", strategy::requested_to_capacity_ratio}};
-  std::string text;
-  if (!read.text(value, path, text)) return false;
-  for (const auto& [word, how] : words) {
-    if (word != text) continue;
-    out = how;
-    return true;
-  }
-  return read.fail(errc::unknown, path,
-                   fmt::format("\"{}\" is not LeastAllocated, MostAllocated or RequestedToCapacityRatio", text));
+  return read.word(value, path,
+                   {{"LeastAllocated", strategy::least_allocated},
+                    {"MostAllocated", strategy::most_allocated},
+                    {"RequestedToCapacityRatio", strategy::requested_to_capacity_ratio}},
+                   out);
 }
 
 /// Absent weights are 1, as upstream defaults them; an empty list is the default one.

@@ -13,11 +13,9 @@ GANGSCHED_INLINE result<node_resources_fit_plus> node_resources_fit_plus::from(c
     return read.fields(value, path, [&](std::string_view field, const argument& v, const std::string& at) {
       if (field == "weight") return read.number(v, at, 1, 1'000'000, one.weight);
       if (field != "type") return read.unknown(at);
-      std::string text;
-      if (!read.text(v, at, text)) return false;
-      one.strategy = text == "MostAllocated" ? strategy::most_allocated : strategy::least_allocated;
-      return text == "MostAllocated" || text == "LeastAllocated" ||
-             read.fail(errc::unknown, at, '"' + text + "\" is not LeastAllocated or MostAllocated");
+      return read.word(v, at,
+                       {{"LeastAllocated", strategy::least_allocated}, {"MostAllocated", strategy::most_allocated}},
+                       one.strategy);
     });
   };
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {

@@ -213,7 +213,8 @@ TEST_CASE("NodeAffinity arguments") {
     CHECK(wrong(fields{{"required", 1}}) ==
           "plugin NodeAffinity: args.addedAffinity.required: there is no such argument");
     CHECK(contains(wrong(fields{{required, fields{{"nodeSelectorTerms", list{term("a", "Like", {"b"})}}}}}),
-                   "nodeSelectorTerms[0].matchExpressions[0].operator: \"Like\" is no operator"));
+                   "nodeSelectorTerms[0].matchExpressions[0].operator: \"Like\" is not In, NotIn, Exists, "
+                   "DoesNotExist, Gt or Lt"));
     CHECK(contains(wrong(fields{{preferred, list{fields{{"weight", 101}}}}}), "[0].weight: 101 is not in 1 to 100"));
     CHECK(contains(wrong(fields{{required, fields{{"nodeSelectorTerms", list{term("a", "Gt", {"x"})}}}}}),
                    "nodeSelectorTerms[0].matchExpressions"));

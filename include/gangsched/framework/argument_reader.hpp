@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,21 @@ class GANGSCHED_API argument_reader {
   bool text(const argument& value, const std::string& path, std::string& out);
   bool texts(const argument& value, const std::string& path, std::vector<std::string>& out);
   bool number(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, std::int64_t& out);
+  /// One of @p words, of which there are at least two; the error names them.
+  template <class Value>
+  bool word(const argument& value, const std::string& path,
+            std::initializer_list<std::pair<std::string_view, Value>> words, Value& out) {
+    std::string said;
+    if (!text(value, path, said)) return false;
+    std::string all = '"' + said + "\" is not ";
+    std::size_t left = words.size();
+    for (const auto& [one, meaning] : words) {
+      if (one == said) return out = meaning, true;
+      --left;
+      all.append(one).append(left > 1 ? ", " : left == 1 ? " or " : "");
+    }
+    return fail(errc::unknown, path, std::move(all));
+  }
 
   /// A field that nobody asked for; and any other mistake. Both are false, to be returned.
   bool unknown(const std::string& path) { return fail(errc::unknown, path, "there is no such argument"); }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gangsched/framework/events.hpp"
+#include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/views.hpp"
 
 /// Objects as they were when something happened: what hints compare. Apart from the hooks, because few name it.
@@ -62,6 +63,12 @@ class past_pod {
   bool gated_;
   std::shared_ptr<const pod_disks> disks_;
 };
+
+/// The hint of plugins that go by a node's labels and the host's news of the pod's own volumes.
+[[nodiscard]] inline hint hint_of_volumes(const event& e, const pod_info& pod) {
+  if (e.new_node != nullptr) return hint::queue;
+  return e.own && e.old_pod->spec().volumes != pod.spec().volumes ? hint::queue : hint::skip;
+}
 
 }  // namespace gangsched::inline GANGSCHED_ABI
 

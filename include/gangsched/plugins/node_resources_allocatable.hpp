@@ -48,11 +48,7 @@ class node_resources_allocatable {
     const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
       if (key == "resources") return read.items(value, path, read_resource);
       if (key != "mode") return read.unknown(path);
-      std::string text;
-      if (!read.text(value, path, text)) return false;
-      made.first_ = text == "Most" ? mode::most : mode::least;
-      return text == "Most" || text == "Least" ||
-             read.fail(errc::unknown, path, '"' + text + "\" is not Least or Most");
+      return read.word(value, path, {{"Least", mode::least}, {"Most", mode::most}}, made.first_);
     });
     if (!fine) return std::move(read).failure();
     if (!resources.empty()) made.resources_ = std::move(resources);

@@ -13,11 +13,7 @@ class volume_zone_plugin {
   using points = implements<point::requeue, point::pre_filter, point::filter>;
   static constexpr events wakes_on = events::node_added | events::node_labels | events::pod_updated;
 
-  /// Any node with other labels; the host's news of the pod's own volumes.
-  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
-    if (e.new_node != nullptr) return hint::queue;
-    return e.own && e.old_pod->spec().volumes != pod.spec().volumes ? hint::queue : hint::skip;
-  }
+  [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const { return hint_of_volumes(e, pod); }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     return pod.spec().volumes.zones.empty() ? status::skip() : status::success();
   }
