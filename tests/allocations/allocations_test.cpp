@@ -206,7 +206,7 @@ TEST_CASE("quotas that are counted, divided and asked for admission allocate not
     one.min.push_back(2);
     one.max.push_back(20);
   }
-  constexpr std::int64_t total[]{7}, more[]{10}, request[]{3};
+  constexpr std::int64_t total[]{4}, more[]{10}, request[]{3};
   const queue_tree tree = queue_tree::make(links).value();
   auto quotas = koordinator::elastic_quotas::make(tree, specs, total).value();
   const koordinator::quota_pod pod{request};
