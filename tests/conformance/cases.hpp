@@ -79,6 +79,7 @@ void run_kueue_schedule_case(const kube::value& recorded, const std::string& fil
 void run_kai_queue_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_elastic_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_capacity_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.
 

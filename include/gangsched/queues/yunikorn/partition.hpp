@@ -1,0 +1,224 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/queues/queue_tree.hpp"
+#include "gangsched/queues/yunikorn/resources.hpp"
+#include "gangsched/queues/yunikorn/user_limits.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
+
+using application_index = std::uint32_t;  ///< an application, from when it is added until it is removed
+using ask_index = std::uint32_t;          ///< an ask, and the allocation that it becomes
+using node_number = std::uint32_t;        ///< a node, as the host numbers them
+inline constexpr std::uint32_t none = ~std::uint32_t{0};
+
+enum class application_order : unsigned char { fifo, fair };
+enum class priority_policy : unsigned char { pass, fence };
+enum class preemption_policy : unsigned char { allow, fence, disabled };
+
+/// What a host says of a queue. Children of a queue are always served fairly; `order` is that of a leaf's applications.
+struct queue_settings {
+  resources guaranteed = {};
+  resources max = {};                  ///< of a root: all nodes together
+  std::uint32_t max_applications = 0;  ///< 0: no bound
+  application_order order = application_order::fifo;
+  bool priority_first = true;        ///< false: share or submission before priority, in the whole subtree
+  std::int32_t priority_offset = 0;  ///< added on the way up
+  priority_policy priority = priority_policy::pass;         ///< fence: on the way up there is only the offset
+  preemption_policy preemption = preemption_policy::allow;  ///< disabled: in the whole subtree
+  instant preemption_delay = std::chrono::seconds{30};      ///< how long an ask of this leaf waits before it preempts
+  std::vector<user_limit> limits = {};
+};
+
+struct application_spec {
+  queue_index queue = no_queue;  ///< a leaf
+  std::string user = {};
+  std::vector<std::string> groups = {};
+  std::int64_t submitted = 0;  ///< in any unit
+};
+
+struct ask_spec {
+  application_index application = none;
+  resources request = {};
+  std::int32_t priority = 0;
+  instant created{};
+  bool may_preempt = false;       ///< it may evict others
+  bool opted_out = false;         ///< others are evicted before it
+  bool originator = false;        ///< it leads its application: others are evicted before it
+  bool on_required_node = false;  ///< it has to be on one node: it neither preempts nor is preempted by guarantees
+};
+
+enum class application_state : unsigned char {
+  fresh,       ///< never had an ask
+  accepted,    ///< has asks, never had an allocation: limits of applications hold for it
+  running,     ///< counts
+  completing,  ///< has nothing any more
+};
+
+struct application {
+  application_spec spec;
+  application_owner owner;
+  application_state state = application_state::fresh;
+  bool counted = false;     ///< its user and group run it: it had an allocation and still has something
+  bool preempting = false;  ///< accepted, and preempted for an ask: its queues count it
+  resources allocated = {};
+  std::vector<ask_index> pending = {};      ///< by priority, highest first, then age
+  std::vector<ask_index> allocations = {};  ///< in no order
+};
+
+struct ask {
+  ask_spec spec;
+  node_number node = none;            ///< where it is allocated
+  bool triggered_preemption = false;  ///< never again
+  std::uint32_t preempted = 0;        ///< for how many asks it is to go
+  std::optional<instant> preemption_try = {};
+};
+
+/// What a queue has.
+struct queue_usage {
+  resources allocated = {};
+  resources preempting = {};  ///< of that, what is to go
+  resources pending = {};
+  std::uint32_t applications = 0;  ///< that run
+  std::uint32_t claims =
+      0;  ///< accepted applications that preempt before they run: maxima of applications count them, too
+  std::optional<std::int32_t> priority = {};  ///< the highest of what waits below, before its own offset
+};
+
+/// Why an ask waits, of what its queues and limits have to do with.
+struct wait_reasons {
+  bool queue_applications = false;  ///< the application limit of a queue
+  bool user_applications = false;   ///< … of its user or group
+  bool user_quota = false;
+  bool queue_quota = false;
+  [[nodiscard]] bool any() const noexcept {
+    return queue_applications || user_applications || user_quota || queue_quota;
+  }
+};
+
+/// Where the nodes are.
+class GANGSCHED_API node_host {
+ public:
+  node_host() = default;
+  node_host(const node_host&) = default;
+  node_host& operator=(const node_host&) = default;
+  virtual ~node_host();
+  /// A node for an ask that fits all quotas; `none` if there is no room.
+  virtual node_number place(ask_index which) = 0;
+  /// Whether somebody is evicted for an ask that exceeds a quota of its queues or, if @p nodes_tried, has no node. That ends the cycle.
+  virtual bool preempt(ask_index which, bool nodes_tried) = 0;
+};
+
+/// What a cycle did, at most one thing.
+struct cycle_outcome {
+  enum class kind : unsigned char { nothing, placed, preempting } what = kind::nothing;
+  ask_index which = none;
+};
+
+/// Queues with applications, asks and allocations, in the order of YuniKorn. Whatever changes costs O(depth), and O(applications) of a leaf
+/// where its highest priority goes.
+class GANGSCHED_API partition {
+ public:
+  /// @p settings by queue. Errors name the queue: `malformed` (not one for each), `out_of_range` (a negative guarantee or maximum).
+  static result<partition> make(queue_tree tree, std::vector<queue_settings> settings);
+
+  [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
+  [[nodiscard]] const queue_settings& settings(queue_index queue) const { return settings_[queue]; }
+  [[nodiscard]] const queue_usage& usage(queue_index queue) const { return usage_[queue]; }
+  [[nodiscard]] const application& of(application_index which) const { return applications_[which]; }
+  [[nodiscard]] const ask& of_ask(ask_index which) const { return asks_[which]; }
+  [[nodiscard]] std::span<const application_index> applications(queue_index leaf) const { return members_[leaf]; }
+
+  // --- What there is. Errors: `unknown` (no such queue, application, ask), `wrong_state`, `out_of_range` (an amount below 0, or
+  // nothing). ---
+
+  /// The maximum of a queue; of a root, when nodes come and go.
+  result<void> set_max(queue_index queue, const resources& max);
+  result<application_index> add_application(application_spec spec);
+  /// One that has neither asks nor allocations.
+  result<void> remove_application(application_index which);
+  /// It asks for the types of which it asks more than 0.
+  result<ask_index> add_ask(const ask_spec& spec);
+  /// One that waits.
+  result<void> remove_ask(ask_index which);
+  /// The ask has that node. Quotas are not looked at: allocations that were there before are told in this way, too.
+  result<void> allocate(ask_index which, node_number node);
+  /// The allocation ended, or is gone for another: it is no ask any more.
+  result<void> release(ask_index which);
+  /// An ask evicts: its victims are `preempting` until they are released, and it never does so again. A victim may have been one before.
+  result<void> begin_preemption(ask_index which, std::span<const ask_index> victims);
+  /// An ask tried to at @p now.
+  void note_preemption_try(ask_index which, instant now) { asks_[which].preemption_try = now; }
+
+  // --- What they may have. ---
+
+  /// What is left of the maxima on the way up. O(depth).
+  [[nodiscard]] resources headroom(queue_index queue) const;
+  /// The maximum that a queue's share is of where it has no guarantee: the root's, with each maximum on the way down in place of it.
+  /// O(depth).
+  [[nodiscard]] resources fair_max(queue_index queue) const;
+  /// The largest part, over types, that what is allocated has of the guarantee, or of the fair maximum. O(depth).
+  [[nodiscard]] double share(queue_index queue) const { return share_of(queue, fair_max(queue)); }
+  /// As its parent sees it; nothing waits: none.
+  [[nodiscard]] std::optional<std::int32_t> priority(queue_index queue) const;
+  /// What is left for the user and group of an application.
+  [[nodiscard]] resources user_room(application_index which) const;
+  [[nodiscard]] wait_reasons why_waiting(ask_index which) const;
+
+  // --- Whose turn it is. ---
+
+  /// Children with something that waits: by priority and share (or the other way round), then who waits for more of everything, then in the
+  /// order of the tree. O(n log n), more for ties.
+  [[nodiscard]] std::vector<queue_index> sorted_children(queue_index queue) const;
+  /// Applications of a leaf with something that waits: by priority, then submission or shares (or the other way round).
+  [[nodiscard]] std::vector<application_index> sorted_applications(queue_index leaf) const;
+  /// Whether the application has an allocation, or may have its first one by all limits of applications.
+  [[nodiscard]] bool may_run(application_index which) const;
+
+  /// One cycle: goes down the tree in order and offers each ask that may have more to @p host, until one is placed, which is allocated, or
+  /// preempts. Nothing blocks what comes after it. @p attempts of preemption for each leaf.
+  cycle_outcome try_allocate(node_host& host, int attempts = 10);
+
+ private:
+  explicit partition(queue_tree tree, std::vector<queue_settings> settings);
+  [[nodiscard]] double share_of(queue_index queue, const resources& fair_max) const;
+  [[nodiscard]] bool queues_can_run(const application& which) const;
+  [[nodiscard]] std::int32_t top_priority(const application& which) const;
+  void set_state(application& which, application_state to);
+  void count_application(const application& which, std::uint32_t queue_usage::*in, std::int32_t by);
+  void stop_counting_preemptor(application& which);
+  void refresh_priority(queue_index leaf);
+  void add_pending(ask_index which);
+  void drop_pending(ask_index which);
+  void forget(ask_index which);
+  void settle(application& which);
+  [[nodiscard]] bool waits(ask_index which) const noexcept;
+  [[nodiscard]] bool runs(ask_index which) const noexcept;
+  cycle_outcome try_queue(queue_index queue, node_host& host, int attempts);
+  cycle_outcome try_leaf(queue_index leaf, node_host& host, int attempts);
+
+  queue_tree tree_;
+  std::vector<queue_settings> settings_;  ///< with what a subtree inherits
+  std::vector<queue_usage> usage_;
+  std::vector<std::vector<application_index>> members_;  ///< by leaf, in the order of their coming
+  user_limits limits_;
+  std::vector<application> applications_;
+  std::vector<ask> asks_;
+  std::vector<std::uint32_t> free_applications_, free_asks_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/yunikorn/order.cpp"
+#include "gangsched/src/queues/yunikorn/partition.cpp"
+#endif

@@ -1,0 +1,83 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/queues/queue_tree.hpp"
+#include "gangsched/queues/yunikorn/resources.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
+
+/// What users or groups may have of a queue; "*" is everybody that has no limit of its own there.
+struct user_limit {
+  std::vector<std::string> users = {};
+  std::vector<std::string> groups = {};
+  resources max = {};                  ///< none, or all 0: no bound
+  std::uint32_t max_applications = 0;  ///< 0: no bound
+};
+
+/// Who pays for an application: its user, and at most one group.
+struct application_owner {
+  std::uint32_t user = 0;
+  std::optional<std::uint32_t> group = {};
+};
+
+/// What users and groups have of every queue on the way up, and what they may have.
+class GANGSCHED_API user_limits {
+ public:
+  user_limits() = default;
+  /// @p limits by queue, in the order of the configuration: of two for the same name the last one counts.
+  user_limits(const queue_tree& tree, std::span<const std::vector<user_limit>> limits);
+
+  /// Who pays for an application of that leaf. The group is the first one configured at the leaf that the user is in, or "*" there, or the
+  /// same at the next queue up; it counts on all levels. O(depth · groups).
+  application_owner owner(const queue_tree& tree, queue_index leaf, const std::string& user,
+                          std::span<const std::string> groups);
+
+  /// What is left for them, over the way up: of the user's limit, or that of "*" where it has none, and of the group's. O(depth · log n).
+  [[nodiscard]] resources room(const queue_tree& tree, queue_index leaf, const application_owner& of) const;
+  /// Whether they may run one more application on every level. O(depth · log n).
+  [[nodiscard]] bool can_run(const queue_tree& tree, queue_index leaf, const application_owner& of) const;
+
+  // What they have, on every level.
+
+  void charge(const queue_tree& tree, queue_index leaf, const application_owner& of, const resources& amount);
+  void discharge(const queue_tree& tree, queue_index leaf, const application_owner& of, const resources& amount);
+  void add_application(const queue_tree& tree, queue_index leaf, const application_owner& of);
+  void remove_application(const queue_tree& tree, queue_index leaf, const application_owner& of);
+
+ private:
+  struct bound {
+    resources max;
+    std::uint32_t max_applications = 0;
+  };
+  struct tracker {
+    resources used;
+    std::uint32_t applications = 0;
+  };
+  using key = std::pair<std::uint32_t, queue_index>;  ///< who, where
+  static constexpr std::uint32_t everybody = 0;
+
+  std::uint32_t number_of(const std::string& name, std::map<std::string, std::uint32_t>& names);
+  /// Calls visit(who, queue, limit or null, trackers) for user and group on every level.
+  template <class Self, class Visit>
+  static void each_level(Self& self, const queue_tree& tree, queue_index leaf, const application_owner& of,
+                         Visit visit);
+
+  std::map<std::string, std::uint32_t> users_, groups_;  ///< by name, from 1; "*" is 0
+  std::map<key, bound> user_bounds_, group_bounds_;
+  std::map<key, tracker> of_users_, of_groups_;
+  std::vector<std::vector<std::uint32_t>> configured_;  ///< by queue: its groups in order
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/yunikorn/user_limits.cpp"
+#endif

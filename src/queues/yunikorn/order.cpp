@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "gangsched/queues/yunikorn/partition.hpp"
+
+// What queues may have, and whose turn it is.
+namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
+
+namespace detail {
+
+/// Parts of an application's usage, each of the leaf's guarantee, or the amount itself where that has none; the largest first.
+[[nodiscard]] inline std::vector<double> shares_of(const resources& used, const resources& guaranteed) {
+  std::vector<double> made;
+  resources::for_each(used.types(), [&](resource_type type) {
+    const auto amount = static_cast<double>(used[type]);
+    made.push_back(guaranteed[type] == 0 ? amount : amount / static_cast<double>(guaranteed[type]));
+  });
+  std::sort(made.begin(), made.end(), std::greater<>{});
+  return made;
+}
+/// Less than 0 if @p a has used less: the largest parts are compared first, then the next ones; a part that is not there is 0.
+[[nodiscard]] inline int compare_shares(const std::vector<double>& a, const std::vector<double>& b) {
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const double x = i < a.size() ? a[i] : 0, y = i < b.size() ? b[i] : 0;
+    if (x != y) return x < y ? -1 : 1;
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE resources partition::headroom(queue_index queue) const {
+  resources made;
+  for (; queue != no_queue; queue = tree_.parent(queue))
+    made = least(made, minus_where_set(settings_[queue].max, usage_[queue].allocated));
+  return made;
+}
+
+GANGSCHED_INLINE resources partition::fair_max(queue_index queue) const {
+  const queue_index parent = tree_.parent(queue);
+  if (parent == no_queue) return settings_[queue].max;
+  const resources above = fair_max(parent);
+  return above.empty() ? above : overlay(above, settings_[queue].max);
+}
+
+GANGSCHED_INLINE double partition::share_of(queue_index queue, const resources& fair_max) const {
+  double largest = 0;
+  const resources& used = usage_[queue].allocated;
+  resources::for_each(used.types(), [&](resource_type type) {
+    const resources& of = settings_[queue].guaranteed.has(type) ? settings_[queue].guaranteed : fair_max;
+    if (used[type] < 0 || !of.has(type)) return;
+    const double part =
+        of[type] > 0 ? static_cast<double>(used[type]) / static_cast<double>(of[type]) : (used[type] > 0 ? 1.0 : 0.0);
+    largest = std::max(largest, part);
+  });
+  return largest;
+}
+
+GANGSCHED_INLINE std::optional<std::int32_t> partition::priority(queue_index queue) const {
+  const queue_settings& has = settings_[queue];
+  const std::optional<std::int32_t>& waiting = usage_[queue].priority;
+  if (!waiting) return waiting;
+  if (has.priority == priority_policy::fence) return has.priority_offset;
+  const std::int64_t sum = std::int64_t{*waiting} + has.priority_offset;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(sum, std::numeric_limits<std::int32_t>::min(),
+                                                            std::numeric_limits<std::int32_t>::max()));
+}
+
+GANGSCHED_INLINE resources partition::user_room(application_index which) const {
+  return limits_.room(tree_, applications_[which].spec.queue, applications_[which].owner);
+}
+
+GANGSCHED_INLINE bool partition::queues_can_run(const application& which) const {
+  if (which.preempting) return true;
+  for (queue_index up = which.spec.queue; up != no_queue; up = tree_.parent(up)) {
+    const std::uint32_t most = settings_[up].max_applications;
+    if (most != 0 && usage_[up].applications + usage_[up].claims >= most) return false;
+  }
+  return true;
+}
+
+GANGSCHED_INLINE bool partition::may_run(application_index which) const {
+  const application& of = applications_[which];
+  return of.state != application_state::accepted ||
+         (queues_can_run(of) && limits_.can_run(tree_, of.spec.queue, of.owner));
+}
+
+GANGSCHED_INLINE wait_reasons partition::why_waiting(ask_index which) const {
+  const ask_spec& spec = asks_[which].spec;
+  const application& of = applications_[spec.application];
+  wait_reasons why;
+  if (of.state == application_state::accepted) {
+    why.queue_applications = !queues_can_run(of);
+    why.user_applications = !limits_.can_run(tree_, of.spec.queue, of.owner);
+  }
+  if (why.any()) return why;
+  why.user_quota = !fits_limit(user_room(spec.application), spec.request);
+  why.queue_quota = !why.user_quota && !fits_limit(headroom(of.spec.queue), spec.request);
+  return why;
+}
+
+GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index queue) const {
+  struct entry {
+    queue_index child;
+    std::optional<std::int32_t> priority;
+    double share;
+  };
+  std::vector<entry> sorted;
+  const resources above = fair_max(queue);
+  for (const queue_index child : tree_.children(queue))
+    if (!is_zero(usage_[child].pending))
+      sorted.push_back(
+          {child, priority(child), share_of(child, above.empty() ? above : overlay(above, settings_[child].max))});
+  const bool priority_first = settings_[queue].priority_first;
+  const auto before = [&](const entry& a, const entry& b) {
+    if (priority_first && a.priority != b.priority) return a.priority > b.priority;
+    if (a.share != b.share) return a.share < b.share;
+    return a.priority > b.priority;
+  };
+  std::stable_sort(sorted.begin(), sorted.end(), before);
+  std::vector<queue_index> made;
+  for (auto first = sorted.begin(), end = first; first != sorted.end(); first = end) {
+    while (end != sorted.end() && !before(*first, *end)) ++end;
+    // Among equals: again and again the first for which nobody else waits for more of everything.
+    for (auto at = first; at != end; ++at) {
+      const auto next = std::find_if(at, end, [&](const entry& one) {
+        return std::none_of(at, end, [&](const entry& other) {
+          return strictly_greater(usage_[other.child].pending - usage_[one.child].pending, {});
+        });
+      });
+      std::rotate(at, next, next + 1);
+      made.push_back(at->child);
+    }
+  }
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<application_index> partition::sorted_applications(queue_index leaf) const {
+  struct entry {
+    application_index which;
+    std::int32_t priority;
+    std::int64_t submitted;
+    std::vector<double> shares;
+  };
+  const queue_settings& has = settings_[leaf];
+  const bool fair = has.order == application_order::fair;
+  std::vector<entry> sorted;
+  for (const application_index which : members_[leaf]) {
+    const application& of = applications_[which];
+    if (of.pending.empty()) continue;
+    sorted.push_back({which, top_priority(of), of.spec.submitted,
+                      fair ? detail::shares_of(of.allocated, has.guaranteed) : std::vector<double>{}});
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const entry& a, const entry& b) {
+    if (has.priority_first && a.priority != b.priority) return a.priority > b.priority;
+    if (fair) {
+      if (const int by = detail::compare_shares(a.shares, b.shares); by != 0) return by < 0;
+    } else if (a.submitted != b.submitted) {
+      return a.submitted < b.submitted;
+    }
+    return a.priority > b.priority;
+  });
+  std::vector<application_index> made;
+  for (const entry& one : sorted) made.push_back(one.which);
+  return made;
+}
+
+GANGSCHED_INLINE cycle_outcome partition::try_allocate(node_host& host, int attempts) {
+  for (const queue_index root : tree_.roots())
+    if (const cycle_outcome done = try_queue(root, host, attempts); done.what != cycle_outcome::kind::nothing)
+      return done;
+  return {};
+}
+
+GANGSCHED_INLINE cycle_outcome partition::try_queue(queue_index queue, node_host& host, int attempts) {
+  if (tree_.is_leaf(queue)) return try_leaf(queue, host, attempts);
+  for (const queue_index child : sorted_children(queue))
+    if (const cycle_outcome done = try_queue(child, host, attempts); done.what != cycle_outcome::kind::nothing)
+      return done;
+  return {};
+}
+
+GANGSCHED_INLINE cycle_outcome partition::try_leaf(queue_index leaf, node_host& host, int attempts) {
+  const resources room = headroom(leaf);
+  for (const application_index which : sorted_applications(leaf)) {
+    if (!may_run(which)) continue;
+    const resources of_user = user_room(which);
+    for (const ask_index one : applications_[which].pending) {
+      const resources& request = asks_[one].spec.request;
+      if (!fits_limit(of_user, request)) continue;
+      const bool within_quota = fits_limit(room, request);
+      if (within_quota) {
+        if (const node_number node = host.place(one); node != none) {
+          allocate(one, node).value();
+          return {cycle_outcome::kind::placed, one};
+        }
+      }
+      if (attempts <= 0 || (within_quota && asks_[one].spec.on_required_node)) continue;
+      --attempts;
+      if (host.preempt(one, within_quota)) return {cycle_outcome::kind::preempting, one};
+    }
+  }
+  return {};
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn
