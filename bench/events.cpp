@@ -89,6 +89,35 @@ void small_room(benchmark::State& state, full_house& house, scheduler& scheduler
   });
 }
 
+/// A node becomes free each time, and whoever is woken by that is tried, and rejected; the best of the iterations, in microseconds a time.
+void time_attempts(benchmark::State& state, full_house& house, scheduler& scheduler) {
+  while (scheduler.schedule_cycle(now)) {
+  }
+  double best = std::numeric_limits<double>::infinity();
+  int next = 0;
+  for (auto _ : state) {
+    double seconds = 0;
+    for (int i = 0; i < events; ++i) {
+      const std::string name = "running-" + std::to_string(next++ % static_cast<int>(house.all.size()));
+      const auto pod = house.nodes.find_pod("default", name);
+      if (!pod || !house.nodes.remove_pod(*pod)) std::abort();
+      double start = bench::cpu_seconds();
+      int cycles = 0;
+      while (scheduler.schedule_cycle(now)) ++cycles;
+      seconds += bench::cpu_seconds() - start;
+      if (cycles == 0) state.SkipWithError("it was not tried");
+      pod_spec running;
+      running.name = name;
+      running.node = house.all[static_cast<std::size_t>((next - 1) % static_cast<int>(house.all.size()))];
+      running.containers = {{.requests = {{"cpu", 7}, {"memory", bench::mebi(512)}}}};
+      bench::must(house.nodes.add_pod(running));
+    }
+    state.SetIterationTime(seconds);
+    best = std::min(best, seconds * 1e6 / events);
+  }
+  state.counters["us/event"] = best;
+}
+
 /// Room becomes free that is too small for each of them.
 void waiting_pods(benchmark::State& state) {
   full_house house{20};
@@ -147,6 +176,31 @@ BENCHMARK(waiting_gangs)
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
+/// Gangs of two that are all alike, of which one is woken, tried and rejected, and the others with it.
+void alike_gangs_tried(benchmark::State& state) {
+  full_house house{20};
+  scheduler_options options;
+  options.max_backoff = instant{0};
+  scheduler scheduler{house.nodes, profiles::kube_default(), options};
+  for (int i = 0; i < state.range(0); ++i) {
+    const group_id gang = bench::must(
+        house.nodes.add_group({.name = "gang-" + std::to_string(i), .policy = gangsched::gang{.min_count = 2}}));
+    for (int member = 0; member < 2; ++member) {
+      pod_spec pod = a_pod("gang-" + std::to_string(i) + "-" + std::to_string(member), 3000);
+      pod.group = gang;
+      bench::must(house.nodes.add_pod(pod));
+    }
+  }
+  time_attempts(state, house, scheduler);
+}
+BENCHMARK(alike_gangs_tried)
+    ->Name("Events/AlikeGangsTried")
+    ->Arg(20)
+    ->Arg(2000)
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
 /// One gang that is to be in one of many racks: first what an event costs that does not help it, then one that does not suffice.
 void gang_of_domains(benchmark::State& state) {
   full_house house{4 * static_cast<int>(state.range(0))};
@@ -183,34 +237,50 @@ void gang_of_domains_tried(benchmark::State& state) {
     pod.group = gang;
     bench::must(house.nodes.add_pod(pod));
   }
-  while (scheduler.schedule_cycle(now)) {
-  }
+  time_attempts(state, house, scheduler);
+}
+BENCHMARK(gang_of_domains_tried)
+    ->Name("Events/GangWithDomainsTried")
+    ->Arg(40)
+    ->Arg(4000)
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// One that finds a rack free, of many, and leaves again.
+void gang_of_domains_placed(benchmark::State& state) {
+  cluster nodes;
+  for (int i = 0; i < 4 * static_cast<int>(state.range(0)); ++i) bench::must(nodes.add_node(a_node(i)));
+  scheduler scheduler{nodes, profiles::kube_default()};
   double best = std::numeric_limits<double>::infinity();
-  int next = 0;
   for (auto _ : state) {
     double seconds = 0;
     for (int i = 0; i < events; ++i) {
-      const std::string name = "running-" + std::to_string(next++ % static_cast<int>(house.all.size()));
-      const auto pod = house.nodes.find_pod("default", name);
-      if (!pod || !house.nodes.remove_pod(*pod)) std::abort();
-      double start = bench::cpu_seconds();
-      int cycles = 0;
-      while (scheduler.schedule_cycle(now)) ++cycles;
+      group_spec spec{.name = "gang", .policy = gangsched::gang{.min_count = 4}};
+      spec.topology.within = {"example.com/rack"};
+      const group_id gang = bench::must(nodes.add_group(spec));
+      std::vector<pod_id> members;
+      for (int member = 0; member < 4; ++member) {
+        pod_spec pod = a_pod("member-" + std::to_string(member), 2000);
+        pod.group = gang;
+        members.push_back(bench::must(nodes.add_pod(pod)));
+      }
+      const double start = bench::cpu_seconds();
+      while (scheduler.schedule_cycle(now)) {
+      }
       seconds += bench::cpu_seconds() - start;
-      if (cycles == 0) state.SkipWithError("it was not tried");
-      pod_spec running;
-      running.name = name;
-      running.node = house.all[static_cast<std::size_t>((next - 1) % static_cast<int>(house.all.size()))];
-      running.containers = {{.requests = {{"cpu", 7}, {"memory", bench::mebi(512)}}}};
-      bench::must(house.nodes.add_pod(running));
+      for (const pod_id pod : members) {
+        if (!nodes.node_of(pod) || !nodes.remove_pod(pod)) state.SkipWithError("it was not placed");
+      }
+      if (!nodes.remove_group(gang)) std::abort();
     }
     state.SetIterationTime(seconds);
     best = std::min(best, seconds * 1e6 / events);
   }
   state.counters["us/event"] = best;
 }
-BENCHMARK(gang_of_domains_tried)
-    ->Name("Events/GangWithDomainsTried")
+BENCHMARK(gang_of_domains_placed)
+    ->Name("Events/GangWithDomainsPlaced")
     ->Arg(40)
     ->Arg(4000)
     ->UseManualTime()

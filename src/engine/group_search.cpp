@@ -131,10 +131,11 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
   const bool by_room = what.is_slice() || choice == domain_choice::best_fit || choice == domain_choice::least_free;
   if (by_room || hopeful == 0) {
     // The least room that suffices; where nothing does, the most.
-    std::stable_sort(mine.begin(), mine.end(), [&](std::size_t a, std::size_t b) {
-      return hopeful != 0 ? list.all[a].room < list.all[b].room : list.all[a].room > list.all[b].room;
-    });
-    if (hopeful == 0 && !mine.empty()) mine.resize(1);
+    const auto less_room = [&](std::size_t a, std::size_t b) { return list.all[a].room < list.all[b].room; };
+    if (hopeful != 0)
+      std::stable_sort(mine.begin(), mine.end(), less_room);
+    else if (!mine.empty())
+      mine = {*std::max_element(mine.begin(), mine.end(), less_room)};
     for (const std::size_t which : mine) {
       group_outcome tried = keep(which);
       if (tried.verdict.code != code::unschedulable) return tried;

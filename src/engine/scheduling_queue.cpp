@@ -402,6 +402,7 @@ GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, std::uint32_t failure
   }
   --item.failures;  // retry_later counts this one
   queue_.retry_later(e, since, 1, false, false);
+  if (e.group) unschedulable_.backoff_changed(e.row);
 }
 
 GANGSCHED_INLINE void scheduling_queue::ask_dependents() {

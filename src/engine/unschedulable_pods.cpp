@@ -8,10 +8,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE bool unschedulable_pods::names(group_id group) const noexcept {
-  return gangsched::detail::names_group(*state_, group);
-}
-
 GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) const noexcept {
   const queue_item* item = queue_->find({one.pod, false});
   return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
@@ -20,7 +16,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) co
 GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const noexcept {
   const queue_item* item = queue_->find({one.group.row, true});
   const bool there = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
-  return there && names(one.group);
+  return there && gangsched::detail::names_group(*state_, one.group);
 }
 
 /// What can help the line is to be asked for.
@@ -179,13 +175,24 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
 
 GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
   of.classes.clear();
-  if (!names(of.group)) return;
+  if (!gangsched::detail::names_group(*state_, of.group)) return;
   entities_->each_member(of.group.row, [&](row_t pod) {
     if (state_->pods.state[pod] != pod_state::pending || !entities_->has_profile(pod)) return;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
     if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
   });
+}
+
+/// It has been parked.
+GANGSCHED_INLINE waiting_groups::slot unschedulable_pods::stand(waiting_group one) {
+  one.ready = queue_->item({one.group.row, true}).ready;
+  return groups_.add(std::move(one));
+}
+
+GANGSCHED_INLINE void unschedulable_pods::backoff_changed(row_t group) noexcept {
+  const auto at = groups_.find(group);
+  if (at != waiting_groups::none) groups_[at].ready = queue_->find({group, true})->ready;
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
@@ -198,7 +205,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
   }
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
-  groups_.add(std::move(one));
+  stand(std::move(one));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
@@ -208,11 +215,11 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const r
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
   one.filtered = false;
-  note_refusal(groups_.add(std::move(one)), rejection_by(entities_->profile_of_group(group), why));
+  note_refusal(stand(std::move(one)), rejection_by(entities_->profile_of_group(group), why));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
-  groups_.add({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
+  stand({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
 }
 
 GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
@@ -310,7 +317,8 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   for (auto at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
     waiting_group& one = groups_[at];
     collect_classes(one);
-    if (one.kind != 0) groups_.set_kind(at, names(one.group) ? judge_->kind_of(one) : 0);
+    if (one.kind != 0)
+      groups_.set_kind(at, gangsched::detail::names_group(*state_, one.group) ? judge_->kind_of(one) : 0);
   }
   groups_.forget_conditions();
 }
@@ -435,9 +443,9 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why)
   instant ready{};
   for (auto at = groups_.first_of_kind(why.kind); at != waiting_groups::none; at = groups_.after_of_kind(at)) {
     const waiting_group& one = groups_[at];
-    if (one.since > why.position || !waits(one)) continue;
-    const instant its = std::max(queue_->find({one.group.row, true})->ready, *now_);
-    if (next == waiting_groups::none || its < ready) next = at, ready = its;
+    const instant its = std::max(one.ready, *now_);
+    if (one.since > why.position || (next != waiting_groups::none && its >= ready) || !waits(one)) continue;
+    next = at, ready = its;
     if (ready == *now_) break;
   }
   if (next == waiting_groups::none || (groups_[next].refused.at_admission && !admits(next)))
@@ -472,6 +480,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_groups::slot at) {
   waiting_group& one = groups_[at];
   queue_->park({one.group.row, true}, *now_, one.pending);
   one.since = state_->log.end();
+  one.ready = queue_->item({one.group.row, true}).ready;
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {

@@ -19,7 +19,7 @@ GANGSCHED_INLINE void waiting_groups::unlink(ends& from, links entry::*in, slot 
 
 GANGSCHED_INLINE waiting_groups::slot waiting_groups::first_of_kind(std::uint64_t kind) const noexcept {
   const auto found = kinds_.find(kind);
-  return found == kinds_.end() ? none : found->second.first;
+  return found == kinds_.end() ? none : found->second.members.first;
 }
 
 GANGSCHED_INLINE waiting_groups::slot waiting_groups::find(row_t group) const noexcept {
@@ -40,7 +40,7 @@ GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made) {
   slots_[at] = {std::move(made), ++made_, {}, {}, false};
   link(all_, &entry::in_all, at);
   set_kind(at, kind);
-  forget_condition(at);
+  if (kind == 0) forget_condition(at);
   return at;
 }
 
@@ -53,43 +53,84 @@ GANGSCHED_INLINE void waiting_groups::remove(slot at) {
   free_.push_back(at);
 }
 
-GANGSCHED_INLINE void waiting_groups::clear() {
-  slots_.clear(), free_.clear(), unknown_.clear();
-  kinds_.clear(), rows_.clear(), index_.clear();
-  all_ = {};
-}
+GANGSCHED_INLINE void waiting_groups::clear() { *this = {}; }
 
-GANGSCHED_INLINE void waiting_groups::move_to_end(slot at) noexcept {
+GANGSCHED_INLINE void waiting_groups::move_to_end(slot at) {
   unlink(all_, &entry::in_all, at);
   link(all_, &entry::in_all, at);
   slots_[at].order = ++made_;
-  const auto alike = kinds_.find(slots_[at].group.kind);
-  if (alike == kinds_.end()) return;
-  unlink(alike->second, &entry::in_kind, at);
-  link(alike->second, &entry::in_kind, at);
+  const auto found = kinds_.find(slots_[at].group.kind);
+  if (found == kinds_.end()) return;
+  unlink(found->second.members, &entry::in_kind, at);
+  link(found->second.members, &entry::in_kind, at);
+  forget_condition(found->first, found->second);
 }
 
 GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
   std::uint64_t& its = slots_[at].group.kind;
-  if (its != 0) {
-    const auto alike = kinds_.find(its);
-    unlink(alike->second, &entry::in_kind, at);
-    if (alike->second.first == none) kinds_.erase(alike);
+  if (its == kind) return;
+  if (const auto found = kinds_.find(its); found != kinds_.end()) {
+    unlink(found->second.members, &entry::in_kind, at);
+    forget_condition(found->first, found->second);
+    if (found->second.members.first == none) {
+      kind_index_.erase(found->second.number);
+      free_numbers_.push_back(found->second.number);
+      kinds_.erase(found);
+    }
   }
   its = kind;
-  if (kind != 0) link(kinds_[kind], &entry::in_kind, at);
+  if (kind == 0) return forget_condition(at);
+  index_.erase(at);
+  const auto [found, fresh] = kinds_.try_emplace(kind);
+  if (fresh && free_numbers_.empty()) {
+    free_numbers_.push_back(static_cast<std::uint32_t>(kind_of_number_.size()));
+    kind_of_number_.push_back(0);
+  }
+  if (fresh) {
+    found->second.number = free_numbers_.back();
+    free_numbers_.pop_back();
+    kind_of_number_[found->second.number] = kind;
+  }
+  link(found->second.members, &entry::in_kind, at);
+  forget_condition(kind, found->second);
+}
+
+GANGSCHED_INLINE void waiting_groups::forget_condition(std::uint64_t kind, alike& of) {
+  if (!std::exchange(of.dirty, true)) dirty_.push_back(kind);
 }
 
 GANGSCHED_INLINE void waiting_groups::forget_condition(slot at) {
+  if (const auto found = kinds_.find(slots_[at].group.kind); found != kinds_.end())
+    return forget_condition(found->first, found->second);
   if (!std::exchange(slots_[at].unknown, true)) unknown_.push_back(at);
 }
 
 GANGSCHED_INLINE void waiting_groups::forget_conditions() {
-  index_.clear(), unknown_.clear();
-  for (slot at = all_.first; at != none; at = after(at)) slots_[at].unknown = false, forget_condition(at);
+  for (slot at = all_.first; at != none; at = after(at)) forget_condition(at);
 }
 
-GANGSCHED_INLINE std::vector<waiting_groups::slot> waiting_groups::in_order(std::vector<slot> found) const {
+GANGSCHED_INLINE void waiting_groups::find_firsts(alike& of) const {
+  of.firsts.clear();
+  of.by_age = true;
+  std::uint64_t since = 0;
+  for (slot at = of.members.first; at != none; at = after_of_kind(at)) {
+    const waiting_group& one = slots_[at].group;
+    of.by_age = of.by_age && since <= one.since;
+    since = one.since;
+    const auto like_it = [&](slot other) { return slots_[other].group.standing() == one.standing(); };
+    if (std::none_of(of.firsts.begin(), of.firsts.end(), like_it)) of.firsts.push_back(at);
+  }
+  if (of.by_age) return;
+  of.firsts.clear();
+  for (slot at = of.members.first; at != none; at = after_of_kind(at)) of.firsts.push_back(at);
+}
+
+GANGSCHED_INLINE std::vector<waiting_groups::slot> waiting_groups::in_order(
+    std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const {
+  for (const std::uint32_t number : kinds) {
+    const std::vector<slot>& firsts = kinds_.find(kind_of_number_[number])->second.firsts;
+    found.insert(found.end(), firsts.begin(), firsts.end());
+  }
   std::sort(found.begin(), found.end(), [&](slot a, slot b) { return slots_[a].order < slots_[b].order; });
   return found;
 }

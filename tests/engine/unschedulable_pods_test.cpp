@@ -273,12 +273,15 @@ struct house : engine_parts {
       const entity e =
           random.percent(50) ? entity{random.of(single).first.row, false} : entity{random.of(roots).row, true};
       if (!waits(e)) continue;
-      const std::size_t what = random.below(4);
+      const std::size_t what = random.below(5);
+      const instant ready = now - std::chrono::milliseconds{random.between(0, 2000)};
       both([&](auto& its) {
         if (what == 0)
           its.places.take_out(e);
         else if (what == 1)
           its.places.activate(e);
+        else if (what == 2 && e.group)
+          its.places.retry_later(e, ready, 1, false, false), its.waiting.backoff_changed(e.row);
         else if (!e.group || its.waiting.has_group(e.row))
           its.waiting.fail_again(e);
       });

@@ -55,6 +55,8 @@ class GANGSCHED_API unschedulable_pods {
   void add_hopeless_group(row_t group, const char* reason);
   void remove_group(row_t group);
   [[nodiscard]] bool has_group(row_t group) const noexcept { return groups_.find(group) != waiting_groups::none; }
+  /// Its backoff ends at another time.
+  void backoff_changed(row_t group) noexcept;
   /// Its own reason, or null.
   [[nodiscard]] const char* reason_of(group_id group) const noexcept;
   /// Whether an event that the attempt has not seen helps the group that was added last.
@@ -148,7 +150,6 @@ class GANGSCHED_API unschedulable_pods {
     std::uint64_t kind = 0;
     std::uint64_t position = 0;
   };
-  [[nodiscard]] bool names(group_id group) const noexcept;
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
@@ -178,6 +179,7 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] help_condition condition_of(const waiting_group& one);
   void learn_conditions();
   void sweep_groups();
+  waiting_groups::slot stand(waiting_group one);
   [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told);
   void judge_line(lines::value_type& one, const object_event& happened, queueing_event& what,
                   std::vector<class_id>& concerned);

@@ -14,6 +14,7 @@ struct waiting_group : rejected_group {
   std::size_t pending = 0;  ///< members
   bool filtered = true;     ///< it, or one like it, got beyond admission
   rejection refused = {};   ///< by admission plugins
+  instant ready = {};       ///< when its backoff ends, as the queue has it
 
   /// Those alike fare alike if this is equal, too.
   [[nodiscard]] std::pair<std::uint64_t, bool> standing() const noexcept { return {refused.all(), filtered}; }
@@ -44,21 +45,34 @@ class GANGSCHED_API waiting_groups {
   void remove(slot at);
   void clear();
   /// Becomes the last. O(log kinds).
-  void move_to_end(slot at) noexcept;
+  void move_to_end(slot at);
   void set_kind(slot at, std::uint64_t kind);
   /// What can help it is to be asked for again.
   void forget_condition(slot at);
   void forget_conditions();
   /// Whether nothing can help anybody, as far as is known.
-  [[nodiscard]] bool helpless() const noexcept { return unknown_.empty() && index_.empty(); }
-  /// Those that the event may help, in order. condition_of(group) says what can help one; @p what: as for `waiting_index`.
+  [[nodiscard]] bool helpless() const noexcept {
+    return unknown_.empty() && dirty_.empty() && index_.empty() && kind_index_.empty();
+  }
+  /// Those that the event may help, in order; of those that are alike and stand alike only the first. condition_of(group) says what can
+  /// help one; @p what: as for `waiting_index`.
   template <class ConditionOf, class... What>
   [[nodiscard]] std::vector<slot> candidates(const ConditionOf& condition_of, const What&... what) {
     for (const slot at : unknown_) {
-      if (std::exchange(slots_[at].unknown, false)) index_.set(at, condition_of(slots_[at].group));
+      if (std::exchange(slots_[at].unknown, false) && slots_[at].group.kind == 0)
+        index_.set(at, condition_of(slots_[at].group));
     }
     unknown_.clear();
-    return in_order(index_.candidates(what...));
+    for (const std::uint64_t kind : dirty_) {
+      const auto found = kinds_.find(kind);
+      if (found == kinds_.end() || !std::exchange(found->second.dirty, false)) continue;
+      find_firsts(found->second);
+      help_condition all{.anything = !found->second.by_age};
+      for (const slot at : found->second.firsts) all.add(condition_of(slots_[at].group));
+      kind_index_.set(found->second.number, std::move(all));
+    }
+    dirty_.clear();
+    return in_order(index_.candidates(what...), kind_index_.candidates(what...));
   }
 
  private:
@@ -68,23 +82,35 @@ class GANGSCHED_API waiting_groups {
   struct ends {
     slot first = none, last = none;
   };
+  struct alike {
+    ends members;
+    std::uint32_t number = 0;       ///< in `kind_index_`
+    bool dirty = false;             ///< `firsts`, or what can help them, may be others
+    bool by_age = true;             ///< in order of `since`, as they are unless the log was cut off
+    std::vector<slot> firsts = {};  ///< of those that stand alike; all, if not by age
+  };
   struct entry {
     waiting_group group;
     std::uint64_t order = 0;  ///< among all; grows
     links in_all, in_kind;
     bool unknown = false;  ///< what can help it
   };
-  [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found) const;
+  [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const;
+  void find_firsts(alike& of) const;
+  void forget_condition(std::uint64_t kind, alike& of);
   void link(ends& to, links entry::*in, slot at) noexcept;
   void unlink(ends& from, links entry::*in, slot at) noexcept;
 
   std::vector<entry> slots_;
   std::vector<slot> free_;
   ends all_;
-  std::map<std::uint64_t, ends> kinds_;
+  std::map<std::uint64_t, alike> kinds_;
+  std::vector<std::uint64_t> kind_of_number_;
+  std::vector<std::uint32_t> free_numbers_;
   std::map<row_t, slot> rows_;
-  waiting_index index_;
-  std::vector<slot> unknown_;  // those whose condition is, and some that have gone
+  waiting_index index_, kind_index_;  // of those like no other; of kinds
+  std::vector<slot> unknown_;         // those whose condition is, and some that have gone
+  std::vector<std::uint64_t> dirty_;  // kinds, and some that have gone
   std::uint64_t made_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "gangsched/engine/room_index.hpp"
@@ -23,6 +24,13 @@ struct help_condition {
   reads columns = reads::nothing;       ///< one of a column with one of these facets
   std::vector<needed_node> nodes = {};  ///< one about such a node
   std::uint64_t hears = 0;              ///< by hints: one that one of these plugins is told of; all bits: every event
+
+  /// An event that has what either must have.
+  void add(help_condition other) {
+    anything = anything || other.anything, labels = labels || other.labels;
+    what |= other.what, columns |= other.columns, hears |= other.hears;
+    for (needed_node& one : other.nodes) nodes.push_back(std::move(one));
+  }
 };
 
 /// By their conditions, those whom an event may help: every one that it helps is among them.
