@@ -5,6 +5,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 
+GANGSCHED_INLINE void fair_share_division::reserve(std::size_t claims) {
+  lost_.reserve(claims);
+  part_.reserve(claims);
+  hungry_.reserve(claims);
+}
+
 GANGSCHED_INLINE double fair_share_division::divide(std::span<claim> claims, double total, double k) {
   double left = total;
   for (claim& one : claims) {
@@ -15,9 +21,9 @@ GANGSCHED_INLINE double fair_share_division::divide(std::span<claim> claims, dou
 }
 
 GANGSCHED_INLINE double fair_share_division::divide_over_quota(std::span<claim> claims, double amount, double k) {
+  reserve(claims.size());
   lost_.assign(claims.size(), 0);
   part_.resize(claims.size());
-  hungry_.reserve(claims.size());
   const auto each_priority = [&](auto give) {
     for (std::size_t first = 0, end = 0; first < claims.size() && amount > 0; first = end) {
       while (end < claims.size() && claims[end].priority == claims[first].priority) ++end;

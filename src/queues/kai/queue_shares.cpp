@@ -30,6 +30,10 @@ GANGSCHED_INLINE queue_shares::queue_shares(queue_tree tree, std::size_t resourc
   for (queue_index queue = 0; queue < tree_.size(); ++queue)
     first_[queue + 1] = first_[queue] + static_cast<std::uint32_t>(tree_.children(queue).size());
   first_.back() = static_cast<std::uint32_t>(tree_.size());
+  std::size_t most = tree_.roots().size();
+  for (queue_index queue = 0; queue < tree_.size(); ++queue) most = std::max(most, tree_.children(queue).size());
+  claims_.reserve(most);
+  division_.reserve(most);
 }
 
 GANGSCHED_INLINE error queue_shares::refused(errc code, queue_index queue, std::string field,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/core/make_room.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
 namespace detail {
@@ -22,6 +24,7 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::uint32_t place_for(T made, std::vector<T>& list, std::vector<std::uint32_t>& unused) {
   if (unused.empty()) {
+    if (unused.capacity() <= list.size()) unused.reserve(2 * list.size() + 8);  // so that it can always be given back
     list.push_back(std::move(made));
     return static_cast<std::uint32_t>(list.size() - 1);
   }
@@ -87,6 +90,7 @@ GANGSCHED_INLINE result<application_index> partition::add_application(applicatio
   const queue_index leaf = spec.queue;
   application made;
   made.owner = limits_.owner(tree_, leaf, spec.user, spec.groups);
+  gangsched::detail::make_room(members_[leaf]);
   made.spec = std::move(spec);
   const application_index which = detail::place_for(std::move(made), applications_, free_applications_);
   members_[leaf].push_back(which);
@@ -111,13 +115,16 @@ GANGSCHED_INLINE result<ask_index> partition::add_ask(const ask_spec& spec) {
   if (detail::is_negative(spec.request) || is_zero(spec.request))
     return error{errc::out_of_range, "application " + std::to_string(spec.application), "request",
                  "has to be something, and nothing below 0"};
+  application& of = applications_[spec.application];
+  const std::size_t asks = of.pending.size() + of.allocations.size() + 1;  // all of them may wait, or be allocated
+  if (of.pending.capacity() < asks) of.pending.reserve(2 * asks);
+  if (of.allocations.capacity() < asks) of.allocations.reserve(2 * asks);
   ask made{spec};
   made.spec.request = {};
   resources::for_each(spec.request.types(), [&](resource_type type) {
     if (spec.request[type] != 0) made.spec.request.set(type, spec.request[type]);
   });
   const ask_index which = detail::place_for(std::move(made), asks_, free_asks_);
-  application& of = applications_[spec.application];
   if (of.state == application_state::fresh) set_state(of, application_state::accepted);
   if (of.state == application_state::completing) set_state(of, application_state::running);
   add_pending(which);

@@ -24,6 +24,20 @@ GANGSCHED_INLINE user_limits::user_limits(const queue_tree& tree, std::span<cons
     }
 }
 
+template <class Self, class Visit>
+GANGSCHED_INLINE void user_limits::each_level(Self& self, const queue_tree& tree, queue_index leaf,
+                                              const application_owner& of, Visit visit) {
+  const auto find = [](const auto& bounds, key at) {
+    const auto found = bounds.find(at);
+    return found == bounds.end() ? nullptr : &found->second;
+  };
+  for (queue_index queue = leaf; queue != no_queue; queue = tree.parent(queue)) {
+    const bound* own = find(self.user_bounds_, {of.user, queue});
+    visit(key{of.user, queue}, own != nullptr ? own : find(self.user_bounds_, {everybody, queue}), self.of_users_);
+    if (of.group) visit(key{*of.group, queue}, find(self.group_bounds_, {*of.group, queue}), self.of_groups_);
+  }
+}
+
 GANGSCHED_INLINE application_owner user_limits::owner(const queue_tree& tree, queue_index leaf, const std::string& user,
                                                       std::span<const std::string> groups) {
   application_owner made{number_of(user, users_)};
@@ -41,21 +55,8 @@ GANGSCHED_INLINE application_owner user_limits::owner(const queue_tree& tree, qu
     }
     break;
   }
+  each_level(*this, tree, leaf, made, [](key at, const bound*, std::map<key, tracker>& trackers) { trackers[at]; });
   return made;
-}
-
-template <class Self, class Visit>
-GANGSCHED_INLINE void user_limits::each_level(Self& self, const queue_tree& tree, queue_index leaf,
-                                              const application_owner& of, Visit visit) {
-  const auto find = [](const auto& bounds, key at) {
-    const auto found = bounds.find(at);
-    return found == bounds.end() ? nullptr : &found->second;
-  };
-  for (queue_index queue = leaf; queue != no_queue; queue = tree.parent(queue)) {
-    const bound* own = find(self.user_bounds_, {of.user, queue});
-    visit(key{of.user, queue}, own != nullptr ? own : find(self.user_bounds_, {everybody, queue}), self.of_users_);
-    if (of.group) visit(key{*of.group, queue}, find(self.group_bounds_, {*of.group, queue}), self.of_groups_);
-  }
 }
 
 GANGSCHED_INLINE resources user_limits::room(const queue_tree& tree, queue_index leaf,

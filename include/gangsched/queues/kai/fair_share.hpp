@@ -52,6 +52,9 @@ struct claim {
 /// allocates nothing.
 class GANGSCHED_API fair_share_division {
  public:
+  /// Divisions of at most as many claims allocate nothing from now on.
+  void reserve(std::size_t claims);
+
   /// Gives everybody what they deserve and ask for, also if that is more than @p total, and divides the rest with `divide_over_quota`.
   /// @param k how much past usage counts against a queue; 0: not at all. @return what nobody gets, at least 0.
   double divide(std::span<claim> claims, double total, double k);

@@ -90,7 +90,7 @@ class GANGSCHED_API queue_shares {
   void allocate(queue_index queue, amounts job, bool preemptible) noexcept { hold(queue, job, preemptible, 1); }
   void release(queue_index queue, amounts job, bool preemptible) noexcept { hold(queue, job, preemptible, -1); }
 
-  /// Divides the total among the roots and every queue's fair share among its children (`fair_share_division`).
+  /// Divides the total among the roots and every queue's fair share among its children (`fair_share_division`). Allocates nothing.
   void divide(double k = 0);
 
   /// What the queue may hold without being reclaimed from, `unlimited` for no bound.

@@ -125,7 +125,7 @@ struct cycle_outcome {
 };
 
 /// Queues with applications, asks and allocations, in the order of YuniKorn. Whatever changes costs O(depth), and O(applications) of a leaf
-/// where its highest priority goes.
+/// where its highest priority goes. Only adding needs memory.
 class GANGSCHED_API partition {
  public:
   /// @p settings by queue. Errors name the queue: `malformed` (not one for each), `out_of_range` (a negative guarantee or maximum).

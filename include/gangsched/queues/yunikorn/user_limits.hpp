@@ -36,7 +36,8 @@ class GANGSCHED_API user_limits {
   user_limits(const queue_tree& tree, std::span<const std::vector<user_limit>> limits);
 
   /// Who pays for an application of that leaf. The group is the first one configured at the leaf that the user is in, or "*" there, or the
-  /// same at the next queue up; it counts on all levels. O(depth · groups).
+  /// same at the next queue up; it counts on all levels. Who was asked for is kept: what they have can then be counted without memory.
+  /// O(depth · (groups + log n)).
   application_owner owner(const queue_tree& tree, queue_index leaf, const std::string& user,
                           std::span<const std::string> groups);
 
