@@ -97,6 +97,8 @@ void run_file(const std::string& path, tally& into) {
       run_group_case(root, path, into);
     } else if (root.find("kai") != nullptr) {
       run_kai_queue_case(root, path, into);
+    } else if (root.find("tiers") != nullptr && root.find("steps") != nullptr) {
+      run_volcano_case(root, path, into);
     } else if (root.find("quotas") != nullptr && root.find("steps") != nullptr) {
       run_elastic_quota_case(root, path, into);
     } else if (root.find("quotas") != nullptr && root.find("prefilter") != nullptr) {

@@ -77,6 +77,8 @@ void run_kueue_assign_case(const kube::value& recorded, const std::string& file,
 void run_kueue_preempt_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kueue_schedule_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kai_queue_case(const kube::value& recorded, const std::string& file, tally& into);
+/// Volcano's sessions.
+void run_volcano_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_elastic_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_capacity_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);

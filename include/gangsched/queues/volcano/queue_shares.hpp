@@ -1,0 +1,135 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/queues/queue_tree.hpp"
+#include "gangsched/queues/volcano/resources.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::volcano {
+
+/// A queue as the host names it.
+struct queue_spec {
+  std::string name;
+  std::int32_t weight = 1;
+  std::int32_t priority = 0;           ///< the highest first
+  std::int64_t created = 0;            ///< in any unit
+  resources capability = {};           ///< never more; cores or memory of 0, and what is not named: no bound
+  resources guarantee = {};            ///< kept for it
+  resources deserved = {};             ///< capacity: what the user gives it
+  bool reclaimable = true;             ///< whether others may reclaim from it
+  std::string hierarchy = {};          ///< HDRF: its path, "root/science/physics"; empty: directly below the root
+  std::string hierarchy_weights = {};  ///< HDRF: a weight for each part of the path, "1/50/25"
+};
+
+/// Where a job is in its life.
+enum class job_phase : std::uint8_t { pending, inqueue, running, unknown, completed };
+
+/// What of a job counts in its queue.
+struct job_load {
+  queue_index queue = no_queue;
+  job_phase phase = job_phase::pending;
+  std::int32_t min_member = 1;
+  std::int32_t allocated_tasks = 0;
+  resources allocated = {};                     ///< of tasks that have a node and are not leaving it
+  resources pending = {};                       ///< of tasks that wait
+  std::optional<resources> min_resources = {};  ///< what it needs to start
+
+  /// What it holds above its min_resources; nothing, if it does not hold more of every kind that either has, cores and memory always.
+  [[nodiscard]] resources elastic() const;
+  /// What is kept for it although it has no node yet: if it is inqueue, min_resources; if it runs with enough members, what is missing of
+  /// them. As upstream, of devices and pods the whole units that are missing count as that many thousandths.
+  [[nodiscard]] std::optional<resources> reserved() const;
+};
+
+/// What a queue has and is due.
+struct queue_account {
+  bool takes_part = false;  ///< it has jobs; otherwise all of this is empty
+  resources deserved = {};
+  resources guarantee = {};
+  resources real_capability = {};  ///< its capability within what others' guarantees leave
+  resources allocated = {};
+  resources request = {};  ///< allocated and pending
+  resources inqueue = {};  ///< reserved by jobs that may start
+  resources elastic = {};
+  double share = 0;  ///< largest part of what is deserved that is allocated
+};
+
+enum class queue_policy : std::uint8_t {
+  proportion,  ///< deserved is divided by weight
+  capacity,    ///< deserved is what the user gave
+};
+
+/// A task that may go.
+struct reclaim_candidate {
+  queue_index queue = no_queue;
+  resources request = {};
+};
+
+/// Queues as the plugins proportion and capacity of Volcano 1.10 see them in one session. What a queue deserves is settled when it is
+/// opened; what is allocated, reserved and its share follow what happens. Queries and changes cost O(1) and no memory, `reclaimable` O(n).
+class GANGSCHED_API queue_shares {
+ public:
+  /// Opens a session. Errors name the queue or job: `malformed` (a queue has no name), `duplicate`, `unknown` (a job's queue),
+  /// `out_of_range` (an amount or weight is negative or not finite). O(queues + jobs), for proportion and round; each round settles a
+  /// queue or hands out a constant part of what is left.
+  static result<queue_shares> open(queue_policy policy, const resources& total, std::span<const queue_spec> queues,
+                                   std::span<const job_load> jobs);
+
+  [[nodiscard]] std::size_t size() const noexcept { return accounts_.size(); }
+  [[nodiscard]] queue_policy policy() const noexcept { return policy_; }
+  [[nodiscard]] const queue_account& account(queue_index queue) const { return accounts_[queue]; }
+
+  /// Whose turn it is: less, if @p a is before @p b: the higher priority, then the smaller share.
+  [[nodiscard]] std::weak_ordering order(queue_index a, queue_index b) const;
+  /// Whether the queue has all that it deserves and more of any kind does not count (proportion; false for capacity).
+  [[nodiscard]] bool overused(queue_index queue) const;
+  /// Whether a task may get a node: it stays within deserved (proportion) or the real capability (capacity) for what it asks.
+  [[nodiscard]] bool allocatable(queue_index queue, const resources& task) const;
+  /// Whether others may be evicted for the task: it stays within what is deserved for all that it asks (capacity; true for proportion).
+  [[nodiscard]] bool preemptive(queue_index queue, const resources& task) const;
+  /// Whether a job that needs @p min may start: with what is allocated, reserved and not elastic it stays within the real capability.
+  /// If so it is reserved at once, whatever others say of the job.
+  bool enqueue(queue_index queue, const resources& min);
+  /// Puts the places in @p candidates of those that may go into @p victims, in their order. Each counts as gone for those after it.
+  void reclaimable(const resources& asked, std::span<const reclaim_candidate> candidates,
+                   std::vector<std::uint32_t>& victims) const;
+
+  void allocate(queue_index queue, const resources& task);
+  void release(queue_index queue, const resources& task);
+
+ private:
+  queue_shares() = default;
+  void divide(const resources& total);
+
+  queue_policy policy_ = queue_policy::proportion;
+  std::vector<queue_account> accounts_;
+  std::vector<std::int32_t> weight_, priority_;
+};
+
+/// How much may wait to start: at most the cluster times a factor, less what is used. The plugin overcommit.
+class GANGSCHED_API overcommit {
+ public:
+  static constexpr double default_factor = 1.2;
+  /// A factor below 1 counts as the default. @p used: of all nodes, what is leaving them included.
+  overcommit(const resources& total, const resources& used, double factor, std::span<const job_load> jobs);
+  [[nodiscard]] bool enqueueable(const resources& min) const;
+  /// The job may start, as all agreed.
+  void enqueued(const resources& min) { inqueue_.add(min); }
+
+ private:
+  resources idle_, inqueue_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::volcano
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/volcano/queue_shares.cpp"
+#endif

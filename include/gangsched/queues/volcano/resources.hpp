@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::volcano {
+
+/// What is counted: thousandths of a core, bytes of memory, whole pods; devices from `first_device` on in thousandths of one.
+using kind = std::uint32_t;
+inline constexpr kind cpu = 0, memory = 1, pods = 2, first_device = 3;
+inline constexpr kind most_kinds = 16;
+
+/// Amounts of several kinds, as Volcano counts them. Cores and memory are always named, everything else only if it was set: an amount
+/// that is not named is 0 or without a bound, which each comparison says. Amounts that differ by less than 0.1 are equal where a
+/// comparison does not say "exactly". No call allocates; each takes O(most_kinds).
+class GANGSCHED_API resources {
+ public:
+  static constexpr double least = 0.1;  ///< less counts as nothing
+
+  constexpr resources() = default;
+  constexpr resources(double cores, double bytes) : amount_{cores, bytes} {}
+
+  /// 0 for what is not named.
+  [[nodiscard]] constexpr double get(kind of) const { return amount_[of]; }
+  [[nodiscard]] constexpr bool names(kind of) const { return (named_ >> of & 1U) != 0; }
+  constexpr resources& set(kind of, double amount) {
+    amount_[of] = amount;
+    named_ = static_cast<std::uint16_t>(named_ | 1U << of);
+    return *this;
+  }
+
+  resources& add(const resources& more);
+  /// May become negative. Without a device or pods of its own it does not name any afterwards either.
+  resources& subtract(const resources& less);
+  resources& scale(double by);
+  /// The smaller of each; what @p bound does not name bounds nothing.
+  resources& limit_to(const resources& bound);
+  /// The same, but of what @p bound does not name nothing is left. Cores and memory: as in limit_to.
+  resources& limit_to_named(const resources& bound);
+
+  /// Whether there is nothing, pods aside.
+  [[nodiscard]] bool is_empty() const;
+  /// Whether no amount is above that of @p bound, where what it does not name is 0.
+  [[nodiscard]] bool within(const resources& bound) const;
+  /// The same, but what @p bound does not name is unlimited, and whatever it names besides cores and memory has to be named here.
+  [[nodiscard]] bool within_if_named(const resources& bound) const;
+  /// Whether, exactly and pods aside, nothing of what @p asked has some of is above @p bound.
+  [[nodiscard]] bool within_for(const resources& bound, const resources& asked) const;
+  /// Whether there is exactly less than in @p than of at least one kind, or it names one that is not named here.
+  [[nodiscard]] bool less_somewhere(const resources& than) const;
+  /// The same with "not more", where equal amounts of a kind that nobody uses count.
+  [[nodiscard]] bool within_somewhere(const resources& bound) const;
+
+  friend bool operator==(const resources&, const resources&) = default;
+
+ private:
+  std::array<double, most_kinds> amount_{};
+  std::uint16_t named_ = 0b11;
+};
+
+/// The larger of each; besides cores and memory only what is above 0 is named.
+[[nodiscard]] GANGSCHED_API resources larger_of(const resources& a, const resources& b);
+
+/// @return the largest part that @p has is of @p of, over the kinds of which that has some.
+[[nodiscard]] GANGSCHED_API double dominant_share(const resources& has, const resources& of);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::volcano
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/volcano/resources.cpp"
+#endif
