@@ -247,25 +247,62 @@ struct volcano_case {
     return made;
   }
 
-  void compare_outcome(const volcano::session_result& got, const kube::value& step, const std::string& where) const {
+  void compare_outcome(const volcano::session& now, const volcano::session_result& got, const kube::value& step,
+                       const std::string& where) const {
     const kube::value& outcomes = field(step, "outcomes", file);
+    // Which tasks of a job are chosen is arbitrary where nothing tells them apart.
     for (const bool jobs : {false, true}) {
       const happened mine = outcome_of(got, jobs);
-      const auto same = std::ranges::find_if(
-          outcomes.items, [&](const kube::value& one) { return recorded_outcome(one, jobs) == mine; });
-      if (same == outcomes.items.end()) {
-        if (!jobs) continue;
-        into.compare("decisions", false, [&] {
-          return difference{where, "decisions", "", recorded_outcome(outcomes.items.front(), false).text(),
-                            outcome_of(got, false).text()};
-        });
-        return;
-      }
-      into.compare("decisions", true, [] { return difference{}; });
-      if (!jobs) compare_phases(got, *same, where);
+      std::vector<const kube::value*> same;
+      for (const kube::value& one : outcomes.items)
+        if (recorded_outcome(one, jobs) == mine) same.push_back(&one);
+      if (same.empty() && !jobs) continue;
+      into.compare(jobs ? "decisions, by job" : "decisions", !same.empty(), [&] {
+        return difference{where, "decisions", "", recorded_outcome(outcomes.items.front(), false).text(),
+                          outcome_of(got, false).text()};
+      });
+      if (jobs || same.empty()) return;
+      compare_orders(got, same, where);
+      compare_phases(got, *same.front(), where);
+      if (same.size() == 1) compare_end(now, *same.front(), where);
       return;
     }
   }
+
+  /// Who is bound and evicted in which order, and where.
+  void compare_orders(const volcano::session_result& got, const std::vector<const kube::value*>& same,
+                      const std::string& where) const {
+    const auto task_of = [&](const volcano::decision& one) { return state.jobs[one.job].tasks[one.task].name; };
+    std::string mine, expected;
+    for (const auto& one : got.bound) mine += " " + task_of(one) + "@" + state.nodes[one.node].name;
+    for (const auto& one : got.evicted) mine += " -" + task_of(one);
+    bool found = false;
+    for (const kube::value* one : same) {
+      expected.clear();
+      if (const kube::value* bound = one->find("bound"); bound != nullptr)
+        for (const kube::value& task : bound->items) expected += " " + task.items[0].text + "@" + task.items[1].text;
+      if (const kube::value* evicted = one->find("evicted"); evicted != nullptr)
+        for (const kube::value& task : evicted->items) expected += " -" + task.items[0].text;
+      found = found || expected == mine;
+    }
+    into.compare("orders and nodes", found, [&] { return difference{where, "order", "", expected, mine}; });
+  }
+
+  void compare_end(const volcano::session& now, const kube::value& outcome, const std::string& where) const {
+    const kube::value* shares = outcome.find("shares");
+    if (shares == nullptr) return;
+    for (std::size_t i = 0; i < shares->keys.size(); ++i) {
+      const std::string& key = shares->keys[i];
+      if (const volcano::queue_shares* queues = now.queues(); queues != nullptr) {
+        compare("share at the end", where, key, number(&shares->items[i]),
+                queues->account(at(state.queues, key, outcome)).share);
+      } else if (now.hierarchy() != nullptr) {
+        const volcano::hierarchy_node* got = node_of(*now.hierarchy(), key);
+        compare("share at the end", where, key, number(&shares->items[i]), got == nullptr ? -1 : got->share);
+      }
+    }
+  }
+
   void compare_phases(const volcano::session_result& got, const kube::value& outcome, const std::string& where) const {
     const kube::value* phases = outcome.find("phases");
     for (std::size_t job = 0; job < state.jobs.size(); ++job) {
@@ -303,7 +340,7 @@ struct volcano_case {
       if (op == "cycle") {
         volcano::session now = must(volcano::session::open(state, options));
         compare_open(now, step, where);
-        compare_outcome(now.run(), step, where);
+        compare_outcome(now, now.run(), step, where);
         follow(field(step, "outcomes", file).items.front());
       } else if (op == "left") {
         for (const kube::value& one : field(step, "tasks", file).items) {
