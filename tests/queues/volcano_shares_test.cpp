@@ -89,6 +89,17 @@ TEST_CASE("a guarantee is deserved without a request, a capability bounds even a
   CHECK(shares.account(1).real_capability.get(cpu) == 2000);
 }
 
+TEST_CASE("guarantees above what there is are given all the same, and the division ends") {
+  const auto shares =
+      opened(queue_policy::proportion, cores(10, 10),
+             {{.name = "a", .guarantee = cores(8)}, {.name = "b", .guarantee = cores(6)}, {.name = "c"}},
+             {waiting(0, cores(9, 1)), waiting(1, cores(1)), waiting(2, cores(5, 20))});
+  CHECK(shares.account(0).deserved.get(cpu) == 8000);
+  CHECK(shares.account(1).deserved.get(cpu) == 6000);
+  CHECK(shares.account(2).real_capability.get(cpu) == -4000);
+  CHECK_FALSE(shares.allocatable(2, cores(1)));
+}
+
 TEST_CASE("pods are divided and can decide a share, but a division does not go on for them") {
   const resources total = resources{4000, 0}.set(pods, 100);
   const auto shares = opened(queue_policy::proportion, total, {{.name = "a"}, {.name = "b"}},

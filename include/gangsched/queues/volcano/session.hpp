@@ -115,6 +115,8 @@ class GANGSCHED_API session {
   /// job's queue, a task's node), `malformed` (a running or leaving task without a node; other statuses than these and pending; both
   /// proportion and capacity, or one plugin twice).
   static result<session> open(const cluster_state& cluster, const session_options& options);
+  static result<session> open(const cluster_state&& cluster, const session_options& options) = delete;
+  static result<session> open(const cluster_state& cluster, const session_options&& options) = delete;
 
   /// Queues as proportion or capacity see them now; nothing if neither takes part.
   [[nodiscard]] const queue_shares* queues() const { return queues_ ? &*queues_ : nullptr; }
