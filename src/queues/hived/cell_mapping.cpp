@@ -145,6 +145,7 @@ GANGSCHED_INLINE void cell_binding::bind_tree(std::uint32_t at, journal& log) {
 GANGSCHED_INLINE std::optional<unmapped_cells> cell_binding::map(std::span<const cell_index> devices, node_choice nodes,
                                                                  journal& log, std::vector<cell_index>& out) {
   out.clear();
+  new_roots_.clear();  // of an attempt that was only a look
   std::vector<std::uint32_t> roots, siblings;
   grow_tree(devices, out, roots);
   const auto parent = [&](std::uint32_t at) { return layout_->virtual_at(tree_[at].cell).parent; };

@@ -92,13 +92,21 @@ GANGSCHED_INLINE result<cell_scheduler::order> cell_scheduler::check(const group
     if (made.views.empty())
       return error{errc::unknown, object, "device_type",
                    "the virtual cluster has no " + (group.device_type.empty() ? "cells" : group.device_type)};
-  } else {
-    for (const std::uint32_t chain : made.chains)
-      largest = std::max(largest, layout().level(chain, layout().chains()[chain].node_level).devices);
   }
-  for (const virtual_view* view : made.views)
-    for (const cell_index cell : view->cells)
-      largest = std::max(largest, layout().level(view->chain, layout().virtual_at(cell).level).devices);
+  // What cannot hold the largest pod is not searched.
+  const auto is_small = [&](std::uint32_t chain, std::uint32_t level) {
+    const std::uint32_t devices = layout().level(chain, level).devices;
+    largest = std::max(largest, devices);
+    return devices < made.sizes.back();
+  };
+  if (group.priority >= 0) {
+    std::erase_if(made.views, [&](const virtual_view* view) {
+      return is_small(view->chain, layout().virtual_at(view->cells.front()).level);
+    });
+  } else {
+    std::erase_if(made.chains,
+                  [&](std::uint32_t chain) { return is_small(chain, layout().chains()[chain].node_level); });
+  }
   if (made.sizes.back() > largest)
     return error{errc::out_of_range, object, "members",
                  "a pod wants " + std::to_string(made.sizes.back()) + " devices; the largest cell of one node has " +

@@ -77,7 +77,7 @@ struct virtual_cell {
   cell_index pin = none;  ///< of a root: the physical cell that it is, always
 };
 
-/// The cells among which a virtual cluster places the groups of one chain, or of one pinned cell: each in one node.
+/// The cells among which a virtual cluster places the groups of one chain, or of one pinned cell: each in one node, the largest first.
 struct virtual_view {
   std::uint32_t chain = 0;
   cell_index pin = none;
