@@ -91,7 +91,7 @@ class bench_node : public trial_node {
 /// 200 pods of quotas over their min, of which half have to go.
 void capacity_victims(benchmark::State& state) {
   using namespace capacity_scheduling;
-  const resource_kind kinds[]{resource_kind::field};
+  const capacity_scheduling::resource_kind kinds[]{capacity_scheduling::resource_kind::field};
   elastic_quotas quotas =
       elastic_quotas::make(kinds, std::vector<quota_spec>{{"a", amounts{200}}, {"b", amounts{0}}}).value();
   const amounts one{1}, hundred{100};
