@@ -350,6 +350,24 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "after a restart with fewer cells the higher priority has them, and the lower one is opportunistic where it is") {
+  hived::configuration from = design();
+  from.clusters[1].cells[0].count = 1;
+  hived::cell_scheduler in = scheduler(from);
+  const auto on = [](std::string name) {
+    std::vector<hived::known_device> devices;
+    for (int device = 0; device < 8; ++device) devices.push_back({name, device, "P100-NODE"});
+    return std::vector<std::vector<hived::known_device>>{devices};
+  };
+  CHECK(in.restore(group("low", "VC2", 1, {{1, 8}}, "P100"), on("1.0.0.1")).value().empty());
+  CHECK(in.restore(group("lower", "VC2", 0, {{1, 8}}, "P100"), on("1.0.0.2")).value() == strings{"lower"});
+  CHECK(in.restore(group("high", "VC2", 2, {{1, 8}}, "P100"), on("1.0.0.0")).value() == strings{"low"});
+  CHECK(in.group("high")->guaranteed);
+  CHECK_FALSE(in.group("low")->guaranteed);
+  CHECK(in.group("low")->pods.at(0).node == "1.0.0.1");
+}
+
+TEST_CASE(
     "a configuration whose virtual clusters do not fit names the first that is too much, its cells and how many are "
     "missing") {
   hived::configuration from = design();

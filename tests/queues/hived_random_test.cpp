@@ -402,6 +402,80 @@ TEST_CASE(
   CHECK(count.doomed > 100);
 }
 
+/// What a host would have written down of a group: where each pod's devices are, and the type of virtual cell that they are in.
+std::vector<std::vector<hived::known_device>> written(const hived::cell_scheduler& in, const std::string& name) {
+  const hived::cell_layout& layout = in.layout();
+  const hived::group_status status = in.group(name).value();
+  std::vector<std::vector<hived::known_device>> made;
+  for (const hived::pod_place& pod : status.pods) {
+    auto& devices = made.emplace_back();
+    for (const std::int32_t number : pod.devices)
+      for (const cell_index device : layout.devices_of(layout.find_node(pod.node).value())) {
+        if (layout.number_of(device) != number) continue;
+        hived::known_device known{pod.node, number};
+        if (status.guaranteed) {
+          const hived::virtual_cell& root =
+              layout.virtual_at(layout.virtual_at(in.cells().physical().bound(device)).root);
+          known.root_type = layout.level(root.chain, root.level).type;
+        }
+        devices.push_back(std::move(known));
+      }
+  }
+  return made;
+}
+
+TEST_CASE(
+    "after a restart every group is where it was; in other virtual clusters too, and all of these can have theirs") {
+  std::size_t kept = 0, lost = 0, pushed_out = 0;
+  tally count;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    INFO("seed " << seed);
+    life before{dice{seed}};
+    for (int step = 0; step < 60; ++step)
+      before.step(count, [&](const hived::group_request& one) { return before.in.place(one); });
+    for (const bool same : {true, false}) {
+      life after{dice{seed}};
+      if (!same) {  // as many virtual clusters, with what still fits when some have lost a part and others have more
+        for (hived::virtual_cluster_spec& cluster : after.from.clusters) {
+          if (cluster.cells.empty() || before.random.percent(40)) continue;
+          hived::cell_quota& quota = before.random.of(cluster.cells);
+          if (quota.count > 0) --quota.count;
+        }
+        for (int tries = 0; tries < 5; ++tries) {
+          hived::configuration more = after.from;
+          const hived::cell_type& type = after.random.of(more.types);
+          after.random.of(more.clusters).cells.push_back({after.random.of(more.cells).type, type.name, 1});
+          if (hived::cell_scheduler::make(more)) after.from = std::move(more);
+        }
+        after.in = hived::cell_scheduler::make(after.from).value();
+      }
+      for (const auto& [name, request] : before.groups) {
+        const hived::group_status status = before.in.group(name).value();
+        if (status.state == group_state::preempting) continue;
+        const auto out = after.in.restore(request, written(before.in, name)).value();
+        after.groups.emplace(name, request);
+        const hived::group_status now = after.in.group(name).value();
+        REQUIRE(now.pods == status.pods);
+        const bool is_out = std::find(out.begin(), out.end(), name) != out.end();
+        REQUIRE(is_out == (request.priority >= 0 && !now.guaranteed));
+        if (same) REQUIRE(now.guaranteed == status.guaranteed);
+        if (status.guaranteed) ++(now.guaranteed ? kept : lost);
+        pushed_out += out.size() - (is_out ? 1 : 0);
+        plain{after.in}.check({}, after.groups);
+      }
+      for (const std::string& node : before.bad) {
+        after.in.set_bad(node, true).value();
+        after.bad.insert(node);
+      }
+      plain{after.in}.check(after.bad, after.groups);
+    }
+  }
+  CAPTURE(kept, lost, pushed_out);
+  CHECK(kept > 500);
+  CHECK(lost > 50);
+  CHECK(pushed_out > 0);
+}
+
 TEST_CASE("a million steps: no virtual cluster ever loses what it is due") {
   tally count;
   for (unsigned seed = 1000; seed < 1200; ++seed) {

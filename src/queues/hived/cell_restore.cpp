@@ -102,6 +102,7 @@ GANGSCHED_INLINE cell_index cell_scheduler::virtual_for(const virtual_view& view
                                                         const std::string& root_type, std::int32_t priority,
                                                         std::vector<std::int32_t>& downgraded) {
   const std::vector<cell_level>& levels = layout().chains()[view.chain].levels;
+  if (root_type.empty()) return none;
   std::vector<cell_index> path;  // from the device to what its root would be
   for (cell_index cell = device; cell != none; cell = layout().parent(cell)) {
     path.push_back(cell);
