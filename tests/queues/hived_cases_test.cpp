@@ -367,6 +367,28 @@ TEST_CASE(
   CHECK(in.group("low")->pods.at(0).node == "1.0.0.1");
 }
 
+TEST_CASE("a bad cell is bound to a virtual cluster only if that takes nothing from what others are due") {
+  hived::configuration from;
+  from.types = {{"node", "gpu", 2, true}, {"pair", "node", 2}};
+  for (const int pair : {0, 2, 4, 6, 8})
+    from.cells.push_back(
+        {.type = "pair", .children = {node("n" + std::to_string(pair)), node("n" + std::to_string(pair + 1))}});
+  from.clusters = {{"a", {{"", "pair", 1}}, {}},
+                   {"b", {{"", "pair", 1}}, {}},
+                   {"busy", {{"pair", "node", 3}}, {}},
+                   {"idle", {{"pair", "node", 3}}, {}}};
+  hived::cell_scheduler in = scheduler(from);
+  for (const char* half : {"n4", "n6", "n8"})  // one node of each pair that a and b are not due
+    CHECK(placed(in, within(group(half, "busy", 0, {{1, 2}}, "gpu"), {half})).pods.at(0).node == half);
+  for (const char* name : {"n0", "n1", "n5", "n7", "n9"}) in.set_bad(name, true).value();
+  // Two healthy nodes, and three are due to idle. The first pair is whole, bad, and due to a or b: it is not split for that.
+  CHECK(in.cells().cluster(3).doomed(0, 1) == 1);
+  CHECK(in.cells().physical().bound(in.layout().level(0, 1).first) == hived::none);
+  std::vector<std::int32_t> spare;
+  in.cells().spare(0, spare);
+  CHECK(std::none_of(spare.begin(), spare.end(), [](std::int32_t one) { return one < 0; }));
+}
+
 TEST_CASE(
     "a configuration whose virtual clusters do not fit names the first that is too much, its cells and how many are "
     "missing") {
