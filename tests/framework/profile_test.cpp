@@ -1,5 +1,7 @@
 #include "gangsched/framework/profile.hpp"
 
+#include <algorithm>
+
 #include "gangsched/framework/registry.hpp"
 #include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
@@ -112,7 +114,9 @@ TEST_CASE("a compile-time profile runs in its order, with default or given weigh
 
 TEST_CASE("the library's plugins are registered by Kubernetes' names, the host's beside them") {
   plugin_registry registry = builtin_plugins();
-  CHECK(registry.names().size() == 36);
+  const auto known = registry.names();
+  for (const char* plugin : {"NodeResourcesFit", "DefaultPreemption", "GangScheduling", "GroupPreemption"})
+    CHECK(std::count(known.begin(), known.end(), plugin) == 1);
   REQUIRE(registry.add<loves_everybody>());
   CHECK(registry.make("LovesEverybody", {}));
   const auto twice = registry.add<loves_everybody>();
