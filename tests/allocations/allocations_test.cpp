@@ -6,6 +6,7 @@
 #include "devices/numa_nodes.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/queues/koordinator/elastic_quota.hpp"
+#include "gangsched/queues/kueue/admission_controller.hpp"
 #include "gangsched/queues/water_filling.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/builders.hpp"
@@ -235,6 +236,51 @@ TEST_CASE("quotas that are counted, divided and asked for admission allocate not
   CHECK(allocations == before);
   CHECK(admitted > 50);
   CHECK(refused > 20);
+}
+
+TEST_CASE("cycles that admit by Kueue's quota allocate nothing, with fair sharing and without", "[allocations]") {
+  using namespace queues::kueue;
+  using namespace std::chrono_literals;
+  for (const bool fair : {false, true}) {
+    configuration_spec spec{.flavors = {{"f"}, {"g"}}, .cohorts = {{"below", "all"}}, .queues = {}};
+    for (int i = 0; i < 6; ++i)
+      spec.queues.push_back({.name = "q" + std::to_string(i),
+                             .cohort = i % 2 == 0 ? "all" : "below",
+                             .groups = {{{"cpu", "gpu"}, {{"f", {{2}, {2}}}, {"g", {{3}, {3}}}}}}});
+    admission_controller kueue{configuration::make(spec).value(), {.fair_sharing = {.enabled = fair}}};
+    std::size_t in_cycles = 0, admitted = 0, rejected = 0;
+    std::vector<workload_id> there;
+    const auto round = [&] {
+      for (int i = 0; i < 40; ++i) {
+        const std::string name = std::to_string(i);
+        const pod_set_spec pods{.requests = {{"cpu", 1 + i % 2}, {"gpu", 1}}};
+        there.push_back(kueue
+                            .add({.name = name,
+                                  .uid = name,
+                                  .queue = "q" + std::to_string(i % 6),
+                                  .created = instant{i},
+                                  .pod_sets = {pods}})
+                            .value());
+      }
+      const std::size_t before = allocations;
+      for (bool some = true; some;) {
+        some = false;
+        for (const cycle_entry& entry : kueue.cycle(1s).entries()) {
+          some = true;
+          ++(entry.result == entry_result::admitted ? admitted : rejected);
+        }
+      }
+      for (const workload_id one : there) kueue.remove(one).value();
+      in_cycles += allocations - before;
+      there.clear();
+    };
+    for (int i = 0; i < 5; ++i) round();
+    in_cycles = 0;
+    for (int i = 0; i < 20; ++i) round();
+    CHECK(in_cycles == 0);
+    CHECK(admitted > 400);
+    CHECK(rejected > 100);
+  }
 }
 
 }  // namespace gangsched::testing::allocations_test

@@ -13,28 +13,39 @@ GANGSCHED_INLINE admission_controller::admission_controller(configuration of, co
       cycle_(ledger_, workloads_, shapes_, options),
       generations_(of_.tree().size(), 0) {}
 
-GANGSCHED_INLINE result<workload_id> admission_controller::add_record(const workload_spec& spec, shape_index& shape) {
+template <class Then>
+result<workload_id> admission_controller::add_record(const workload_spec& spec, const Then& then) {
   auto made = workload_shape::make(of_, spec);
   if (!made) return std::move(made).error();
-  const queue_index queue = made->queue;
   if (shape_of_.size() == workloads_.rows()) {
     const std::size_t rows = 2 * shape_of_.size() + 8;
     progress_.resize(rows);
     shape_of_.resize(rows, 0);
   }
-  shape = shapes_.acquire(*std::move(made));
-  const workload_id id = workloads_.add(
-      {.name = spec.name, .uid = spec.uid, .queue = queue, .priority = spec.priority, .created = spec.created});
-  shape_of_[id.row] = shape;
-  progress_[id.row].next_flavor.clear();
-  return id;
+  workload_record record{
+      .name = spec.name, .uid = spec.uid, .queue = made->queue, .priority = spec.priority, .created = spec.created};
+  struct guard {
+    ~guard() {
+      if (is_done) return;
+      if (id) on->workloads_.erase(id.row);
+      if (shape != none) on->shapes_.release(shape);
+    }
+    admission_controller* on;
+    shape_index shape = none;
+    workload_id id = {};
+    bool is_done = false;
+  } undo{this};
+  undo.shape = shapes_.acquire(*std::move(made));
+  undo.id = workloads_.add(std::move(record));
+  then(undo.id.row, undo.shape);
+  undo.is_done = true;
+  shape_of_[undo.id.row] = undo.shape;
+  progress_[undo.id.row].next_flavor.clear();
+  return undo.id;
 }
 
 GANGSCHED_INLINE result<workload_id> admission_controller::add(const workload_spec& spec) {
-  shape_index shape = 0;
-  result<workload_id> made = add_record(spec, shape);
-  if (made) pending_.add(made->row, shape);
-  return made;
+  return add_record(spec, [&](row_t row, shape_index shape) { pending_.add(row, shape); });
 }
 
 GANGSCHED_INLINE result<workload_id> admission_controller::add_admitted(const workload_spec& spec, instant at,
@@ -48,12 +59,10 @@ GANGSCHED_INLINE result<workload_id> admission_controller::add_admitted(const wo
     if (flavor == none || resource == none || of_.find_fr(flavor, resource) == none) continue;
     count_in(counted, of_.find_fr(flavor, resource), one.amount);
   }
-  shape_index shape = 0;
-  result<workload_id> made = add_record(spec, shape);
-  if (!made) return made;
-  workloads_.admit(made->row, at, counted);
-  ledger_.add(workloads_[made->row].queue, counted);
-  return made;
+  return add_record(spec, [&](row_t row, shape_index) {
+    workloads_.admit(row, at, counted);
+    ledger_.add(workloads_[row].queue, counted);
+  });
 }
 
 GANGSCHED_INLINE std::optional<error> admission_controller::fault_of(workload_id id, bool has_to_be_admitted) const {
@@ -95,9 +104,10 @@ GANGSCHED_INLINE result<void> admission_controller::mark_evicted(workload_id id)
 
 GANGSCHED_INLINE result<void> admission_controller::evicted(workload_id id) {
   if (auto fault = fault_of(id, true)) return *std::move(fault);
+  pending_.make_room(id.row, shape_of_[id.row]);
   free_quota(id.row);
   progress_[id.row].next_flavor.clear();
-  pending_.add(id.row, shape_of_[id.row]);
+  pending_.insert(id.row, shape_of_[id.row]);
   return {};
 }
 
@@ -113,26 +123,35 @@ GANGSCHED_INLINE result<void> admission_controller::set_quota(queue_index node, 
 GANGSCHED_INLINE std::span<const std::uint32_t> admission_controller::begin_with(row_t workload) const {
   const progress& one = progress_[workload];
   // Progress of the cycle before counts whatever happened since; older progress as long as nothing happened in its queue.
-  if (cycles_ - one.cycle > 1 && generations_[workloads_[workload].queue] > one.generation) return {};
+  if (cycles_ > one.cycle && generations_[workloads_[workload].queue] > one.generation) return {};
   return one.next_flavor;
 }
 
 GANGSCHED_INLINE const admission_cycle& admission_controller::cycle(instant now) {
-  ++cycles_;
   cycle_.begin();
   for (queue_index queue = of_.first_queue(); queue < of_.tree().size(); ++queue)
     if (const row_t head = pending_.head(queue); head != no_row)
       cycle_.nominate(head, shape_of_[head], begin_with(head));
   cycle_.run();
+  for (const cycle_entry& entry : cycle_.entries()) make_room(entry);
+  ++cycles_;
   for (const cycle_entry& entry : cycle_.entries()) settle(entry, now);
   for (const issued_preemption& one : cycle_.preempted()) note_eviction(one.workload);
   return cycle_;
 }
 
-GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, instant now) {
+GANGSCHED_INLINE void admission_controller::make_room(const cycle_entry& entry) {
+  // One entry of a queue at most: room for one more is enough.
+  if (entry.result == entry_result::admitted)
+    workloads_.make_room(entry.workload, entry.flavors.usage.size());
+  else
+    progress_[entry.workload].next_flavor.reserve(entry.flavors.next_flavor.size());
+}
+
+GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, instant now) noexcept {
   progress& searched = progress_[entry.workload];
   if (entry.result == entry_result::admitted) {
-    workloads_.admit(entry.workload, now, entry.flavors.usage);
+    workloads_.note_admitted(entry.workload, now, entry.flavors.usage);
     ledger_.add(entry.queue, entry.flavors.usage);
     pending_.erase(entry.workload);
     ++generations_[entry.queue];
@@ -142,7 +161,7 @@ GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, ins
   if (entry.forgets_flavors) {
     searched.next_flavor.clear();
   } else {
-    searched.next_flavor = entry.flavors.next_flavor;
+    searched.next_flavor.assign(entry.flavors.next_flavor.begin(), entry.flavors.next_flavor.end());
     searched.cycle = cycles_;
     searched.generation = generations_[entry.queue];
   }

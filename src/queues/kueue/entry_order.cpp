@@ -68,9 +68,9 @@ GANGSCHED_INLINE void fair_tournament::begin(std::span<const cycle_entry> entrie
     cohort_state& state = cohorts_[node];
     std::sort(state.cohorts.begin(), state.cohorts.end());
     // What is compared of a queue is its own: it stays as it is until the queue's entry is taken.
-    std::stable_sort(state.queues.begin(), state.queues.end(),
-                     [&](const contestant& a, const contestant& b) { return goes_before(a, b); });
-    std::reverse(state.queues.begin(), state.queues.end());
+    std::sort(state.queues.begin(), state.queues.end(), [&](const contestant& a, const contestant& b) {
+      return goes_before(b, a) || (!goes_before(a, b) && a.entry > b.entry);
+    });
   }
 }
 

@@ -39,7 +39,7 @@ void take_out(std::vector<std::uint32_t>& heap, std::size_t at, const Before& be
 
 GANGSCHED_INLINE pending_queues::pending_queues(const configuration& of, const workload_table& workloads,
                                                 shape_pool& shapes)
-    : of_(&of), workloads_(&workloads), shapes_(&shapes), queues_(of.tree().size()), parked_(of.tree().size()) {}
+    : of_(&of), workloads_(&workloads), shapes_(&shapes), queues_(of.tree().size()), trees_(of.tree().size()) {}
 
 GANGSCHED_INLINE bool pending_queues::goes_before(row_t a, row_t b) const noexcept {
   const workload_record &one = (*workloads_)[a], &other = (*workloads_)[b];
@@ -51,12 +51,14 @@ GANGSCHED_INLINE bool pending_queues::goes_before(row_t a, row_t b) const noexce
 
 GANGSCHED_INLINE void pending_queues::enter(shape_index shape) noexcept {
   std::vector<shape_index>& heap = queues_[lists_[shape].queue].active;
-  heap.push_back(shape);  // there is room: add() sees to it
+  heap.push_back(shape);  // there is room: make_room() sees to it
+  ++trees_[of_->tree().root_of(lists_[shape].queue)].active;
   lists_[shape].place = static_cast<std::uint32_t>(heap.size() - 1);
   moved(shape);
 }
 
 GANGSCHED_INLINE void pending_queues::leave(shape_index shape) noexcept {
+  --trees_[of_->tree().root_of(lists_[shape].queue)].active;
   detail::take_out(
       queues_[lists_[shape].queue].active, lists_[shape].place,
       [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
@@ -70,22 +72,29 @@ GANGSCHED_INLINE void pending_queues::moved(shape_index shape) noexcept {
       [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
 }
 
-GANGSCHED_INLINE void pending_queues::add(row_t workload, shape_index shape) {
+GANGSCHED_INLINE void pending_queues::make_room(row_t workload, shape_index shape) {
   if (lists_.size() <= shape) lists_.resize(std::max<std::size_t>(shapes_->size(), std::size_t{shape} + 1));
   if (shape_of_.size() <= workload) {
     place_.resize(std::max<std::size_t>(2 * shape_of_.size(), std::size_t{workload} + 1));
     shape_of_.resize(place_.size(), none);
   }
-  shape_list& list = lists_[shape];
+  gangsched::detail::make_room(lists_[shape].rows);
+  // All shapes of a queue may be active at once, and all of a tree parked.
   const queue_index queue = (*shapes_)[shape].queue;
   queue_state& there = queues_[queue];
   if (there.active.capacity() <= there.shapes) there.active.reserve(2 * there.shapes + 8);
-  gangsched::detail::make_room(list.rows);
-  list.queue = queue;
+  tree_state& tree = trees_[of_->tree().root_of(queue)];
+  const std::size_t known = tree.parked.size() + tree.active;
+  if (tree.parked.capacity() <= known) tree.parked.reserve(2 * known + 8);
+}
+
+GANGSCHED_INLINE void pending_queues::insert(row_t workload, shape_index shape) noexcept {
+  shape_list& list = lists_[shape];
+  list.queue = (*shapes_)[shape].queue;
   list.rows.push_back(workload);
   shape_of_[workload] = shape;
   ++size_;
-  if (list.rows.size() == 1) ++there.shapes;
+  if (list.rows.size() == 1) ++queues_[list.queue].shapes;
   const auto before = [&](row_t a, row_t b) { return goes_before(a, b); };
   detail::settle(list.rows, list.rows.size() - 1, before, [&](row_t one) -> std::uint32_t& { return place_[one]; });
   if (list.parked) return;
@@ -118,22 +127,23 @@ GANGSCHED_INLINE row_t pending_queues::head(queue_index queue) const noexcept {
   return here.active.empty() ? no_row : lists_[here.active.front()].rows.front();
 }
 
-GANGSCHED_INLINE void pending_queues::park(shape_index shape) {
+GANGSCHED_INLINE void pending_queues::park(shape_index shape) noexcept {
   shape_list& list = lists_[shape];
   if (list.parked) return;
-  parked_[of_->tree().root_of(list.queue)].push_back(shape);
-  shapes_->retain(shape);
   if (!list.rows.empty()) leave(shape);
+  trees_[of_->tree().root_of(list.queue)].parked.push_back(shape);
+  shapes_->retain(shape);
   list.parked = true;
 }
 
 GANGSCHED_INLINE void pending_queues::unpark(queue_index root) noexcept {
-  for (const shape_index shape : parked_[root]) {
+  std::vector<shape_index>& parked = trees_[root].parked;
+  for (const shape_index shape : parked) {
     lists_[shape].parked = false;
     if (!lists_[shape].rows.empty()) enter(shape);
     shapes_->release(shape);
   }
-  parked_[root].clear();
+  parked.clear();
 }
 
 GANGSCHED_INLINE std::vector<row_t> pending_queues::list(queue_index queue, bool active) const {

@@ -20,6 +20,8 @@ GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
   }
   const row_t row = free_.back();
   free_.pop_back();
+  record.usage.swap(records_[row].usage);  // whoever has the row next needs as much, mostly
+  record.usage.clear();
   records_[row] = std::move(record);
   live_[row] = 1;
   return id_of(row);
@@ -32,10 +34,14 @@ GANGSCHED_INLINE void workload_table::erase(row_t row) noexcept {
   free_.push_back(row);
 }
 
-GANGSCHED_INLINE void workload_table::admit(row_t row, instant at, std::span<const fr_amount> usage) {
+GANGSCHED_INLINE void workload_table::make_room(row_t row, std::size_t amounts) {
+  gangsched::detail::make_room(admitted_[records_[row].queue]);
+  records_[row].usage.reserve(amounts);
+}
+
+GANGSCHED_INLINE void workload_table::note_admitted(row_t row, instant at, std::span<const fr_amount> usage) noexcept {
   workload_record& record = records_[row];
   std::vector<row_t>& list = admitted_[record.queue];
-  gangsched::detail::make_room(list);
   record.usage.assign(usage.begin(), usage.end());
   record.reserved_at = at;
   record.admitted = true;

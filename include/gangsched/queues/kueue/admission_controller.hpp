@@ -70,12 +70,16 @@ class GANGSCHED_API admission_controller {
     std::uint64_t generation = 0;  ///< of the queue
   };
 
-  result<workload_id> add_record(const workload_spec& spec, shape_index& shape);
+  /// A new workload, once @p then(row, shape) has done with it what may fail for want of memory: if it throws, there is none.
+  template <class Then>
+  result<workload_id> add_record(const workload_spec& spec, const Then& then);
   [[nodiscard]] std::optional<error> fault_of(workload_id id, bool has_to_be_admitted) const;
   void free_quota(row_t workload) noexcept;
   void note_eviction(row_t workload) noexcept;
   [[nodiscard]] std::span<const std::uint32_t> begin_with(row_t workload) const;
-  void settle(const cycle_entry& entry, instant now);
+  /// What of settle() needs memory; and the rest.
+  void make_room(const cycle_entry& entry);
+  void settle(const cycle_entry& entry, instant now) noexcept;
 
   configuration of_;
   quota_ledger ledger_;

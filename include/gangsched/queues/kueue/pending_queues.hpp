@@ -20,7 +20,13 @@ class GANGSCHED_API pending_queues {
   pending_queues(const configuration& of, const workload_table& workloads, shape_pool& shapes);
 
   /// A workload waits; it is inadmissible if its shape is. O(log workloads).
-  void add(row_t workload, shape_index shape);
+  void add(row_t workload, shape_index shape) {
+    make_room(workload, shape);
+    insert(workload, shape);
+  }
+  /// What of add() needs memory; and the rest.
+  void make_room(row_t workload, shape_index shape);
+  void insert(row_t workload, shape_index shape) noexcept;
   /// It waits no more. O(log workloads).
   void erase(row_t workload) noexcept;
   [[nodiscard]] bool has(row_t workload) const noexcept {
@@ -31,7 +37,7 @@ class GANGSCHED_API pending_queues {
   [[nodiscard]] row_t head(queue_index queue) const noexcept;
   [[nodiscard]] bool is_active(row_t workload) const noexcept { return !lists_[shape_of_[workload]].parked; }
   /// All workloads of the shape are inadmissible, those that come later too. O(log shapes).
-  void park(shape_index shape);
+  void park(shape_index shape) noexcept;
   /// All workloads of the tree below @p root are active. O(inadmissible shapes × log shapes).
   void unpark(queue_index root) noexcept;
   /// It stays its queue's head until it is erased or another one becomes sticky.
@@ -55,6 +61,10 @@ class GANGSCHED_API pending_queues {
     std::size_t shapes = 0;           ///< that have workloads
     row_t sticky = no_row;
   };
+  struct tree_state {
+    std::vector<shape_index> parked;
+    std::size_t active = 0;  ///< shapes in the heaps of its queues
+  };
 
   [[nodiscard]] bool goes_before(row_t a, row_t b) const noexcept;
   void enter(shape_index shape) noexcept;
@@ -64,12 +74,12 @@ class GANGSCHED_API pending_queues {
 
   const configuration* of_;
   const workload_table* workloads_;
-  shape_pool* shapes_;                            ///< has the parked ones kept
-  std::vector<shape_list> lists_;                 ///< by shape
-  std::vector<queue_state> queues_;               ///< by node
-  std::vector<std::vector<shape_index>> parked_;  ///< by root
-  std::vector<shape_index> shape_of_;             ///< by workload; `none`: it does not wait
-  std::vector<std::uint32_t> place_;              ///< by workload, in the heap of its shape
+  shape_pool* shapes_;                 ///< has the parked ones kept
+  std::vector<shape_list> lists_;      ///< by shape
+  std::vector<queue_state> queues_;    ///< by node
+  std::vector<tree_state> trees_;      ///< by root
+  std::vector<shape_index> shape_of_;  ///< by workload; `none`: it does not wait
+  std::vector<std::uint32_t> place_;   ///< by workload, in the heap of its shape
   std::size_t size_ = 0;
 };
 

@@ -49,7 +49,13 @@ class GANGSCHED_API workload_table {
   void set_away(row_t row, bool away) noexcept { records_[row].away = away; }
 
   /// Notes that a workload has its quota. The ledger is the caller's. O(usage).
-  void admit(row_t row, instant at, std::span<const fr_amount> usage);
+  void admit(row_t row, instant at, std::span<const fr_amount> usage) {
+    make_room(row, usage.size());
+    note_admitted(row, at, usage);
+  }
+  /// What of admit() needs memory; and the rest.
+  void make_room(row_t row, std::size_t amounts);
+  void note_admitted(row_t row, instant at, std::span<const fr_amount> usage) noexcept;
   /// That it has given it back. O(1).
   void withdraw(row_t row) noexcept;
   /// Who has quota in @p queue, in no order.
