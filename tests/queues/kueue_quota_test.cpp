@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -345,7 +346,11 @@ TEST_CASE(
           REQUIRE(w.ledger.usage(node, fr) == plain.u(node, fr));
           REQUIRE(w.ledger.available(node, fr) == plain.available(node, fr));
           REQUIRE(w.ledger.potential(node, fr) == plain.potential(node, fr));
-          compared += 5;
+          const auto below = w.of.tree().children(node);
+          REQUIRE(w.ledger.borrowing_children(node, fr) == std::ranges::count_if(below, [&](queue_index child) {
+                    return plain.u(child, fr) > plain.s(child, fr);
+                  }));
+          compared += 6;
         }
         const double share = w.ledger.share(node).weighted();
         REQUIRE(share == plain.share(node));

@@ -37,10 +37,10 @@ GANGSCHED_INLINE void preemptor::collect_classical() {
   if (rules.within_cohort != victim_policy::never) {
     // Upwards from the queue: what of the usage finds no room in what the node keeps is left to the next. From the first node on that has
     // the room, the preemptor is nearer to the quota than whoever is outside.
-    std::vector<fr_amount> left{wants_->usage.begin(), wants_->usage.end()};
+    left_.assign(wants_->usage.begin(), wants_->usage.end());
     const auto has_room = [&](queue_index node) {
       bool all = true;
-      for (fr_amount& one : left) {
+      for (fr_amount& one : left_) {
         all = all && !on_->borrows_with(node, one.of, one.amount);
         const std::int64_t local =
             std::max<std::int64_t>(0, difference(on_->kept(node, one.of), on_->usage(node, one.of)));
@@ -69,6 +69,7 @@ GANGSCHED_INLINE void preemptor::collect_classical() {
 
 GANGSCHED_INLINE void preemptor::collect_below(queue_index cohort, queue_index ancestor, queue_index skip,
                                                bool is_nearer) {
+  if (!has_borrowing_children(cohort)) return;
   for (const queue_index child : on_->of().tree().children(cohort)) {
     if (child == skip || child == wants_->queue || is_within_nominal(child)) continue;
     if (on_->of().is_queue(child))

@@ -103,11 +103,14 @@ GANGSCHED_INLINE void preemptor::collect_fair(std::vector<row_t>& into) {
   if (rules.within_queue != victim_policy::never) collect(wants_->queue, rules.within_queue);
   const queue_index root = of.tree().root_of(wants_->queue);
   if (root == wants_->queue || rules.within_cohort == victim_policy::never) return;
-  std::vector<queue_index> nodes{root};
-  for (std::size_t next = 0; next < nodes.size(); ++next) {
-    for (const queue_index child : of.tree().children(nodes[next])) {
+  nodes_.assign(1, root);
+  for (std::size_t next = 0; next < nodes_.size(); ++next) {
+    const bool some_borrow = has_borrowing_children(nodes_[next]);
+    for (const queue_index child : of.tree().children(nodes_[next])) {  // cohorts come before queues
       if (!of.is_queue(child))
-        nodes.push_back(child);
+        nodes_.push_back(child);
+      else if (!some_borrow)
+        break;
       else if (child != wants_->queue && !is_within_nominal(child))
         collect(child, rules.within_cohort);
     }

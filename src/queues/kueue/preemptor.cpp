@@ -52,6 +52,11 @@ GANGSCHED_INLINE bool preemptor::is_within_nominal(queue_index node) const {
                       [&](fr_index of) { return on_->borrows_with(node, of, 0); });
 }
 
+GANGSCHED_INLINE bool preemptor::has_borrowing_children(queue_index cohort) const {
+  return std::any_of(wants_->short_of.begin(), wants_->short_of.end(),
+                     [&](fr_index of) { return on_->borrowing_children(cohort, of) > 0; });
+}
+
 GANGSCHED_INLINE bool preemptor::goes_before(row_t a, row_t b) const {
   const workload_record &one = (*workloads_)[a], &other = (*workloads_)[b];
   if (one.evicted != other.evicted) return one.evicted;

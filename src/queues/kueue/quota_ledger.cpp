@@ -8,6 +8,7 @@ GANGSCHED_INLINE quota_ledger::quota_ledger(const configuration& of) : of_(&of),
   const queue_tree& tree = of.tree();
   cells_.resize(tree.size() * frs_);
   own_.resize(tree.size() * frs_);
+  borrowers_.resize(tree.size() * frs_, 0);
   lendable_.resize(tree.size() * of.resource_count());
 
   std::vector<std::vector<fr_index>> provided(tree.size());
@@ -39,10 +40,13 @@ GANGSCHED_INLINE void quota_ledger::gather(queue_index node, fr_index of) {
   here.borrowing_limit = own.borrowing_limit;
   if (!of_->is_queue(node)) {
     here.usage = 0;
+    std::uint32_t& borrowers = borrowers_[at(node, of)];
+    borrowers = 0;
     for (const queue_index child : of_->tree().children(node)) {
       const cell& below = cells_[at(child, of)];
       here.subtree = sum(here.subtree, difference(below.subtree, below.kept));
       here.usage = sum(here.usage, std::max<std::int64_t>(0, difference(below.usage, below.kept)));
+      borrowers += below.usage > below.subtree ? 1 : 0;
     }
   }
   here.kept =
@@ -135,7 +139,7 @@ GANGSCHED_INLINE void quota_ledger::add(queue_index queue, fr_index of, std::int
   for (queue_index node = queue; node != no_queue; node = of_->tree().parent(node)) {
     const std::size_t which = at(node, of);
     const std::int64_t local = left_of_kept(cells_[which]);
-    set_usage(which, sum(cells_[which].usage, amount));
+    set_usage(node, of, sum(cells_[which].usage, amount));
     if (amount <= local) return;
     amount = difference(amount, local);
   }
@@ -145,7 +149,7 @@ GANGSCHED_INLINE void quota_ledger::remove(queue_index queue, fr_index of, std::
   for (queue_index node = queue; node != no_queue; node = of_->tree().parent(node)) {
     const std::size_t which = at(node, of);
     const std::int64_t above = difference(cells_[which].usage, cells_[which].kept);
-    set_usage(which, difference(cells_[which].usage, amount));
+    set_usage(node, of, difference(cells_[which].usage, amount));
     if (above <= 0) return;
     amount = std::min(amount, above);
   }
@@ -153,7 +157,7 @@ GANGSCHED_INLINE void quota_ledger::remove(queue_index queue, fr_index of, std::
 
 GANGSCHED_INLINE void quota_ledger::end_trial(std::size_t from) noexcept {
   while (undo_.size() > from) {
-    cells_[undo_.back().at].usage = undo_.back().usage;
+    put_usage(undo_.back().node, undo_.back().of, undo_.back().usage);
     undo_.pop_back();
   }
   --trials_;

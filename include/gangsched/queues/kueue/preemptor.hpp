@@ -77,6 +77,8 @@ class GANGSCHED_API preemptor {
   [[nodiscard]] bool uses_what_is_short(const workload_record& other) const;
   /// Of all that is short: whether the node stays within what it has.
   [[nodiscard]] bool is_within_nominal(queue_index node) const;
+  /// Whether any of its children borrows any of that.
+  [[nodiscard]] bool has_borrowing_children(queue_index cohort) const;
   /// Whether @p a goes before @p b.
   [[nodiscard]] bool goes_before(row_t a, row_t b) const;
   [[nodiscard]] bool fits(bool may_borrow) const;
@@ -104,6 +106,8 @@ class GANGSCHED_API preemptor {
   const preemption_request* wants_ = nullptr;
   std::vector<preemption_target>* found_ = nullptr;
   std::vector<candidate> candidates_;
+  std::vector<fr_amount> left_;
+  std::vector<queue_index> nodes_;
   std::vector<preemption_target> simulated_;
 };
 

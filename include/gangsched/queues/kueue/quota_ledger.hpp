@@ -55,6 +55,11 @@ class GANGSCHED_API quota_ledger {
     return one.subtree < sum(one.usage, more);
   }
 
+  /// How many of its children use more than they have.
+  [[nodiscard]] std::uint32_t borrowing_children(queue_index node, fr_index of) const {
+    return borrowers_[at(node, of)];
+  }
+
   struct fitting_subtree {
     std::uint32_t height;  ///< 0: the queue alone
     bool below_root;       ///< it is not the whole tree
@@ -100,7 +105,8 @@ class GANGSCHED_API quota_ledger {
     std::int64_t subtree = 0, kept = 0, usage = 0, borrowing_limit = unlimited;
   };
   struct change {
-    std::size_t at;
+    queue_index node;
+    fr_index of;
     std::int64_t usage;  ///< before
   };
 
@@ -108,9 +114,17 @@ class GANGSCHED_API quota_ledger {
   [[nodiscard]] std::int64_t left_of_kept(const cell& one) const {
     return std::max<std::int64_t>(0, difference(one.kept, one.usage));
   }
-  void set_usage(std::size_t which, std::int64_t to) {
-    if (trials_ > 0) undo_.push_back({which, cells_[which].usage});
-    cells_[which].usage = to;
+  void put_usage(queue_index node, fr_index of, std::int64_t to) noexcept {
+    cell& here = cells_[at(node, of)];
+    const bool did_borrow = here.usage > here.subtree, borrows = to > here.subtree;
+    here.usage = to;
+    if (did_borrow == borrows) return;
+    if (const queue_index parent = of_->tree().parent(node); parent != no_queue)
+      borrowers_[at(parent, of)] += borrows ? 1u : ~0u;
+  }
+  void set_usage(queue_index node, fr_index of, std::int64_t to) {
+    if (trials_ > 0) undo_.push_back({node, of, cells_[at(node, of)].usage});
+    put_usage(node, of, to);
   }
   void end_trial(std::size_t from) noexcept;
   /// S, kept and U of a node from its own quota and its children; a queue's usage stays.
@@ -120,6 +134,7 @@ class GANGSCHED_API quota_ledger {
   const configuration* of_;
   std::size_t frs_;
   std::vector<cell> cells_;
+  std::vector<std::uint32_t> borrowers_;  ///< children with a usage above their S
   std::vector<quota> own_;
   std::vector<fr_index> provided_;
   std::vector<std::uint32_t> first_provided_;  ///< by node, and the end
