@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,15 @@ TEST_CASE("equal shapes have equal keys, and what flavors depend on makes anothe
   const std::string plain = key([](workload_spec&) {});
   CHECK(key([](workload_spec& s) { s.name = "other", s.uid = "x", s.created = instant{5}; }) == plain);
   CHECK(key([](workload_spec& s) { s.priority = 1; }) != plain);
+  const auto finished = [&](std::optional<std::int32_t> least) {
+    return [least](workload_spec& s) {
+      s.pod_sets[0].min_count = least;
+      s.pod_sets[0].count = 5;
+      s.pod_sets[0].reclaimable = 2;
+    };
+  };
+  CHECK(key(finished({})) == plain);  // three pods are left, which are admitted together
+  CHECK(key(finished(1)) != key([](workload_spec& s) { s.pod_sets[0].min_count = 1; }));
   CHECK(key([](workload_spec& s) { s.pod_sets[0].count = 2; }) != plain);
   CHECK(key([](workload_spec& s) { s.pod_sets[0].min_count = 1; }) != plain);
   CHECK(key([](workload_spec& s) { s.pod_sets[0].requests["cpu"] = 1; }) != plain);

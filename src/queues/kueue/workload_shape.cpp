@@ -80,6 +80,8 @@ class shape_key {
     add(std::string_view{pods.name});
     add(pods.count - pods.reclaimable);
     add(pods.min_count ? std::int64_t{*pods.min_count} : -1);
+    // What partial admission starts from. (Kueue's hash has it not, but each workload has its own there.)
+    if (pods.min_count && *pods.min_count < pods.count) add(pods.count);
     add(static_cast<std::int64_t>(pods.requests.size()));
     for (const auto& [resource, amount] : pods.requests) add(std::string_view{resource}), add(amount);
     add(static_cast<std::int64_t>(pods.node_selector.size()));
