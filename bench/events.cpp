@@ -201,18 +201,22 @@ BENCHMARK(alike_gangs_tried)
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
+void add_gang_of_a_rack(cluster& nodes) {
+  group_spec spec{.name = "gang", .policy = gangsched::gang{.min_count = 4}};
+  spec.topology.within = {"example.com/rack"};
+  const group_id gang = bench::must(nodes.add_group(spec));
+  for (int member = 0; member < 4; ++member) {
+    pod_spec pod = a_pod("member-" + std::to_string(member), 2000);
+    pod.group = gang;
+    bench::must(nodes.add_pod(pod));
+  }
+}
+
 /// One gang that is to be in one of many racks: first what an event costs that does not help it, then one that does not suffice.
 void gang_of_domains(benchmark::State& state) {
   full_house house{4 * static_cast<int>(state.range(0))};
   scheduler scheduler{house.nodes, profiles::kube_default()};
-  group_spec spec{.name = "gang", .policy = gangsched::gang{.min_count = 4}};
-  spec.topology.within = {"example.com/rack"};
-  const group_id gang = bench::must(house.nodes.add_group(spec));
-  for (int member = 0; member < 4; ++member) {
-    pod_spec pod = a_pod("member-" + std::to_string(member), 2000);
-    pod.group = gang;
-    bench::must(house.nodes.add_pod(pod));
-  }
+  add_gang_of_a_rack(house.nodes);
   small_room(state, house, scheduler);
 }
 BENCHMARK(gang_of_domains)
@@ -229,14 +233,7 @@ void gang_of_domains_tried(benchmark::State& state) {
   scheduler_options options;
   options.max_backoff = instant{0};
   scheduler scheduler{house.nodes, profiles::kube_default(), options};
-  group_spec spec{.name = "gang", .policy = gangsched::gang{.min_count = 4}};
-  spec.topology.within = {"example.com/rack"};
-  const group_id gang = bench::must(house.nodes.add_group(spec));
-  for (int member = 0; member < 4; ++member) {
-    pod_spec pod = a_pod("member-" + std::to_string(member), 2000);
-    pod.group = gang;
-    bench::must(house.nodes.add_pod(pod));
-  }
+  add_gang_of_a_rack(house.nodes);
   time_attempts(state, house, scheduler);
 }
 BENCHMARK(gang_of_domains_tried)

@@ -91,9 +91,18 @@ GANGSCHED_INLINE room_index::place room_index::add(std::uint32_t whose, std::vec
   std::sort(least.begin(), least.end(), [](const amount& a, const amount& b) { return a.kind < b.kind; });
   std::vector<resource_kind> kinds;
   for (const amount& one : least) kinds.push_back(one.kind);
-  const auto [known, fresh] = numbers_.try_emplace(std::move(kinds), static_cast<std::uint32_t>(trees_.size()));
-  if (fresh) trees_.emplace_back().kinds = least.size();
+  if (free_.empty()) {
+    free_.reserve(trees_.size() + 1);
+    free_.push_back(static_cast<std::uint32_t>(trees_.size()));
+    trees_.emplace_back();
+  }
+  const auto [known, fresh] = numbers_.try_emplace(kinds, free_.back());
   tree& its = trees_[known->second];
+  if (fresh) {
+    free_.pop_back();
+    its.kinds = kinds.size();
+    its.of = std::move(kinds);
+  }
   const std::uint32_t made = its.take(whose, least, mix64(++made_));
   its.root = its.insert(its.root, made);
   ++count_;
@@ -106,6 +115,10 @@ GANGSCHED_INLINE void room_index::remove(place at) {
   its.nodes[at.node].left = its.free;
   its.free = at.node;
   --count_;
+  if (its.root != none) return;
+  numbers_.erase(its.of);  // what nobody needs any more is not asked for
+  its = {};
+  free_.push_back(at.tree);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

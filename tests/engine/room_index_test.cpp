@@ -70,6 +70,22 @@ TEST_CASE("who needs nothing does with every node", "[engine][room_index]") {
   CHECK(index.empty());
 }
 
+TEST_CASE("kinds that nobody needs any more are not asked for, however many sets of them there were",
+          "[engine][room_index]") {
+  engine::room_index index;
+  const auto stays = index.add(0, {{0, 1}});
+  for (resource_kind kind = 1; kind <= 100; ++kind) {
+    const auto leaves = index.add(kind, {{kind, 1}});
+    std::size_t asked = 0;
+    index.each([&](resource_kind) { return ++asked, 1; }, [](std::uint32_t) {});
+    CHECK(asked == 2);
+    index.remove(leaves);
+  }
+  CHECK(found(index, {1}) == std::vector<std::uint32_t>{0});
+  index.remove(stays);
+  CHECK(index.empty());
+}
+
 }  // namespace
 
 }  // namespace gangsched::testing::room_index_test

@@ -1,9 +1,8 @@
-#include <new>
 #include <string>
 #include <vector>
 
 #include "gangsched/queues/hived/cell_scheduler.hpp"
-#include "memory/failing_new.hpp"
+#include "memory/fails_without_memory.hpp"
 #include "support/catch.hpp"
 
 namespace gangsched::testing::hived_calls_test {
@@ -72,44 +71,17 @@ struct used_cells {
   }
 };
 
-/// Makes the call with ever more memory until it succeeds: each time there is too little, all is as before, and the call can be made again.
-template <class Call>
-std::size_t fails(Call call) {
-  std::size_t failures = 0;
-  for (long nth = 1;; ++nth) {
-    used_cells of;
-    const std::string before = of.state();
-    bool failed = false;
-    {
-      failing_allocation no_memory{nth};
-      try {
-        call(of);
-      } catch (const std::bad_alloc&) {
-        failed = true;
-      }
-      no_memory.stop();
-    }
-    if (!failed) return failures;
-    ++failures;
-    REQUIRE(of.state() == before);
-    call(of);
-    used_cells other;
-    call(other);
-    REQUIRE(of.state() == other.state());
-  }
-}
-
 TEST_CASE("calls of HiveD's cells change nothing when there is no memory for them") {
-  CHECK(fails([](used_cells& of) { of.in.place(of.gang).value(); }) > 5);
-  CHECK(fails([](used_cells& of) { of.in.place(of.high).value(); }) > 5);
-  CHECK(fails([](used_cells& of) { of.in.place(of.one).value(); }) > 5);
-  CHECK(fails([](used_cells& of) { of.in.look(of.high).value(); }) > 5);
-  CHECK(fails([](used_cells& of) { of.in.restore(of.restored, of.known).value(); }) > 5);
-  CHECK(fails([](used_cells& of) { of.in.remove("waits").value(); }) > 0);
-  CHECK(fails([](used_cells& of) { of.in.remove("firm").value(); }) > 0);
-  CHECK(fails([](used_cells& of) { of.in.set_bad("n5", false).value(); }) > 0);
-  CHECK(fails([](used_cells& of) { of.in.set_bad("n6", true).value(); }) > 0);
-  CHECK(fails([](used_cells& of) { of.in.start("waits").value(); }) > 0);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.place(of.gang).value(); }) > 5);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.place(of.high).value(); }) > 5);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.place(of.one).value(); }) > 5);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.look(of.high).value(); }) > 5);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.restore(of.restored, of.known).value(); }) > 5);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.remove("waits").value(); }) > 0);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.remove("firm").value(); }) > 0);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.set_bad("n5", false).value(); }) > 0);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.set_bad("n6", true).value(); }) > 0);
+  CHECK(fails_without_memory<used_cells>([](used_cells& of) { of.in.start("waits").value(); }) > 0);
 }
 
 }  // namespace gangsched::testing::hived_calls_test

@@ -6,7 +6,7 @@
 #include "gangsched/queues/kai/queue_shares.hpp"
 #include "gangsched/queues/kai/reclaim.hpp"
 #include "gangsched/queues/yunikorn/partition.hpp"
-#include "memory/failing_new.hpp"
+#include "memory/fails_without_memory.hpp"
 #include "support/catch.hpp"
 
 namespace gangsched::testing::queue_calls_test {
@@ -60,33 +60,11 @@ struct used_partition {
   }
 };
 
-/// Makes the call, which is one of the partition's, with ever more memory until it succeeds. @return how often there was too little.
+/// The call changes something, and only if there was memory for it. @return how often there was too little.
 template <class Call>
-std::size_t fails(Call call) {
-  std::size_t failures = 0;
-  for (long nth = 1;; ++nth) {
-    used_partition of;
-    const std::string before = of.state();
-    bool failed = false;
-    {
-      failing_allocation no_memory{nth};
-      try {
-        call(of);
-      } catch (const std::bad_alloc&) {
-        failed = true;
-      }
-      no_memory.stop();
-    }
-    if (!failed) return failures;
-    ++failures;
-    REQUIRE(of.state() == before);
-    call(of);
-    REQUIRE(of.state() != before);
-    used_partition other;
-    call(other);
-    REQUIRE(of.state() == other.state());
-    REQUIRE(failures < 100);
-  }
+std::size_t fails(const Call& call) {
+  return fails_without_memory<used_partition>(
+      call, [](used_partition& of, used_partition&, const std::string& before) { REQUIRE(of.state() != before); });
 }
 
 TEST_CASE("a call of YuniKorn's queues for which there is no memory changes nothing, and only adding needs any") {

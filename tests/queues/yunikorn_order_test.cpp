@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/queues/yunikorn/partition.hpp"
+#include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
 // Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6); those that are not here are recorded.
@@ -12,17 +13,6 @@ namespace gangsched::testing::yunikorn_order_test {
 
 using namespace gangsched::queues;
 using namespace gangsched::queues::yunikorn;
-
-resources units(std::int64_t first) {
-  resources made;
-  made.set(0, first);
-  return made;
-}
-resources units(std::int64_t first, std::int64_t second) {
-  resources made = units(first);
-  made.set(1, second);
-  return made;
-}
 
 /// Queues by path; the root has 1000 of both types.
 struct queues_of {

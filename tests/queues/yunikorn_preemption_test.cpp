@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
 // Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6).
@@ -13,17 +14,6 @@ namespace gangsched::testing::yunikorn_preemption_test {
 using namespace gangsched::queues;
 using namespace gangsched::queues::yunikorn;
 using namespace std::chrono_literals;
-
-resources units(std::int64_t first) {
-  resources made;
-  made.set(0, first);
-  return made;
-}
-resources units(std::int64_t first, std::int64_t second) {
-  resources made = units(first);
-  made.set(1, second);
-  return made;
-}
 
 /// Queues with paths, nodes with room, and one ask that looks for victims.
 struct world {

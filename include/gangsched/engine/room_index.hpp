@@ -27,7 +27,6 @@ class GANGSCHED_API room_index {
     std::vector<std::int64_t> there;
     for (const auto& [kinds, number] : numbers_) {
       const tree& its = trees_[number];
-      if (its.root == none) continue;
       there.clear();
       for (const resource_kind kind : kinds) there.push_back(free(kind));
       its.each(its.root, there, visit);
@@ -41,7 +40,8 @@ class GANGSCHED_API room_index {
       std::uint32_t whose, left, right;
       std::uint64_t rank;  ///< above that of those below
     };
-    std::size_t kinds = 0;
+    std::vector<resource_kind> of;
+    std::size_t kinds = 0;                   ///< how many
     std::uint32_t root = none, free = none;  ///< free ones are linked by `left`
     std::vector<node> nodes;
     std::vector<std::int64_t> own, least;  ///< by node and kind; of the node, and of all below it too
@@ -68,8 +68,9 @@ class GANGSCHED_API room_index {
     [[nodiscard]] std::uint32_t join(std::uint32_t below, std::uint32_t above) noexcept;
     [[nodiscard]] std::uint32_t erase(std::uint32_t at, std::uint32_t gone) noexcept;
   };
-  std::map<std::vector<resource_kind>, std::uint32_t> numbers_;  // of trees
+  std::map<std::vector<resource_kind>, std::uint32_t> numbers_;  // of trees in which somebody stands
   std::vector<tree> trees_;
+  std::vector<std::uint32_t> free_;  // numbers of no tree
   std::uint64_t made_ = 0;
   std::size_t count_ = 0;
 };
