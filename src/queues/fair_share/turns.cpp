@@ -1,0 +1,59 @@
+#include "gangsched/queues/fair_share/turns.hpp"
+
+#include <algorithm>
+
+namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
+namespace detail {
+
+__extension__ using wide = __int128;
+
+inline queue_index above_at(const queue_tree& tree, queue_index queue, std::uint32_t depth) {
+  while (tree.depth(queue) > depth) queue = tree.parent(queue);
+  return queue;
+}
+
+/// The queue's priority with what waiting has made up for.
+inline std::int32_t caught_up(const fair_shares& shares, queue_index queue, instant waited, instant head_start) {
+  const std::int32_t own = shares.priority(queue), highest = shares.highest_priority_beside(queue);
+  if (own == highest || waited <= instant::zero()) return own;
+  const wide steps = wide{waited.count()} * shares.weight(queue) / (wide{head_start.count()} * weight_unit);
+  return static_cast<std::int32_t>(std::min<wide>(highest, own + steps));
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool saturation::less_than(const saturation& other) const noexcept {
+  return detail::wide{used} * other.due < detail::wide{other.used} * due;
+}
+
+GANGSCHED_INLINE saturation saturation_of(const fair_shares& shares, queue_index queue, const usage& now) {
+  saturation most;
+  for (std::size_t i = 0; i < shares.resources(); ++i) {
+    const saturation one{now.used(queue, i), shares.due(queue, i)};
+    if (one.used > 0 && (shares.is_short(queue, i) || one.used > one.due) && most.less_than(one)) most = one;
+  }
+  return most;
+}
+
+GANGSCHED_INLINE bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
+                                 instant head_start) {
+  const queue_tree& tree = shares.tree();
+  const std::uint32_t depth_a = tree.depth(a.queue), depth_b = tree.depth(b.queue);
+  for (std::uint32_t depth = 0; depth <= std::min(depth_a, depth_b); ++depth) {
+    const queue_index left = detail::above_at(tree, a.queue, depth), right = detail::above_at(tree, b.queue, depth);
+    const std::int32_t left_priority = detail::caught_up(shares, left, a.waited, head_start);
+    const std::int32_t right_priority = detail::caught_up(shares, right, b.waited, head_start);
+    if (left == right) {
+      if (left_priority != right_priority) return left_priority > right_priority;
+      continue;
+    }
+    const saturation left_part = saturation_of(shares, left, now), right_part = saturation_of(shares, right, now);
+    if (left_part.below_due() != right_part.below_due()) return left_part.below_due();
+    if (left_priority != right_priority) return left_priority > right_priority;
+    if (left_part.less_than(right_part)) return true;
+    if (right_part.less_than(left_part)) return false;
+  }
+  return depth_a < depth_b;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::fair_share
