@@ -23,6 +23,8 @@ GANGSCHED_INLINE result<queue_tree> queue_tree::make(std::span<const queue_link>
   if (const auto twice = std::adjacent_find(made.by_name_.begin(), made.by_name_.end(), same_name);
       twice != made.by_name_.end())
     return wrong(errc::duplicate, twice[1], "name", "another queue has it");
+  made.name_rank_.resize(count);
+  for (std::uint32_t rank = 0; rank < count; ++rank) made.name_rank_[made.by_name_[rank]] = rank;
 
   made.first_child_.assign(count + 1, 0);
   for (queue_index queue = 0; queue < count; ++queue) {

@@ -38,6 +38,8 @@ class GANGSCHED_API queue_tree {
   [[nodiscard]] const std::string& name(queue_index queue) const { return name_[queue]; }
   /// O(log n).
   [[nodiscard]] std::optional<queue_index> find(std::string_view name) const;
+  /// Its place among all queues in the order of names: what breaks a tie by it does not depend on how the host ordered them.
+  [[nodiscard]] std::uint32_t name_rank(queue_index queue) const { return name_rank_[queue]; }
 
   /// `no_queue` for a root.
   [[nodiscard]] queue_index parent(queue_index queue) const { return parent_[queue]; }
@@ -62,7 +64,8 @@ class GANGSCHED_API queue_tree {
 
  private:
   std::vector<std::string> name_;
-  std::vector<queue_index> by_name_;  ///< sorted by name
+  std::vector<queue_index> by_name_;      ///< sorted by name
+  std::vector<std::uint32_t> name_rank_;  ///< where each is in that
   std::vector<queue_index> parent_, root_, roots_, top_down_;
   std::vector<queue_index> children_;       ///< of all queues, one after another
   std::vector<std::uint32_t> first_child_;  ///< where those of each begin; one more than there are queues

@@ -15,10 +15,14 @@ GANGSCHED_INLINE cell_binding::cell_binding(std::shared_ptr<const cell_layout> l
 
 GANGSCHED_INLINE result<cell_binding> cell_binding::make(std::shared_ptr<const cell_layout> layout) {
   cell_binding made{std::move(layout)};
+  // In the order of cells: which are free, and in which order, does not depend on that of the virtual clusters then.
+  std::vector<const virtual_view*> pins;
   for (const virtual_layout& cluster : made.layout_->clusters())
     for (const virtual_view& view : cluster.views)
-      if (view.pin != none)
-        if (auto pinned = made.pin(view); !pinned) return std::move(pinned).error();
+      if (view.pin != none) pins.push_back(&view);
+  std::stable_sort(pins.begin(), pins.end(), [](const auto* a, const auto* b) { return a->pin < b->pin; });
+  for (const virtual_view* view : pins)
+    if (auto pinned = made.pin(*view); !pinned) return std::move(pinned).error();
   if (auto safe = made.check_safety(); !safe) return std::move(safe).error();
   return made;
 }

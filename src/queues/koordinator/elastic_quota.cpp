@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -51,17 +50,11 @@ GANGSCHED_INLINE result<elastic_quotas> elastic_quotas::make(queue_tree tree, st
   made.flags_.resize(count + 2);
   made.mins_.resize((count + 1) * resources);
   made.stale_.assign(count + 1, 1);
-  std::vector<queue_index> by_name(count);
-  std::iota(by_name.begin(), by_name.end(), queue_index{0});
-  std::sort(by_name.begin(), by_name.end(),
-            [&](queue_index a, queue_index b) { return made.tree_.name(a) < made.tree_.name(b); });
-  made.name_rank_.resize(count);
   std::size_t most_siblings = made.tree_.roots().size();
   std::uint32_t deepest = 0;
-  for (std::uint32_t rank = 0; rank < count; ++rank) {
-    made.name_rank_[by_name[rank]] = rank;
-    most_siblings = std::max(most_siblings, made.tree_.children(rank).size());
-    deepest = std::max(deepest, made.tree_.depth(rank));
+  for (queue_index quota = 0; quota < count; ++quota) {
+    most_siblings = std::max(most_siblings, made.tree_.children(quota).size());
+    deepest = std::max(deepest, made.tree_.depth(quota));
   }
   made.claims_.reserve(most_siblings);
   made.path_.reserve(std::size_t{deepest} + 1);
@@ -285,7 +278,7 @@ GANGSCHED_INLINE void elastic_quotas::share(queue_index level) {
                          .request = account.limited,
                          .weight = account.weight,
                          .lends = flags_[quota].lends && !options_.guarantee_usage,
-                         .order = name_rank_[quota]});
+                         .order = tree_.name_rank(quota)});
     }
     share_runtime(total, claims_, options_.rounding);
     for (std::size_t i = 0; i < members.size(); ++i) {

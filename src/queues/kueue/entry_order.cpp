@@ -15,7 +15,8 @@ GANGSCHED_INLINE void order_classically(std::span<const cycle_entry> entries, co
     const workload_record &who = workloads[one.workload], &against = workloads[other.workload];
     if (who.priority != against.priority) return who.priority > against.priority;
     if (who.created != against.created) return who.created < against.created;
-    return a < b;
+    const int by_uid = who.uid.compare(against.uid);
+    return by_uid != 0 ? by_uid < 0 : a < b;
   });
 }
 
@@ -35,7 +36,7 @@ GANGSCHED_INLINE bool fair_tournament::goes_before(const contestant& a, const co
   const workload_record& one = (*workloads_)[entries_[a.entry].workload];
   const workload_record& other = (*workloads_)[entries_[b.entry].workload];
   if (one.priority != other.priority) return one.priority > other.priority;
-  return one.created < other.created;
+  return one.created != other.created ? one.created < other.created : one.uid < other.uid;
 }
 
 GANGSCHED_INLINE void fair_tournament::begin(std::span<const cycle_entry> entries) {

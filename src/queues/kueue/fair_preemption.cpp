@@ -58,7 +58,8 @@ class preemptor::fair_targets {
         if (!of_->on_->of().is_queue(child)) {
           if (!share.borrows && !tree_->is_within(of_->wants_->queue, child)) {
             left_out_[child] = true;
-          } else if (compare(share, of_below) >= 0) {
+          } else if (const int order = compare(share, of_below);
+                     order > 0 || (order == 0 && tree_->name_rank(child) < tree_->name_rank(below))) {
             of_below = share;
             below = child;
           }

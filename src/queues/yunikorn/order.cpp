@@ -118,7 +118,10 @@ GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index
     if (a.share != b.share) return a.share < b.share;
     return a.priority > b.priority;
   };
-  std::stable_sort(sorted.begin(), sorted.end(), before);
+  std::sort(sorted.begin(), sorted.end(), [&](const entry& a, const entry& b) {
+    if (before(a, b) || before(b, a)) return before(a, b);
+    return tree_.name_rank(a.child) < tree_.name_rank(b.child);
+  });
   std::vector<queue_index> made;
   for (auto first = sorted.begin(), end = first; first != sorted.end(); first = end) {
     while (end != sorted.end() && !before(*first, *end)) ++end;

@@ -166,11 +166,10 @@ class GANGSCHED_API elastic_quotas {
   std::vector<std::int64_t> demanded_;   ///< of each resource: all mins, requests and uses, which bounds every sum here
   std::vector<quota_account> accounts_;  ///< of each quota, then the default and the system quota
   std::vector<quota_flags> flags_;       ///< likewise
-  std::vector<std::uint32_t> name_rank_;  ///< of each quota: in the order of names
-  std::vector<sum_of_mins> mins_;         ///< of each level, by resource
-  std::vector<char> stale_;               ///< levels that have to be shared anew
-  std::vector<quota_claim> claims_;       ///< of one level, while it is shared
-  std::vector<queue_index> path_;         ///< to a quota, while it is refreshed
+  std::vector<sum_of_mins> mins_;        ///< of each level, by resource
+  std::vector<char> stale_;              ///< levels that have to be shared anew
+  std::vector<quota_claim> claims_;      ///< of one level, while it is shared
+  std::vector<queue_index> path_;        ///< to a quota, while it is refreshed
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::koordinator

@@ -9,13 +9,13 @@
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 /// The order of entries without fair sharing: by the height of the subtree that they borrow in, then higher priority, then earlier
-/// creation, then as they come. O(n log n).
+/// creation, then by uid, then as they come. O(n log n).
 GANGSCHED_API void order_classically(std::span<const cycle_entry> entries, const workload_table& workloads,
                                      std::vector<std::uint32_t>& order);
 
 /// The order of entries with fair sharing: a tournament in each tree, again after each entry. In a cohort its children's best entries are
 /// compared, each by the share of that child with the entry's usage: who borrows nothing that is requested first, then the smaller share,
-/// then higher priority, then earlier creation, then cohorts before queues, as the host named them.
+/// then higher priority, then earlier creation, then by uid, then cohorts before queues, as the host named them.
 ///
 /// Only shares on the path of the entry that was taken last change, so only those are computed again.
 class GANGSCHED_API fair_tournament {

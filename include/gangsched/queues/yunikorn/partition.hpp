@@ -176,8 +176,8 @@ class GANGSCHED_API partition {
 
   // --- Whose turn it is. ---
 
-  /// Children with something that waits: by priority and share (or the other way round), then who waits for more of everything, then in the
-  /// order of the tree. O(n log n), more for ties.
+  /// Children with something that waits: by priority and share (or the other way round), then who waits for more of everything, then by
+  /// name. O(n log n), more for ties.
   [[nodiscard]] std::vector<queue_index> sorted_children(queue_index queue) const;
   /// Applications of a leaf with something that waits: by priority, then submission or shares (or the other way round).
   [[nodiscard]] std::vector<application_index> sorted_applications(queue_index leaf) const;
