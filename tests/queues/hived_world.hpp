@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "gangsched/queues/hived/cell_scheduler.hpp"
+#include "support/dice.hpp"
 
-/// The cluster of HiveD's own example (example/config/design/hivedscheduler.yaml), which its numbered cases stand in.
+/// The cluster of HiveD's own example (example/config/design/hivedscheduler.yaml), which its numbered cases stand in, and random ones.
 namespace gangsched::testing::hived_world {
 
 using namespace gangsched::queues;
@@ -89,6 +90,52 @@ inline hived::group_request group(std::string name, std::string cluster, int pri
 inline hived::group_request within(hived::group_request request, std::vector<std::string> nodes) {
   request.nodes = std::move(nodes);
   return request;
+}
+
+/// A small cluster: one or two chains of random shape, and virtual clusters that get random parts of it for as long as they fit.
+inline hived::configuration small_world(dice& random) {
+  hived::configuration made;
+  int nodes = 0, pins = 0;
+  std::vector<std::vector<std::string>> levels;
+  std::vector<std::string> names{"one", "two", "three"};
+  const std::size_t chains = 1 + random.below(2);
+  for (std::size_t chain = 0; chain < chains; ++chain) {
+    const std::string mark(1, static_cast<char>('a' + chain));
+    std::vector<std::string>& types = levels.emplace_back(1, random.percent(50) ? "gpu" : "gpu-" + mark);
+    const std::size_t in_node = 1 + random.below(2), above = random.below(3);
+    for (std::size_t level = 1; level <= in_node + above; ++level) {
+      made.types.push_back({mark + std::to_string(level), types.back(),
+                            static_cast<std::uint32_t>(2 + random.below(level < 2 ? 3 : 2)), level == in_node});
+      types.push_back(made.types.back().name);
+    }
+    const std::size_t tops = 1 + random.below(3);
+    for (std::size_t top = 0; top < tops; ++top) {
+      const auto build = [&](auto& self, std::size_t level) -> hived::physical_cell {
+        hived::physical_cell cell;
+        if (random.percent(5)) cell.pin = "pin" + std::to_string(pins++);
+        if (level == in_node) cell.node = "n" + std::to_string(nodes++);
+        if (level > in_node)
+          for (std::uint32_t child = 0; child < made.types[made.types.size() - types.size() + level].children; ++child)
+            cell.children.push_back(self(self, level - 1));
+        return cell;
+      };
+      made.cells.push_back(build(build, in_node + above));
+      made.cells.back().type = types.back();
+    }
+  }
+  for (const std::string& name : names) made.clusters.push_back({name, {}, {}});
+  for (int tries = 0; tries < 14; ++tries) {  // as much as fits
+    hived::configuration more = made;
+    hived::virtual_cluster_spec& to = random.of(more.clusters);
+    if (pins > 0 && random.percent(25)) {
+      to.pins.push_back("pin" + std::to_string(random.below(static_cast<std::size_t>(pins))));
+    } else {
+      const std::vector<std::string>& types = random.of(levels);
+      to.cells.push_back({types.back(), random.of(types), 1 + static_cast<std::uint32_t>(random.below(2))});
+    }
+    if (hived::cell_scheduler::make(more)) made = std::move(more);
+  }
+  return made;
 }
 
 }  // namespace gangsched::testing::hived_world
