@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/flat_map.hpp>
 
 #include "gangsched/devices/numa_layout.hpp"
 

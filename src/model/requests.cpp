@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/flat_map.hpp>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
