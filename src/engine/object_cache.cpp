@@ -138,6 +138,7 @@ GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<objec
     }
     case change_kind::namespace_changed: out.push_back({.record = record, .what = events::namespace_changed}); return;
     case change_kind::column_changed: out.push_back({.record = record, .what = events::column_changed}); return;
+    case change_kind::queue_changed: out.push_back({.record = record, .what = events::queue_changed}); return;
     default: return;
   }
 }

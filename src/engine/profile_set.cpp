@@ -15,6 +15,10 @@ GANGSCHED_INLINE void profile_set::attach(cluster_state& state) {
       column_maker columns{state};
       if (plugin.attach != nullptr) plugin.attach(plugin.self.get(), columns);
       plugin.columns = columns.facets();
+      const bool hears = plugin.requeue != nullptr || plugin.requeue_pod != nullptr;
+      if (plugin.reads_queues || plugin.points.has(point::admission) ||
+          (hears && any(plugin.wakes_on & events::queue_changed)))
+        plugin.columns |= reads::queues;
       plugin.filter.facets = with_columns(plugin.filter.facets, plugin.columns);
       plugin.score.facets = with_columns(plugin.score.facets, plugin.columns);
     }

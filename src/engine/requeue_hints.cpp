@@ -62,8 +62,7 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
   const bool own = happened.subject == pod_id{pod, state_->pods.rows.generation(pod)};
   if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject)
     return queueing_strategy::skip;
-  if (by.empty() && happened.record.kind == change_kind::column_changed)
-    return queueing_strategy::skip;  // there is no node
+  if (by.empty() && happened.record.about_numbers()) return queueing_strategy::skip;  // there is no node
   if (by.empty()) return queueing_strategy::after_backoff;
   const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));
   if ((by.pending & to.unasked) != 0) return queueing_strategy::immediately;

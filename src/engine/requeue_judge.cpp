@@ -23,14 +23,13 @@ GANGSCHED_INLINE std::optional<change> requeue_judge::helpful(const change& read
       break;
     default: break;
   }
-  if (record.node() == no_row && record.kind != change_kind::namespace_changed &&
-      record.kind != change_kind::column_changed)
+  if (record.node() == no_row && record.kind != change_kind::namespace_changed && !record.about_numbers())
     return std::nullopt;
   return record;
 }
 
 GANGSCHED_INLINE bool requeue_judge::concerns(const plugin_entry& plugin, const change& record) noexcept {
-  return record.kind != change_kind::column_changed || any(record.facets & plugin.columns);
+  return !record.about_numbers() || any(record.facets & plugin.columns);
 }
 
 GANGSCHED_INLINE bool requeue_judge::concerns(const kernel_table& profile, const change& record) noexcept {
@@ -64,7 +63,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
     else
       beyond = true;
   }
-  if (record.kind == change_kind::column_changed) {
+  if (record.about_numbers()) {
     // Reserve and permit hooks that refused are not among the rejectors, which are filters.
     beyond =
         beyond || std::any_of(plan.table->plugins.begin(), plan.table->plugins.end(), [&](const plugin_entry& one) {
@@ -205,6 +204,10 @@ GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
       if (record.scope() == scope_number::groups) made.group = {record.row, state_->groups.rows.generation(record.row)};
       if (record.scope() >= scope_number::first_named) made.scope_row = state_->columns.id_of(record.row);
       break;
+    case change_kind::queue_changed:
+      made.what = events::queue_changed;
+      if (state_->queues.alive(record.row)) made.queue = state_->queues.id_of(record.row);
+      break;
     default: break;
   }
   if (!any(made.what)) made.what = events::anything;
@@ -226,8 +229,7 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 }
 
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
-  if (record.kind == change_kind::column_changed && !concerns(entities_->profile_of_group(one.group.row), record))
-    return false;
+  if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
   if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
   if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;

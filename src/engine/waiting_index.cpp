@@ -74,7 +74,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const clus
   for (const auto& [mask, all] : by_events_) {
     if (any(mask & what.what)) take(all);
   }
-  if (what.kind == change_kind::column_changed) {
+  if (what.kind == change_kind::column_changed || what.kind == change_kind::queue_changed) {
     for (const auto& [mask, all] : by_columns_) {
       if (any(mask & what.facets)) take(all);
     }

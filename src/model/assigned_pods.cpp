@@ -42,6 +42,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
   priorities.add(cls.priority, +1);  // it alone may want memory
   count_usage(node, cls, +1);
   rooms_.draw(cls, node, +1);
+  queued_.count(pod, node, cls, +1);
   if (const row_t next = nodes_.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
     pods_.next_on_node.set(pod, next);
     pods_.prev_on_node.set(next, pod);
@@ -56,6 +57,7 @@ GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   count_usage(node, cls, -1);
   rooms_.draw(cls, node, -1);
+  queued_.count(pod, node, cls, -1);
   priorities.add(cls.priority, -1);
   const row_t next = pods_.next_on_node[pod];
   const row_t prev = pods_.prev_on_node[pod];
@@ -140,6 +142,7 @@ GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   pods_.attempt.set(pod, bind_attempt::none);
   log_.write(
       {.kind = change_kind::pod_released, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .before = node});
+  if (const queue_id queue = classes_[pods_.cls[pod]].queue) queued_.changed(queue.row);
 }
 
 GANGSCHED_INLINE void assigned_pods::nominate(row_t pod, row_t node) {

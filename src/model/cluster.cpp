@@ -173,6 +173,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   nodes.set_record(row, std::move(record));
   state.devices.mark_devices(row);
   state.counting.node_came(row);
+  state.queued.node_changed(row);
   state.topologies.settle();
   state.changed({.kind = change_kind::node_added, .facets = reads::everything, .row = row});
   whole.keep();
@@ -205,6 +206,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   const bool moves = any(facets & reads::devices);
   const node_claims held = moves ? state.devices.take_claims(node.row) : node_claims{};
   state.counting.set_node_record(node.row, std::move(record));
+  if (any(facets & reads::labels)) state.queued.node_changed(node.row);
   if (moves) state.devices.give_claims(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
@@ -235,6 +237,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
     state.assigned.nominate(state.nodes.first_nominated[node.row], no_row);
   }
   state.rooms.node_leaves(node.row);
+  state.queued.node_leaves(node.row);
   state.counting.node_leaves(node.row);
   state.topologies.settle();
   detail::set_allocatable(state, node.row, {});

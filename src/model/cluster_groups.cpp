@@ -82,15 +82,15 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   return std::nullopt;
 }
 
-GANGSCHED_INLINE row_t make_group(cluster_state& state, group_record record) {
+GANGSCHED_INLINE row_t make_group(cluster_state& state, std::unique_ptr<const group_record> record) {
   group_table& groups = state.groups;
   const row_t row = groups.rows.take();
   groups.grow(row + 1);
   state.columns.grow(scope_number::groups, row + 1);
   groups.arrival.set(row, state.next_arrival());
   groups.satisfied.set(row, false);
-  groups.names_of(record.spec.composite).insert(record.ns, record.spec.name, row);
-  groups.record.set(row, std::make_unique<group_record>(std::move(record)));
+  groups.names_of(record->spec.composite).insert(record->ns, record->spec.name, row);
+  groups.record.set(row, std::move(record));
   return row;
 }
 
@@ -129,9 +129,29 @@ GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
   groups.children.set(parent, groups.children[parent] + 1);
 }
 
+/// A record that names the queue of the spec.
+GANGSCHED_INLINE std::unique_ptr<const group_record> make_group_record(cluster_state& state, const group_spec& spec,
+                                                                       symbol ns) {
+  auto made = std::make_unique<group_record>(group_record{spec, ns});
+  if (!spec.queue.empty()) state.queued.name(made->queue = state.queued.expect(spec.queue));
+  return made;
+}
+
+/// Instead of the record that the group has.
+GANGSCHED_INLINE result<void> put_group(cluster_state& state, row_t row, std::unique_ptr<const group_record> record,
+                                        const std::string& object) {
+  const row_t before = state.groups.record[row]->queue;
+  state.groups.record.set(row, std::move(record));
+  if (!state.queued.settle_group(row))
+    return error{errc::overflow, object, "queue", "what its pods request would not fit into 64 bits there"};
+  if (before != no_row) state.queued.unname(before);
+  return {};
+}
+
 GANGSCHED_INLINE void erase_group(cluster_state& state, row_t row) {
   group_table& groups = state.groups;
   const group_record& record = *groups.record[row];
+  if (record.queue != no_row) state.queued.unname(record.queue);
   groups.names_of(record.spec.composite).erase(record.ns, record.spec.name);
   state.columns.clear(scope_number::groups, row);
   groups.record.set(row, nullptr);
@@ -156,7 +176,8 @@ GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol where = state.names.intern(ns);
   row_t row = state.groups.names_of(composite).find(where, name);
-  if (row == no_row) row = detail::make_group(state, {std::move(spec), where, true});
+  if (row == no_row)
+    row = detail::make_group(state, std::make_unique<group_record>(group_record{std::move(spec), where, true}));
   whole.keep();
   return group_id{row, state.groups.rows.generation(row)};
 }
@@ -176,12 +197,14 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   if (auto wrong = detail::check_tree(state, row, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_ratios(state, row, spec, object)) return std::move(*wrong);
   const symbol ns = state.names.intern(spec.ns);
-  if (row == no_row)
-    row = detail::make_group(state, {spec, ns});
-  else
-    groups.record.set(row, std::make_unique<group_record>(group_record{spec, ns}));
+  auto record = detail::make_group_record(state, spec, ns);
+  const bool expected = row != no_row;
+  if (!expected) row = detail::make_group(state, std::move(record));
   groups.satisfied.set(row, false);
   detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
+  if (expected) {
+    if (auto put = detail::put_group(state, row, std::move(record), object); !put) return std::move(put).error();
+  }
   state.changed({.kind = change_kind::group_added, .row = row});
   whole.keep();
   return group_id{row, groups.rows.generation(row)};
@@ -213,7 +236,8 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   group_record same_minimum{spec, record.ns};
   if (gang* policy = std::get_if<gang>(&same_minimum.spec.policy)) policy->min_count = before->min_count;
   const bool more = same_minimum.bytes() != record.bytes();
-  state.groups.record.set(group.row, std::make_unique<group_record>(group_record{spec, record.ns}));
+  if (auto put = detail::put_group(state, group.row, detail::make_group_record(state, spec, record.ns), object); !put)
+    return put;
   state.changed({.kind = change_kind::group_updated,
                  .more = more,
                  .row = group.row,
@@ -237,7 +261,9 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
     detail::erase_group(state, group.row);
   } else {
     group_spec known{.name = record.spec.name, .ns = record.spec.ns, .composite = record.spec.composite};
-    groups.record.set(group.row, std::make_unique<group_record>(group_record{std::move(known), record.ns, true}));
+    auto expected = std::make_unique<group_record>(group_record{std::move(known), record.ns, true});
+    const std::string object = detail::object_name("group", record.spec.ns, record.spec.name);
+    if (auto put = detail::put_group(state, group.row, std::move(expected), object); !put) return put;
   }
   state.changed({.kind = change_kind::group_removed, .row = group.row, .before = parent});
   if (parent != no_row) detail::forget_if_unwanted(state, parent);

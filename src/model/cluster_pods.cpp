@@ -66,8 +66,9 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
   return made;
 }
 
+/// @p queue: the row of that which it names.
 GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec,
-                                                                   symbol ns) {
+                                                                   symbol ns, row_t queue) {
   return std::unique_ptr<const pod_record>{new pod_record{.name = spec.name,
                                                           .ns = ns,
                                                           .labels = spec.labels,
@@ -77,6 +78,7 @@ GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state
                                                           .disks = make_pod_disks(state, spec),
                                                           .role = spec.role,
                                                           .rank = spec.rank,
+                                                          .queue = queue,
                                                           .cookie = spec.cookie}};
 }
 
@@ -127,8 +129,8 @@ GANGSCHED_INLINE bool fits_in_words(const cluster_state& state, row_t node, cons
          fits(kinds::scored_memory, requests.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
 }
 
-GANGSCHED_INLINE error usage_overflow(std::string object) {
-  return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
+GANGSCHED_INLINE error queue_overflow(std::string object) {
+  return {errc::overflow, std::move(object), "queue", "what its pods request would not fit into 64 bits"};
 }
 
 GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
@@ -189,18 +191,29 @@ GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexc
   if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod))
     return false;
   const pod_class& cls = state.classes[state.pods.cls[pod]];
-  return cls.claims.empty() && cls.counters.counted.empty();
+  return cls.claims.empty() && cls.counters.counted.empty() && !cls.queue;
 }
 
-/// @p epoch: of the class table when the class was made.
+/// The row of the queue that a pod names, which it is to be counted for; no_row: none.
+GANGSCHED_INLINE row_t own_queue(cluster_state& state, const pod_spec& spec) {
+  return spec.queue.empty() ? no_row : state.queued.expect(spec.queue);
+}
+
+/// The class @p cls in the queue that the pod is in if it names @p own.
+GANGSCHED_INLINE class_id in_its_queue(cluster_state& state, const pod_spec& spec, symbol ns, row_t own, class_id cls) {
+  if (!state.queued.any()) return cls;
+  return state.queued.class_in(cls, state.queued.queue_for(own, ns, spec.group ? spec.group.row : no_row));
+}
+
+/// @p epoch: of the class table when the class was made. @p queue: the row of that which it names.
 GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls,
-                                  std::uint32_t epoch) {
+                                  std::uint32_t epoch, row_t queue) {
   pod_table& pods = state.pods;
   // What takes memory comes first: of most pods nothing after this does.
   const row_t row = pods.rows.make_room();
   pods.grow(row + 1);
   state.log.make_room(2);
-  auto record = make_pod_record(state, spec, name.ns);
+  auto record = make_pod_record(state, spec, name.ns, queue);
   pods.by_name.insert(name, row);
   static_cast<void>(pods.rows.take());
   pods.record.set(row, std::move(record));
@@ -218,6 +231,8 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   else
     pods.group.set(row, no_row);
   pods.claim.set(row, nullptr);
+  if (queue != no_row) state.queued.name(queue);
+  if (state.classes[cls].queue) state.queued.enter(row);
   if (spec.node) {
     state.devices.claim_held(row, spec.node.row, spec.held_devices);
     state.assigned.put_on_node(row, spec.node.row);
@@ -228,13 +243,6 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
                  .row = row,
                  .after = spec.node ? spec.node.row : no_row});
   return row;
-}
-
-/// Why it is not a pod that is assumed.
-GANGSCHED_INLINE std::optional<error> check_assumed(const cluster_state& state, pod_id pod) {
-  if (!names_pod(state, pod)) return unknown_id("pod");
-  if (state.pods.state[pod.row] == pod_state::assumed) return std::nullopt;
-  return error{errc::wrong_state, pod_text(state, pod.row), "state", "is not assumed"};
 }
 
 }  // namespace detail
@@ -277,8 +285,17 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
 
   if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
   std::optional<call_mark> whole;
-  if (!detail::adds_words(state, spec, cls)) whole.emplace(state);
-  const row_t row = detail::insert_pod(state, spec, name, cls, state.classes.epoch());
+  row_t own = no_row;
+  const row_t group = spec.group ? spec.group.row : no_row;
+  if (!spec.queue.empty() || state.queued.queue_for(no_row, name.ns, group) != no_row) {
+    whole.emplace(state);
+    own = detail::own_queue(state, spec);
+    cls = state.queued.class_in(cls, state.queued.queue_for(own, name.ns, group));
+    if (!state.queued.fits(state.classes[cls])) return detail::queue_overflow(object);
+  } else if (!detail::adds_words(state, spec, cls)) {
+    whole.emplace(state);
+  }
+  const row_t row = detail::insert_pod(state, spec, name, cls, state.classes.epoch(), own);
   if (whole) whole->keep();
   return pod_id{row, pods.rows.generation(row)};
 }
@@ -326,12 +343,15 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   if (!requests) return std::move(requests).error();
   if (!state.undo.trying()) state.classes.sweep();
   const symbol ns = state.names.intern(like.ns);
-  const class_id cls = make_class(state, like, *requests, priority->value, priority->preemption);
+  const row_t own = detail::own_queue(state, like);
+  const class_id cls = detail::in_its_queue(state, like, ns, own,
+                                            make_class(state, like, *requests, priority->value, priority->preemption));
   const std::uint32_t epoch = state.classes.epoch();
   made.reserve(names.size());
   for (const std::string& name : names) {
     one.name = name;
-    const row_t row = detail::insert_pod(state, one, pods.by_name.key_of(ns, name), cls, epoch);
+    if (!state.queued.fits(state.classes[cls])) return detail::queue_overflow(object());
+    const row_t row = detail::insert_pod(state, one, pods.by_name.key_of(ns, name), cls, epoch, own);
     made.push_back({row, pods.rows.generation(row)});
     if (one.rank && made.size() < names.size()) ++*one.rank;
   }
@@ -371,14 +391,18 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const pod_class* replaced = node == pods.node[row] && node != no_row ? &state.classes[pods.cls[row]] : nullptr;
   if (node != no_row && !detail::fits_in_words(state, node, *requests, replaced)) return detail::usage_overflow(object);
   const std::uint32_t epoch = state.classes.epoch();
-  const class_id cls = make_class(state, spec, *requests, priority->value, priority->preemption);
+  const row_t own = detail::own_queue(state, spec), named = pods.record[row]->queue;
+  const class_id cls = detail::in_its_queue(state, spec, pods.record[row]->ns, own,
+                                            make_class(state, spec, *requests, priority->value, priority->preemption));
 
   if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.assigned.release(row);
   const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
   const row_t held = pods.node[row];
   const reads before = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.assigned.take_off_node(row);
-  pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns));
+  const queue_id left = state.classes[pods.cls[row]].queue;
+  if (left) state.queued.leave(row);
+  pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns, own));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
   const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
@@ -389,6 +413,10 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.counting.enter_class(cls);
   state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
+  if (own != no_row) state.queued.name(own);
+  if (named != no_row) state.queued.unname(named);
+  if (!state.queued.fits(state.classes[cls])) return detail::queue_overflow(object);
+  if (state.classes[cls].queue) state.queued.enter(row);
   if (held != no_row) {
     if (asks_other_devices) state.pods.claim.set(row, nullptr);
     if (spec.node) state.devices.claim_held(row, held, spec.held_devices);
@@ -397,6 +425,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   }
   const reads after = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
+  if (left && held != no_row) state.queued.changed(left.row);  // it moved, or may use less
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) {
     const row_t hoped = pods.nominated[row];
@@ -479,6 +508,9 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   state.assigned.set_pod_state(row, pod_state::none);
   pods.attempt.set(row, bind_attempt::none);
   const row_t group = pods.group[row];
+  const queue_id queue = state.classes[pods.cls[row]].queue;
+  if (queue) state.queued.leave(row);
+  if (const row_t named = pods.record[row]->queue; named != no_row) state.queued.unname(named);
   if (group != no_row) detail::leave_group(state, row);
   state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, no_class);
@@ -486,6 +518,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   pods.record.set(row, nullptr);
   pods.rows.give_back(row);
   state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node, .after = group});
+  if (queue && node != no_row) state.queued.changed(queue.row);
   if (whole) whole->keep();
   return {};
 }
@@ -504,59 +537,6 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
                  .facets = node == no_row ? reads::nothing : reads::pods,
                  .row = pod.row,
                  .after = node});
-  whole.keep();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
-  cluster_state& state = *state_;
-  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
-  call_mark whole{state};
-  if (!contains(pod)) return detail::unknown_id("pod");
-  if (!contains(node)) return detail::unknown_id("node");
-  const std::string object = detail::pod_text(state, pod.row);
-  if (state.pods.state[pod.row] != pod_state::pending)
-    return error{errc::wrong_state, object, "state", "is not pending"};
-  if (state.pods.terminating[pod.row]) return error{errc::wrong_state, object, "terminating", "is being deleted"};
-  if (!state.pods.record[pod.row]->gates.empty())
-    return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
-  if (!state.assigned.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]]))
-    return detail::usage_overflow(object);
-  state.assigned.assume(pod.row, node.row);
-  whole.keep();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
-  cluster_state& state = *state_;
-  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
-  call_mark whole{state};
-  if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
-  state.assigned.bind(pod.row);
-  whole.keep();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
-  cluster_state& state = *state_;
-  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
-  call_mark whole{state};
-  if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
-  state.assigned.release(pod.row);
-  whole.keep();
-  return {};
-}
-
-GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
-  cluster_state& state = *state_;
-  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
-  call_mark whole{state};
-  if (!contains(pod)) return detail::unknown_id("pod");
-  if (node && !contains(node)) return detail::unknown_id("node");
-  if (state.pods.state[pod.row] != pod_state::pending) {
-    return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "is not pending"};
-  }
-  state.assigned.nominate(pod.row, node ? node.row : no_row);
   whole.keep();
   return {};
 }

@@ -29,6 +29,7 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::put(out, spec.workload);
   canonical::put(out, spec.priority);
   canonical::put(out, spec.preemption);
+  canonical::put(out, spec.queue);
   canonical::put(out, spec.topology.within);
   canonical::put(out, spec.topology.or_anywhere);
   for (const topology_slice& one : spec.topology.slices) canonical::put(out, one.key), canonical::put(out, one.size);

@@ -41,6 +41,12 @@ struct names_in_use {
     for (const device_demand& one : claim.devices) detail::mark(state.names, one);
     for (const device_match& one : claim.matches) detail::mark(state.names, one);
   }
+  void mark(const queue_record& queue) noexcept {
+    for (const queue_amounts& one : queue.quotas) {
+      mark_kinds(one.guaranteed), mark_kinds(one.limit), mark_kinds(one.borrowing_limit), mark_kinds(one.lending_limit);
+      for (const auto& [kind, weight] : one.weights) kinds[kind] = true;
+    }
+  }
   template <class Table>
   void mark_namespaces(const Table& table) noexcept {
     for (row_t row = 0; row < table.rows.count(); ++row) {
@@ -58,6 +64,11 @@ struct names_in_use {
       mark(room.owner);
       for (const held_room_record::part& one : room.parts) mark_kinds(one.amounts);
     });
+    for (row_t row = 0; row < state.queues.rows.count(); ++row) {
+      if (state.queues.alive(row)) mark(*state.queues.record[row]);
+    }
+    for (row_t row = state.queues.flavors.first[0]; row != no_row; row = state.queues.flavors.next[row])
+      detail::mark(state.names, state.queues.flavors.record[row]->labels);
     mark_namespaces(state.groups), mark_namespaces(state.named.budgets), mark_namespaces(state.named.services),
         mark_namespaces(state.named.controllers);
   }

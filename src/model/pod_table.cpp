@@ -21,6 +21,7 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   }
   canonical::put(text, role);
   canonical::put(text, rank);
+  canonical::put(text, queue);
   canonical::put(text, cookie);
   out.add(text.bytes);
 }

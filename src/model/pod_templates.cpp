@@ -56,13 +56,14 @@ GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) no
          all_alike(first_of, b.first_of) && container == b.container;
 }
 
-/// Everything that `check`, `requests_of` and `make_class` read of a plain pod, but for what `check_own` checks by itself.
+/// Everything that `check`, `requests_of` and `make_class` read of a plain pod, but for what `check_own` checks by itself. (Its queue,
+/// which may be that of its group or namespace, comes to its class later.)
 GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
   const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed,
                bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
                anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
-               required_node, group, role, rank, node, nominated_node, held_room, terminating, preempted, start_time,
-               controller, cookie] = a;
+               required_node, group, role, rank, node, nominated_node, queue, held_room, terminating, preempted,
+               start_time, controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
          all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes &&
          resources == b.resources && overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus &&

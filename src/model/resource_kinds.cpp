@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "gangsched/model/node_table.hpp"
+#include "gangsched/model/queue_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-GANGSCHED_INLINE resource_kinds::resource_kinds(interner& names, node_table& nodes) : names_(names), nodes_(nodes) {
+GANGSCHED_INLINE resource_kinds::resource_kinds(interner& names, node_table& nodes, queue_table& queues)
+    : names_(names), nodes_(nodes), queues_(queues) {
   for (const std::string_view name :
        {"cpu", "memory", "ephemeral-storage", "pods", "cpu (scored)", "memory (scored)"}) {
     by_number_.push_back(names_.keep(name));
@@ -33,6 +35,7 @@ GANGSCHED_INLINE resource_kind resource_kinds::number(std::string_view name) {
   }
   nodes_.allocatable.grow(nodes_.rows.count(), count() + 1);
   nodes_.used.grow(nodes_.rows.count(), count() + 1);
+  queues_.widen(count() + 1);
   free_.reserve(by_number_.size() + 1);  // so that a sweep needs no memory
   by_number_.push_back(named);
   return count() - 1;

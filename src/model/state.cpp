@@ -8,22 +8,6 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// Amounts that are not 0, by node and resource.
-GANGSCHED_INLINE void digest_amounts(digest& out, const cluster_state& state, const matrix_column& amounts) {
-  for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
-    std::uint64_t sum = 0;
-    for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
-      const std::int64_t value = amounts.at(row, kind);
-      if (value == 0) continue;
-      digest one = out.another();
-      one.add(state.kinds.name(kind));
-      one.add(static_cast<std::uint64_t>(value));
-      sum += one.value();
-    }
-    out.add(sum);
-  }
-}
-
 /// By number, of those that there are: what is counted, where.
 [[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_counters(const digest& out,
                                                                               const cluster_state& state) {
@@ -82,6 +66,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_
     : semantics(whose),
       log(log_bound),
       nodes(names, undo),
+      queues(undo),
       pods(undo),
       groups(undo),
       classes(undo),
@@ -102,8 +87,8 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
            &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
     one->digest_into(out, node_rows);
   }
-  detail::digest_amounts(out, *this, nodes.allocatable);
-  detail::digest_amounts(out, *this, nodes.used);
+  nodes.allocatable.digest_by_kind(out, node_rows, kinds.count());
+  nodes.used.digest_by_kind(out, node_rows, kinds.count());
   columns.digest_into(out);
   nodes.tree.digest_into(out, 0);
   nodes.total.digest_into(out, 1);
@@ -142,6 +127,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   each(named.services);
   each(named.controllers);
   rooms.digest_into(out);
+  queues.digest_into(out, kinds.count(), node_rows);
   devices.resource_claims.digest_into(out);
   std::vector<bool> counted_by(topologies.size());
   for (counter_id id = 0; id < counters.size(); ++id) {

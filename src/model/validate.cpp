@@ -69,7 +69,8 @@ class spec_checker {
 
   /// What pods that are otherwise alike differ in.
   [[nodiscard]] bool pod_own(const pod_spec& spec) {
-    return dns_subdomain(spec.name, top("name")) && gates(spec.scheduling_gates, top("scheduling_gates")) &&
+    return dns_subdomain(spec.name, top("name")) && queue(spec.queue) &&
+           gates(spec.scheduling_gates, top("scheduling_gates")) &&
            (spec.node || spec.held_devices.empty() ||
             fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
            (!spec.node || spec.scheduling_gates.empty() ||
@@ -77,7 +78,8 @@ class spec_checker {
   }
 
   [[nodiscard]] bool group(const group_spec& spec) {
-    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) && gang_policy(spec, top("policy")) &&
+    return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) && queue(spec.queue) &&
+           gang_policy(spec, top("policy")) &&
            (spec.priority.value_or(0) <= 1'000'000'000 ||
             fail(errc::out_of_range, top("priority"), fmt::format("{} is above 1000000000", *spec.priority))) &&
            enumerator(spec.preemption.value_or(preemption_policy::never), preemption_policy::never, "preemption policy",
@@ -173,6 +175,10 @@ class spec_checker {
     constexpr auto why =
         "\"{}\" is not a DNS label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit";
     return is_dns_label(text) || fail(errc::malformed, at, fmt::format(why, text));
+  }
+
+  bool queue(std::string_view name) {
+    return name.empty() || is_queue_name(name) || fail(errc::malformed, top("queue"), not_a_queue_name);
   }
 
   bool qualified(std::string_view text, const spec_path& at) {

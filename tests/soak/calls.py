@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 HEADERS = {"cluster": "model/cluster.hpp", "scheduler": "scheduler.hpp"}
-# Moves and construction.
-NOT_CALLS = {f"{name}::{what}" for name in HEADERS for what in (f"{name}({name} &&)", "operator=", f"~{name}")} | {
+# A handle, moves and construction.
+NOT_CALLS = {"cluster::queues"} | {f"{name}::{what}" for name in HEADERS for what in (f"{name}({name} &&)", "operator=", f"~{name}")} | {
     "cluster::cluster(const cluster_options &)"}
 
 
@@ -51,6 +51,7 @@ def declared(text, name):
     """Maps each public member function of the class to the names that the soak may note it by."""
     functions = re.findall(r"([~\w]+|operator=)\s*\(((?:[^()]|\([^()]*\))*)\)\s*(?:const)?\s*(?:noexcept)?\s*[;{]", public_part(text, name))
     functions = [(call, parameter_types(parameters)) for call, parameters in functions]
+    functions = [one for i, one in enumerate(functions) if one not in functions[:i]]  # const or not
     names = [call for call, _ in functions]
     for call, types in functions:
         if names.count(call) == 1:

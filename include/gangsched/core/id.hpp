@@ -32,6 +32,8 @@ using pod_id = id<struct pod_tag>;
 using group_id = id<struct group_tag>;
 using budget_id = id<struct budget_tag>;
 using resource_claim_id = id<struct resource_claim_tag>;
+using queue_id = id<struct queue_tag>;
+using flavor_id = id<struct flavor_tag>;        ///< a kind of node that queues have quota of
 using scope_row_id = id<struct scope_row_tag>;  ///< a row of a named scope, like a licence among "licences"
 
 /// One reservation of a node for a pod, from the decision to the answer. No two of a cluster have the same, later ones have a larger one.

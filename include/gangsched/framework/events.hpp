@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Kubernetes' cluster events, as far as the model has what they are about. A set of bits.
-enum class events : std::uint16_t {
+enum class events : std::uint32_t {
   nothing = 0,
   node_added = 1u << 0,
   node_removed = 1u << 1,
@@ -25,13 +25,16 @@ enum class events : std::uint16_t {
   pod_updated = 1u << 13,     ///< anything else of a pod
   namespace_changed = 1u << 14,
   column_changed = 1u << 15,  ///< words of a column that the plugin asked for; nobody else hears of it
-  anything = (1u << 16) - 1,
+  /// A queue was added, removed or changed, flavors did, or less is used in a queue: a pod of it left its node, or the queue. Only plugins
+  /// that read queues hear of it (`reads_queues`), and those that name it in `wakes_on`.
+  queue_changed = 1u << 16,
+  anything = (1u << 17) - 1,
 };
 [[nodiscard]] constexpr events operator|(events a, events b) noexcept {
-  return static_cast<events>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+  return static_cast<events>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
 }
 [[nodiscard]] constexpr events operator&(events a, events b) noexcept {
-  return static_cast<events>(static_cast<std::uint16_t>(a) & static_cast<std::uint16_t>(b));
+  return static_cast<events>(static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b));
 }
 constexpr events& operator|=(events& a, events b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(events set) noexcept { return set != events::nothing; }

@@ -19,6 +19,7 @@ class node_names;
 class permit_room;
 class placement_sink;
 class placement_view;
+class queue_view;
 class pod_info;
 class pod_view;
 class reservation;

@@ -57,6 +57,7 @@ struct event {
   // Of column_changed: whose word it was, if not `node`'s.
   group_id group{};
   scope_row_id scope_row{};
+  queue_id queue{};  ///< of queue_changed: whose; a default id if flavors changed
 };
 
 // --- scores

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gangsched/core/status.hpp"
+#include "gangsched/framework/queue_view.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/state.hpp"
 
@@ -122,6 +123,11 @@ class node_view {
     needs<reads::labels>();
     return state_->topologies.domain(key, row_);
   }
+  /// What it is of for queues that have quota by flavor; a default id if it is of none. Plans are made anew when flavors change.
+  [[nodiscard]] flavor_id flavor() const noexcept {
+    needs<reads::labels>();
+    return state_->queues.flavors.id_of(state_->queues.flavors.of[row_]);
+  }
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
   [[nodiscard]] device_state devices() const noexcept {
     needs<reads::devices>();
@@ -201,6 +207,8 @@ class pod_view {
     return false;
   }
   [[nodiscard]] std::span<const host_port> ports() const noexcept { return class_->ports; }
+  /// The queue that its pods are in; a default id if in none. What is in it is for hooks that see the cluster (`cluster_view::queue_of`).
+  [[nodiscard]] queue_id in_queue() const noexcept { return class_->queue; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   [[nodiscard]] std::optional<symbol> find(std::string_view text) const { return state_->names.find(text); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
@@ -255,6 +263,10 @@ class pod_info : public pod_view {
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
+  /// The queue that it is in; it may be one that nobody has added yet.
+  [[nodiscard]] std::optional<queue_view> queue() const noexcept {
+    return in_queue() ? std::optional{queue_view{*state_, in_queue().row}} : std::nullopt;
+  }
   /// What it has of its node's devices; null if nothing.
   [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
   /// What it is in its group; "" if nothing special. And its index there, if it has one.
@@ -331,6 +343,12 @@ class group_view {
   [[nodiscard]] std::optional<group_view> find(group_id other) const {
     const bool there = state_->groups.alive(other.row) && state_->groups.rows.generation(other.row) == other.generation;
     return there ? std::optional{group_view{*state_, other.row}} : std::nullopt;
+  }
+  /// Its queue, or that of the groups above it; of one without a word for itself that of its first pod that is in one.
+  /// O(depth of its tree + its pods).
+  [[nodiscard]] std::optional<queue_view> queue() const noexcept {
+    const row_t row = state_->queued.queue_of_group(row_);
+    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
   }
   [[nodiscard]] row_t row() const noexcept { return row_; }
   [[nodiscard]] std::int64_t own(group_column column) const { return state_->columns.at(column.index, row_); }
@@ -437,6 +455,32 @@ class cluster_view {
     }
   }
 
+  /// Whether there are queues, or have been. O(1).
+  [[nodiscard]] bool has_queues() const noexcept { return state_->queued.any(); }
+  /// Calls visit(queue_view) for every queue, those that are only named too: parents first, siblings by name.
+  template <class Visit>
+  void each_queue(Visit&& visit) const {
+    state_->queues.each([&](row_t row) { visit(queue_view{*state_, row}); });
+  }
+  /// The queue with this name, or id, if there is one; and that of the pods of a class.
+  [[nodiscard]] std::optional<queue_view> find_queue(std::string_view name) const {
+    return queue_at(state_->queues.by_name.find({}, name));
+  }
+  [[nodiscard]] std::optional<queue_view> queue(queue_id id) const noexcept {
+    return queue_at(state_->queues.find(id));
+  }
+  [[nodiscard]] std::optional<queue_view> queue_of(const pod_view& pod) const noexcept { return queue(pod.in_queue()); }
+  /// Calls visit(flavor_view) for every flavor, by name.
+  template <class Visit>
+  void each_flavor(Visit&& visit) const {
+    for (row_t row = state_->queues.flavors.first[0]; row != no_row; row = state_->queues.flavors.next[row])
+      visit(flavor_view{*state_, row});
+  }
+  /// The flavor in this row (a key that was made of it), if there is one.
+  [[nodiscard]] std::optional<flavor_view> flavor_at(row_t row) const noexcept {
+    return state_->queues.flavors.alive(row) ? std::optional{flavor_view{*state_, row}} : std::nullopt;
+  }
+
   /// The row of that name in the column's scope, if there is one. O(length).
   [[nodiscard]] std::optional<scope_row_id> find_row(scope_column column, std::string_view name) const {
     const row_t row = state_->columns.find_row(state_->columns.scope_of(column.index), name);
@@ -462,6 +506,9 @@ class cluster_view {
   [[nodiscard]] std::uint32_t domains(counter_id counter) const { return state_->counters.domains(counter); }
 
  private:
+  [[nodiscard]] std::optional<queue_view> queue_at(row_t row) const noexcept {
+    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
+  }
   const cluster_state* state_;
 };
 

@@ -13,20 +13,21 @@
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/priority_table.hpp"
+#include "gangsched/model/queue_counting.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
 /// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
-/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices, counters and columns follow,
-/// and writes the log.
+/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices, counters, columns and queues
+/// follow, and writes the log.
 ///
 /// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
                 group_table& groups, class_table& classes, pod_counting& counting, device_ledger& devices,
-                own_columns& columns) noexcept
+                own_columns& columns, queue_counting& queued) noexcept
       : priorities(undo),
         claims(undo),
         undo_(undo),
@@ -38,7 +39,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
         classes_(classes),
         counting_(counting),
         devices_(devices),
-        columns_(columns) {}
+        columns_(columns),
+        queued_(queued) {}
   assigned_pods(const assigned_pods&) = delete;
   assigned_pods& operator=(const assigned_pods&) = delete;
 
@@ -87,6 +89,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   pod_counting& counting_;
   device_ledger& devices_;
   own_columns& columns_;
+  queue_counting& queued_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

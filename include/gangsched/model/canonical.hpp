@@ -114,6 +114,10 @@ void put(Out& out, const device_demand::selector& v);
 template <class Out>
 void put(Out& out, const device_match& v);
 template <class Out>
+void put(Out& out, const queue_id& v) {
+  put(out, v.row), put(out, v.generation);
+}
+template <class Out>
 void put(Out& out, const resource_claim_id& v) {
   put(out, v.row), put(out, v.generation);
 }
@@ -332,7 +336,7 @@ void put(Out& out, const pod_class& v) {
   put(out, v.affinity_to_pods), put(out, v.anti_affinity_to_pods), put(out, v.spread);
   put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required);
   put(out, v.bind_cpus.exclusive), put(out, v.containers);
-  put(out, v.device_matches), put(out, v.claims), put(out, v.held_room);
+  put(out, v.device_matches), put(out, v.claims), put(out, v.held_room), put(out, v.queue);
 }
 
 /// The bytes by themselves.

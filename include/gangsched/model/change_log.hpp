@@ -31,6 +31,7 @@ enum class change_kind : std::uint8_t {
   group_removed,      ///< row = group
   namespace_changed,  ///< which one is not said: names may be others' when it is read
   budget_changed,     ///< row = budget: added, updated or removed
+  queue_changed,      ///< row = queue: it changed, or less is used in it and above; no_row: flavors did
   column_changed,     ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
 };
 
@@ -51,6 +52,10 @@ struct change {
   }
   [[nodiscard]] constexpr bool about_group() const noexcept {
     return kind >= change_kind::group_added && kind <= change_kind::group_removed;
+  }
+  /// Whether it is about numbers that plugins read, of which only those hear.
+  [[nodiscard]] constexpr bool about_numbers() const noexcept {
+    return kind == change_kind::column_changed || kind == change_kind::queue_changed;
   }
   /// Of column_changed.
   [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }

@@ -42,8 +42,8 @@ inline const cluster_state& inside(const cluster& on) noexcept;
 /// anything else; the same call made again, with memory, does what it would have done. Not thread-safe for writing; const access is.
 ///
 /// Errors, everywhere: `unknown` (an id or name that nothing has), `duplicate` (a name that exists), `wrong_state` (does not apply
-/// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage would not fit into 64 bits),
-/// `busy` (called from inside a hook), and those of `check` in validate.hpp.
+/// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage, or what a queue's pods
+/// request, would not fit into 64 bits), `busy` (called from inside a hook), and those of `check` in validate.hpp.
 ///
 /// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow now and then
 /// (`reserve`).
@@ -79,8 +79,9 @@ class GANGSCHED_API cluster {
   /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
   /// than half of what add_pod costs. O(size of the spec + names).
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
-  /// Replaces the spec. Name, namespace and group must stay. A pending pod given a node is bound there (by others); an assumed one
-  /// given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a node counts there with its new requests.
+  /// Replaces the spec. Name, namespace and group must stay; the queue of a pod that runs may change, too. A pending pod given a node is
+  /// bound there (by others); an assumed one given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a
+  /// node counts there with its new requests.
   /// Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it: else the host calls `activate`.
   /// O(size of the spec + selectors), for the first with a selector as above.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
@@ -157,6 +158,10 @@ class GANGSCHED_API cluster {
   result<void> set_column(node_id node, std::string_view column, std::int64_t value);
   result<void> set_column(group_id group, std::string_view column, std::int64_t value);
   result<void> set_column(scope_row_id row, std::string_view column, std::int64_t value);
+
+  // --- queues and flavors: whose what of the cluster is (model/cluster_queues.hpp, docs/queues.md)
+  [[nodiscard]] cluster_queues queues() noexcept;
+  [[nodiscard]] queue_questions queues() const noexcept;
 
   // --- what schedulers do (a host with a `scheduler` calls that instead)
   /// Reserves room on a node for a pending pod that is neither gated nor being deleted. Error: overflow of the node's usage.
@@ -260,6 +265,7 @@ class GANGSCHED_API cluster {
 #include "gangsched/src/model/cluster_groups.cpp"
 #include "gangsched/src/model/cluster_held_rooms.cpp"
 #include "gangsched/src/model/cluster_named.cpp"
+#include "gangsched/src/model/cluster_placement.cpp"
 #include "gangsched/src/model/cluster_pod_getters.cpp"
 #include "gangsched/src/model/cluster_pods.cpp"
 #include "gangsched/src/model/cluster_resource_claims.cpp"

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/state.hpp"
@@ -31,6 +32,9 @@ struct object_label {
 }
 [[nodiscard]] inline bool names_group(const cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
+}
+[[nodiscard]] inline error usage_overflow(std::string object) {
+  return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
 }
 /// A group that nobody has added, or that was removed, goes with its last member or child.
 GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);

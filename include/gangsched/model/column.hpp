@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "gangsched/core/interner.hpp"
 #include "gangsched/model/undo_log.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -125,6 +126,24 @@ class matrix_column final : public column_base {
           out.add(static_cast<std::uint64_t>(word));
         }
       }
+    }
+  }
+  /// The same in no order of kinds, which stand by their names if the digest knows them; of the first @p kinds.
+  void digest_by_kind(digest& out, row_t rows, std::uint32_t kinds) const {
+    for (row_t row = 0; row < rows; ++row) {
+      std::uint64_t sum = 0;
+      for (std::uint32_t kind = 0; kind < kinds; ++kind) {
+        const std::int64_t value = at(row, kind);
+        if (value == 0) continue;
+        digest one = out.another();
+        if (out.kinds() != nullptr)
+          add_name(one, out.kinds()[kind]);
+        else
+          one.add(std::uint64_t{kind});
+        one.add(static_cast<std::uint64_t>(value));
+        sum += one.value();
+      }
+      out.add(sum);
     }
   }
 

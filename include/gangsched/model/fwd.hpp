@@ -6,6 +6,8 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 class cluster;
+class cluster_queues;
+class queue_questions;
 struct cluster_state;
 struct device_state;
 struct pod_class;

@@ -127,6 +127,7 @@ struct group_spec {
   std::optional<std::int32_t> priority =
       {};  ///< of the whole tree and its pods; absent: that of its first member by priority
   std::optional<gangsched::preemption_policy> preemption = {};  ///< absent: that of its pods
+  std::string queue = {};  ///< of its pods that name none, and of those of groups in it; empty: as for pods
   group_topology topology = {};
   disruption_mode disruption = disruption_mode::single;
   std::vector<group_dependency> start_after = {};

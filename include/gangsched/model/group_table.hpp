@@ -15,6 +15,7 @@ struct group_record {
   group_spec spec;
   symbol ns;
   bool expected = false;  ///< nobody has added it yet, or it was removed before its members: only its name is known
+  row_t queue = no_row;   ///< that it names
   /// All of it, canonical.
   [[nodiscard]] GANGSCHED_API std::string bytes() const;
   GANGSCHED_API void digest_into(digest& out) const;

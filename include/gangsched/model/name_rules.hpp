@@ -48,6 +48,14 @@ inline constexpr std::array<bool, 256> in_dns_label = [] {
   return true;
 }
 
+/// Of a queue or flavor, which has other names elsewhere: 1 to 253 characters of ASCII, none of them blank or invisible.
+inline constexpr const char* not_a_queue_name = "is no name: 1 to 253 characters of ASCII without blanks";
+[[nodiscard]] constexpr bool is_queue_name(std::string_view text) noexcept {
+  for (const char c : text)
+    if (c <= ' ' || c > '~') return false;
+  return !text.empty() && text.size() <= 253;
+}
+
 /// A non-empty label value, with an optional DNS subdomain and '/' before it.
 [[nodiscard]] constexpr bool is_qualified_name(std::string_view text) noexcept {
   const std::size_t slash = text.find('/');

@@ -145,6 +145,7 @@ struct pod_class {
   symbol scheduler_name;
   symbol required_node;  ///< spec.nodeName while pending
   symbol held_room;      ///< whose owner it is (held_rooms.hpp)
+  queue_id queue = {};   ///< that the pod is in
   std::int32_t priority = 0;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
 

@@ -41,6 +41,7 @@ struct pod_record {
   std::unique_ptr<const pod_disks> disks;  ///< null if there are none
   std::string role;
   std::optional<std::int32_t> rank;
+  row_t queue = no_row;  ///< that it names
   std::uint64_t cookie = 0;
   GANGSCHED_API void digest_into(digest& out) const;
 };

@@ -21,6 +21,7 @@ enum class reads : std::uint32_t {
   own = 1u << 9,
   devices = 1u << 10,  ///< its devices, and what of them is in use
   claims = 1u << 11,  ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
+  queues = 1u << 12,  ///< of changes: what is used in queues, and what they are. No node has it
   everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
@@ -33,10 +34,10 @@ constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
 [[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
 
-/// The facet of the @p nth who makes columns, a plugin or the host. There are twenty: who comes later shares one, and is asked more often
+/// The facet of the @p nth who makes columns, a plugin or the host. There are nineteen: who comes later shares one, and is asked more often
 /// than need be.
 [[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept {
-  return static_cast<reads>(1u << (12 + nth % 20));
+  return static_cast<reads>(1u << (13 + nth % 19));
 }
 /// What a hook that says @p set reads in truth, if its plugin asked for columns with the facets @p columns.
 [[nodiscard]] constexpr reads with_columns(reads set, reads columns) noexcept {

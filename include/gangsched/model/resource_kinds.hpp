@@ -10,12 +10,13 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct node_table;
+struct queue_table;
 
 /// The resources that somebody named, by number: those of `namespace kinds` first, the others as they came. A number that a sweep freed is
-/// given out again. Writes to nodes only that they have a column for every kind.
+/// given out again. Writes to nodes and queues only that they have a column for every kind.
 class GANGSCHED_API resource_kinds {
  public:
-  resource_kinds(interner& names, node_table& nodes);
+  resource_kinds(interner& names, node_table& nodes, queue_table& queues);
   resource_kinds(const resource_kinds&) = delete;
   resource_kinds& operator=(const resource_kinds&) = delete;
 
@@ -44,6 +45,7 @@ class GANGSCHED_API resource_kinds {
   static constexpr symbol free_number{0xffffffffu};
   interner& names_;
   node_table& nodes_;
+  queue_table& queues_;
   std::vector<symbol> by_number_;
   std::vector<resource_kind> free_;
   std::size_t made_ = 0;

@@ -202,6 +202,8 @@ struct pod_spec {
   std::optional<std::int32_t> rank = {};  ///< its index in the group: neighbours in rank are placed close to each other
   node_id node = {};                      ///< bound already (by others, or before a restart)
   node_id nominated_node = {};
+  std::string queue =
+      {};  ///< empty: that of the nearest group above it that names one, else the one that takes its namespace
   std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler

@@ -19,6 +19,8 @@
 #include "gangsched/model/pod_counting.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/pod_templates.hpp"
+#include "gangsched/model/queue_counting.hpp"
+#include "gangsched/model/queue_table.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 #include "gangsched/model/topology.hpp"
 
@@ -36,8 +38,9 @@ struct GANGSCHED_API cluster_state {
   change_log log;
   interner names;
   node_table nodes;
+  queue_table queues;
   held_rooms rooms{undo, nodes.used};
-  resource_kinds kinds{names, nodes};
+  resource_kinds kinds{names, nodes, queues};
   pod_table pods;
   group_table groups;
   class_table classes;
@@ -49,7 +52,8 @@ struct GANGSCHED_API cluster_state {
   named_objects named;
   pod_counting counting{semantics, names, nodes, pods, classes, topologies, choices, counters, named, devices};
   own_columns columns{undo, log, nodes.rows, groups.rows};
-  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns};
+  queue_counting queued{names, log, nodes, pods, groups, classes, counting, kinds, queues};
+  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued};
   name_collection collection{*this};
   mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added

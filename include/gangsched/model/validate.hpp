@@ -3,6 +3,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
+#include "gangsched/model/queue_spec.hpp"
 #include "gangsched/model/spec.hpp"
 
 /// Checks of what a host hands over, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id
@@ -22,9 +23,12 @@ namespace gangsched::inline GANGSCHED_ABI {
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const namespace_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const service_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const controller_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const queue_spec& spec);
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const flavor_spec& spec);
 
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/validate.cpp"
+#include "gangsched/src/model/validate_queues.cpp"
 #endif

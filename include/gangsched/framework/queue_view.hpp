@@ -1,0 +1,121 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gangsched/model/state.hpp"
+
+/// Queues as hooks see them.
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// A queue, and what is counted of it with all that are below it, as things stand: in a trial, what the trial did. Amounts are those of
+/// node_view: cpu in milli, everything else in whole units. A flavor names the quota, or usage, of nodes of that flavor; without one they
+/// are of all nodes together. O(1), or O(flavors · resources) where the queue's quota is asked for.
+class queue_view {
+ public:
+  queue_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+
+  [[nodiscard]] queue_id id() const noexcept { return state_->queues.id_of(row_); }
+  [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
+  [[nodiscard]] const queue_spec& spec() const noexcept { return record().spec; }
+  /// Somebody named it, and nobody has added it yet; of its spec only the name counts. Whoever is in it, or below, waits.
+  [[nodiscard]] bool expected() const noexcept { return record().expected; }
+  [[nodiscard]] std::optional<queue_view> parent() const noexcept {
+    const row_t row = table().parent[row_];
+    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
+  }
+  /// How many are above it. O(depth).
+  [[nodiscard]] std::uint32_t depth() const noexcept {
+    std::uint32_t above = 0;
+    for (row_t row = table().parent[row_]; row != no_row; row = table().parent[row]) ++above;
+    return above;
+  }
+  /// The top of its tree. O(depth).
+  [[nodiscard]] queue_view root() const noexcept {
+    row_t row = row_;
+    while (table().parent[row] != no_row) row = table().parent[row];
+    return {*state_, row};
+  }
+  [[nodiscard]] bool has_children() const noexcept { return table().first_child[row_] != no_row; }
+  /// Calls visit(queue_view) for each queue right below it, by name.
+  template <class Visit>
+  void each_child(Visit&& visit) const {
+    for (row_t row = table().first_child[row_]; row != no_row; row = table().next_sibling[row])
+      visit(queue_view{*state_, row});
+  }
+  /// Calls visit(queue_view) for it and each above it, until it says false. Whether it never did.
+  template <class Visit>
+  bool each_up(Visit&& visit) const {
+    for (row_t row = row_; row != no_row; row = table().parent[row])
+      if (!visit(queue_view{*state_, row})) return false;
+    return true;
+  }
+
+  /// Its own; 0 of what its quota does not name.
+  [[nodiscard]] std::int64_t guaranteed(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    const queue_amounts* const its = quota(flavor);
+    return its == nullptr ? 0 : queue_amounts::find(its->guaranteed, kind).value_or(0);
+  }
+  /// Nothing: there is no limit.
+  [[nodiscard]] std::optional<std::int64_t> limit(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    const queue_amounts* const its = quota(flavor);
+    return its == nullptr ? std::nullopt : queue_amounts::find(its->limit, kind);
+  }
+  [[nodiscard]] std::optional<std::int64_t> borrowing_limit(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    const queue_amounts* const its = quota(flavor);
+    return its == nullptr ? std::nullopt : queue_amounts::find(its->borrowing_limit, kind);
+  }
+  [[nodiscard]] std::optional<std::int64_t> lending_limit(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    const queue_amounts* const its = quota(flavor);
+    return its == nullptr ? std::nullopt : queue_amounts::find(its->lending_limit, kind);
+  }
+  /// The queue's weight, where its quota names none for the resource.
+  [[nodiscard]] double weight(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    if (const queue_amounts* const its = quota(flavor)) {
+      for (const auto& [one, weight] : its->weights)
+        if (one == kind) return weight;
+    }
+    return spec().weight;
+  }
+  /// The quota of a flavor, or that of all nodes together; null if it has none. Valid until the queue changes.
+  [[nodiscard]] const queue_amounts* quota(flavor_id flavor = {}) const noexcept {
+    const row_t wanted = state_->queues.flavors.find(flavor);
+    if (flavor && wanted == no_row) return nullptr;
+    for (const queue_amounts& one : record().quotas)
+      if (one.flavor == wanted) return &one;
+    return nullptr;
+  }
+  /// What its pods on nodes use, and what all of its pods request, those that wait too.
+  [[nodiscard]] std::int64_t used(resource_kind kind, flavor_id flavor = {}) const noexcept {
+    if (!flavor) return table().used.at(row_, kind);
+    const row_t its = state_->queues.flavors.find(flavor);
+    return its == no_row ? 0 : table().used_of_flavor[its]->at(row_, kind);
+  }
+  [[nodiscard]] std::int64_t requested(resource_kind kind) const noexcept { return table().requested.at(row_, kind); }
+  /// Groups (a tree of them is one) and single pods of it with somebody on a node.
+  [[nodiscard]] std::uint32_t running() const noexcept { return table().running[row_]; }
+  [[nodiscard]] row_t row() const noexcept { return row_; }
+  friend bool operator==(const queue_view& a, const queue_view& b) noexcept { return a.row_ == b.row_; }
+
+ private:
+  [[nodiscard]] const queue_table& table() const noexcept { return state_->queues; }
+  [[nodiscard]] const queue_record& record() const noexcept { return *table().record[row_]; }
+  const cluster_state* state_;
+  row_t row_;
+};
+
+/// A kind of node that queues have quota of.
+class flavor_view {
+ public:
+  flavor_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  [[nodiscard]] flavor_id id() const noexcept { return state_->queues.flavors.id_of(row_); }
+  [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
+  [[nodiscard]] const flavor_spec& spec() const noexcept { return state_->queues.flavors.record[row_]->spec; }
+  [[nodiscard]] row_t row() const noexcept { return row_; }
+
+ private:
+  const cluster_state* state_;
+  row_t row_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
