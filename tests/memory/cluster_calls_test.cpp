@@ -63,6 +63,42 @@ const std::vector<call>& calls() {
        [](full_house& h) { done(h.cluster.add_scope_row("a-scope-with-a-name-of-some-length", "a-row-with-one")); }},
       {"add_scope_column",
        [](full_house& h) { done(h.cluster.add_scope_column("racks", "a-column-with-a-name-of-some-length")); }},
+      {"queues().add, with pods of a namespace",
+       [](full_house& h) {
+         done(h.cluster.queues().add({.name = "a-queue-with-a-name-of-some-length",
+                                      .parent = "a-parent-with-a-name-of-some-length",
+                                      .quotas = {{.limit = {{"example.com/a-new-resource", 2}}}},
+                                      .namespaces = {"default"}}));
+       }},
+      {"queues().update, with another parent",
+       [](full_house& h) {
+         done(h.cluster.queues().update(h.lab, {.name = "lab", .parent = "a-parent-with-a-name-of-some-length"}));
+       }},
+      {"queues().remove", [](full_house& h) { done(h.cluster.queues().remove(h.lab)); }},
+      {"queues().set_flavor, a new one",
+       [](full_house& h) {
+         done(h.cluster.queues().set_flavor(
+             {.name = "a-flavor-with-a-name-of-some-length", .node_labels = {{"rack", "rack-0"}}}));
+       }},
+      {"queues().remove_flavor", [](full_house& h) { done(h.cluster.queues().remove_flavor("spare")); }},
+      {"add_pod, to a new queue",
+       [](full_house& h) {
+         pod_spec spec = a_pod{"newcomer"}.cpu(1).in(h.train).on(h.nodes[3]);
+         spec.queue = "a-queue-with-a-name-of-some-length";
+         done(h.cluster.add_pod(spec));
+       }},
+      {"update_pod, to another queue",
+       [](full_house& h) {
+         pod_spec spec = a_pod{"single"}.cpu(1).gpus(1).priority(5).on(h.cluster.node_of(h.single));
+         spec.queue = "a-queue-with-a-name-of-some-length";
+         done(h.cluster.update_pod(h.single, spec));
+       }},
+      {"update_group, to another queue",
+       [](full_house& h) {
+         group_spec spec = *h.cluster.spec_of(h.train);
+         spec.queue = "a-queue-with-a-name-of-some-length";
+         done(h.cluster.update_group(h.train, spec));
+       }},
       {"set_held_room, a new one",
        [](full_house& h) {
          done(h.cluster.set_held_room({.name = "a-room-with-a-name-of-some-length",

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "memory/failing_new.hpp"
@@ -27,6 +28,7 @@ struct full_house {
   budget_id budget;
   resource_claim_id claim, kept;
   scope_row_id licence;
+  queue_id lab;  ///< of `train`
 
   static device_verdict says_yes(void*, std::string_view, const other_device&) { return {.matches = true}; }
 
@@ -89,6 +91,12 @@ struct full_house {
     must(cluster.add_group_column("most"));
     must(cluster.set_column(licence, "owned", 5));
     must(cluster.set_held_room({.name = "team", .parts = {{nodes[1], {{"cpu", 2}}}, {nodes[2], {{"cpu", 1}}}}}));
+    must(cluster.queues().set_flavor({.name = "east", .node_labels = {{"topology.kubernetes.io/zone", "east"}}}));
+    must(cluster.queues().set_flavor({.name = "spare"}));
+    lab = must(cluster.queues().add({.name = "lab",
+                                     .parent = "company",
+                                     .quotas = {{.flavor = "east", .guaranteed = {{"cpu", 2}}}},
+                                     .namespaces = {"lab"}}));
     scheduler = std::make_unique<gangsched::scheduler>(cluster, std::move(profile), options);
     single = must(cluster.add_pod(a_pod{"single"}.cpu(1).gpus(1).priority(5)));
     choosy = must(cluster.add_pod(clothed("choosy")));
@@ -102,7 +110,9 @@ struct full_house {
                must(cluster.add_pod(a_pod{"loner"}.cpu(1).avoid("app", "web")))};
     run();
     for (const pod_id pod : running) must(scheduler->confirm(pod));
-    train = must(cluster.add_group(gang_of("train", 2)));
+    group_spec of_lab = gang_of("train", 2);
+    of_lab.queue = "lab";
+    train = must(cluster.add_group(of_lab));
     free = must(cluster.add_pods(a_pod{"x"}.cpu(1).in(train), std::vector<std::string>{"train-0", "train-1"}));
     run();
     wait = must(cluster.add_group(gang_of("wait", 3, gang_mode::permit)));

@@ -48,6 +48,7 @@ void host::check_usage() const {
     if (on_.devices || on_.numa) check_devices(at);
   }
   check_columns();
+  check_queues();
 }
 
 void host::check_columns() const {

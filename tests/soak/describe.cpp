@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(act::last) + 1> 
     "remove_disruption_budget",
     "hold room, or no more",
     "set_column",
+    "change a queue or a flavor",
     "reserve",
     "a trial that is rolled back",
     "assume and bind in a transaction",
@@ -91,6 +92,7 @@ std::string of_pod(const step& one) {
   if (one.group != nobody) text += "; of " + group_name(one.group);
   if (!made.role.empty()) text += " as " + made.role;
   if (!made.held_room.empty()) text += "; owns " + made.held_room;
+  if (!made.queue.empty()) text += "; in " + made.queue;
   return text + list(pod_chances(), one.traits) + "}";
 }
 
@@ -109,6 +111,7 @@ std::string of_group(const step& one) {
   if (made.priority) text += "; priority " + std::to_string(*made.priority);
   if (one.group != nobody) text += "; below " + group_name(one.group);
   if (one.other != nobody) text += "; refers to " + group_name(one.other);
+  if (!made.queue.empty()) text += "; in " + made.queue;
   return text + list(group_chances(), as_can_be(one).traits) + "}";
 }
 

@@ -46,6 +46,7 @@ step generator::new_pod(number group) {
   if (one.trait(pod_trait::by_others) || one.trait(pod_trait::nominated)) one.node = some(host_.known().nodes);
   if (one.trait(pod_trait::claim)) one.other = some(host_.known().claims);
   if (on_.held_rooms && rooms_.percent(35)) one.room = static_cast<number>(rooms_.below(2));
+  one.queue = some_queue();
   return one;
 }
 
@@ -55,12 +56,14 @@ step generator::new_group(number above) {
   one.group = above;
   one.other = some(host_.known().groups);
   one.traits = draw(group_chances(), 0);
+  one.queue = some_queue();
   return one;
 }
 
 step generator::changed(const step& made, act what, std::uint64_t other_traits, std::size_t count) {
   step one = made;
   one.what = what;
+  if (on_.queues && queues_.percent(40)) one.queue = some_queue();
   if (dice_.percent(50)) {
     one.seed = dice_.next();
     one.traits = other_traits;
@@ -118,6 +121,9 @@ void generator::refill() {
   if (on_.held_rooms && rooms_.percent(12)) {
     coming_.push_back({.what = act::hold_room, .object = static_cast<number>(rooms_.below(2)), .seed = rooms_.next()});
   }
+  if (on_.queues && queues_.percent(15))
+    coming_.push_back(
+        {.what = act::change_queue, .object = static_cast<number>(queues_.below(5)), .seed = queues_.next()});
   const std::size_t roll = dice_.below(100);
   if (roll < 62)
     object_steps();

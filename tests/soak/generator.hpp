@@ -9,7 +9,12 @@ namespace gangsched::soak {
 class generator {
  public:
   generator(const setting& on, const host& of)
-      : on_(on), host_(of), dice_(on.seed), rooms_(mix64(on.seed)), columns_(mix64(~on.seed)) {}
+      : on_(on),
+        host_(of),
+        dice_(on.seed),
+        rooms_(mix64(on.seed)),
+        columns_(mix64(~on.seed)),
+        queues_(mix64(on.seed + 1)) {}
 
   /// The objects that a sequence begins with.
   [[nodiscard]] sequence beginning();
@@ -37,12 +42,14 @@ class generator {
     if (all.empty()) return nobody;
     return std::next(all.begin(), static_cast<std::ptrdiff_t>(by.below(all.size())))->first;
   }
+  /// One that a pod or group names.
+  number some_queue() { return on_.queues && queues_.percent(40) ? static_cast<number>(queues_.below(5)) : nobody; }
   number some_name(std::size_t below) { return static_cast<number>(dice_.below(below)); }
 
   const setting& on_;
   const host& host_;
   dice dice_;
-  dice rooms_, columns_;  ///< their own, so that other sequences stay what they were
+  dice rooms_, columns_, queues_;  ///< their own, so that other sequences stay what they were
   std::deque<step> coming_;
   number made_ = 0;
   std::size_t since_settled_ = 0, since_checked_ = 0;

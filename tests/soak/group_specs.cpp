@@ -79,6 +79,7 @@ group_spec make_group(const step& asked, const references& to) {
   group_spec made{.name = group_name(from.object)};
   made.cookie = from.object;
   made.parent = to.group;
+  if (from.queue != nobody) made.queue = queue_name(from.queue);
   made.topology = topology_of(from);
   if (from.trait(group_trait::composite)) {
     made.composite = true;

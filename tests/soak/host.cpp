@@ -38,6 +38,7 @@ void host::carry_out(const step& one) {
     case act::remove_budget: change_budget(one); break;
     case act::hold_room: hold_room(one); break;
     case act::set_column: set_column(one); break;
+    case act::change_queue: change_queue(one); break;
     case act::reserve:
       called<"cluster::reserve">();
       must(cluster_.reserve({.nodes = 20, .pods = 60, .groups = 10}), "reserve");
@@ -123,6 +124,10 @@ void host::finish() {
       text += std::to_string(one) + " ";
     wrong("the queue is not empty in the end", text);
   }
+  for (const auto& [name, spec] : known_.queues)
+    must(cluster_.queues().remove(*cluster_.queues().find(name)), "remove");
+  if (!cluster_.queues().all().empty()) wrong("there are queues in the end");
+  known_.queues.clear();
   if (!cluster_.pods().empty() || !cluster_.assumed().empty()) wrong("there are pods in the end");
   check_own_column();
   while (!known_.nodes.empty()) remove_node({.what = act::remove_node, .object = known_.nodes.begin()->first});

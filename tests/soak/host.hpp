@@ -69,6 +69,13 @@ class host {
   void hold_room(const step& one);
   void set_column(const step& one);
 
+  // queues.cpp
+  void change_queue(const step& one);
+  void change_flavor(dice& any);
+  [[nodiscard]] std::string queue_of(const known_pod& pod) const;
+  [[nodiscard]] std::string flavor_of(const known_node& node) const;
+  void check_queues() const;
+
   // turns.cpp
   void pass_time(const step& one);
   bool cycle_once();

@@ -251,6 +251,7 @@ pod_spec make_pod(const step& from, const references& to) {
   }
   made.cookie = from.object + 1u;
   if (from.room != nobody) made.held_room = room_name(from.room);
+  if (from.queue != nobody) made.queue = queue_name(from.queue);
   return made;
 }
 

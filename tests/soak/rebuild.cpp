@@ -36,6 +36,8 @@ void host::rebuild() {
     to.nodes[node.id] = id;
     node.id = id;
   }
+  for (const auto& [name, flavor] : known_.flavors) told(fresh.queues().set_flavor(flavor), "set_flavor");
+  for (const auto& [name, queue] : known_.queues) told(fresh.queues().add(queue), "add of a queue");
   known_.has_columns = false, known_.heat.clear(), known_.licences.clear();
   for (const auto& [room, parts] : known_.rooms) {
     held_room_spec spec{.name = room_name(room)};

@@ -117,6 +117,7 @@ setting make_setting(std::uint64_t seed) {
   }
   made.held_rooms = any.percent(20);
   made.columns = any.percent(20);
+  made.queues = any.percent(20);
   return made;
 }
 
@@ -156,6 +157,7 @@ std::string describe(const setting& of) {
   if (of.host_decides) text += ", the host decides too";
   if (of.held_rooms) text += ", held rooms";
   if (of.columns) text += ", columns of the host's";
+  if (of.queues) text += ", queues";
   return text;
 }
 

@@ -23,6 +23,7 @@ struct setting {
   bool host_decides = false;  ///< the queue is used alone, too
   bool held_rooms = false;    ///< room of nodes is held for some pods
   bool columns = false;       ///< the host sets columns
+  bool queues = false;        ///< pods and groups are in queues
 };
 
 [[nodiscard]] setting make_setting(std::uint64_t seed);

@@ -111,6 +111,7 @@ struct chance {
   std::string_view name;
   unsigned percent;
 };
+[[nodiscard]] inline std::string queue_name(number queue) { return "queue" + std::to_string(queue); }
 [[nodiscard]] inline std::string room_name(number room) { return "room" + std::to_string(room); }
 [[nodiscard]] std::span<const chance> node_chances() noexcept;
 [[nodiscard]] std::span<const chance> pod_chances() noexcept;

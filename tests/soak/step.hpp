@@ -50,6 +50,7 @@ enum class act : std::uint8_t {
   remove_budget,
   hold_room,  ///< or not any more
   set_column,
+  change_queue,  ///< or a flavor
   reserve,
   roll_back,  ///< changes in a transaction that is discarded
   commit,     ///< a pod is assumed in one that is kept
@@ -86,6 +87,7 @@ struct step {
   number node = nobody;
   number other = nobody;   ///< of a pod its claim; of a group the one that it refers to
   number room = nobody;    ///< that is held for the pod
+  number queue = nobody;   ///< that a pod or group names
   std::uint64_t seed = 0;  ///< decides the details
   std::uint64_t traits = 0;
   instant time{};

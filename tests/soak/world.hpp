@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/scheduler.hpp"
 #include "step.hpp"
 
@@ -84,6 +85,8 @@ struct world {
   bool has_columns = false;
   std::map<number, std::int64_t> heat;           ///< of nodes, as the host set it
   std::map<std::string, std::int64_t> licences;  ///< of the rows of a scope
+  std::map<std::string, queue_spec> queues;
+  std::map<std::string, flavor_spec> flavors;
   std::set<number> namespaces, services, controllers;
   std::vector<pod_id> dead_pods;
   std::vector<node_id> dead_nodes;
