@@ -8,6 +8,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/queues/put_back.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -24,12 +25,6 @@ struct potential_victim {
 
 /// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
 inline constexpr std::int64_t priority_offset = std::int64_t{1} << 31;
-
-/// A disruption budget with what it still allows in one dry run.
-struct open_budget {
-  budget_view budget;
-  std::int64_t allowed;
-};
 
 }  // namespace detail
 
@@ -54,15 +49,16 @@ struct default_preemption::search {
 
   trial& attempt;
   const pod_info& pod;
-  const bool groups;  ///< they are respected, and there are any
-  std::vector<detail::open_budget> budgets;
+  const bool groups;     ///< they are respected, and there are any
+  open_budgets budgets;  ///< what they allow in one dry run
   std::vector<detail::potential_victim> victims;
   std::vector<pod_id> members;  ///< of the groups among them
 
   search(trial& t, const pod_info& p)
-      : attempt(t), pod(p), groups(p.semantics().release() >= kube_release::v1_37 && t.cluster().has_groups()) {
-    t.cluster().each_budget([&](const budget_view& one) { budgets.push_back({one, 0}); });
-  }
+      : attempt(t),
+        pod(p),
+        groups(p.semantics().release() >= kube_release::v1_37 && t.cluster().has_groups()),
+        budgets(t.cluster()) {}
 
   [[nodiscard]] std::int32_t priority_of(const pod_info& other) const {
     return groups ? victim_priority(other) : other.priority();
@@ -156,16 +152,10 @@ struct default_preemption::search {
 
   /// Potential victims use the budgets up in order of importance, also those that will be put back; all budgets of a pod count.
   void mark_violating() {
-    for (detail::open_budget& one : budgets) one.allowed = one.budget.spec().disruptions_allowed;
-    for (detail::potential_victim& victim : victims) {
-      for (const pod_id id : pods_of(victim)) {
-        const pod_info info = *attempt.cluster().pod(id);
-        for (detail::open_budget& one : budgets) {
-          if (!one.budget.covers(info) || one.budget.disrupts(info)) continue;
-          if (--one.allowed < 0) victim.violating = true;
-        }
-      }
-    }
+    budgets.open();
+    for (detail::potential_victim& victim : victims)
+      for (const pod_id id : pods_of(victim))
+        victim.violating = budgets.charge(*attempt.cluster().pod(id)) || victim.violating;
     for (const detail::potential_victim& surplus : victims) {  // what a gang needs is as protected as its surplus
       if (!surplus.goes_with || !surplus.violating) continue;
       for (detail::potential_victim& rest : victims) rest.violating = rest.violating || rest.group == surplus.goes_with;
@@ -188,16 +178,16 @@ struct default_preemption::search {
     if (!budgets.empty()) mark_violating();
     out = {node, {}, 0};
     std::vector<bool> stays(victims.size());
-    for (const bool violating : {true, false}) {
-      for (std::size_t i = 0; i < victims.size(); ++i) {
-        if (victims[i].violating != violating || rest_goes(victims[i], stays)) continue;
-        give_back(victims[i]);
-        stays[i] = attempt.filter(pod.id(), node).ok();
-        if (stays[i]) continue;
-        take(victims[i]);
-        out.violations += violating ? 1 : 0;
-      }
-    }
+    queues::in_order_of_put_back(
+        victims.size(), [&](std::size_t i) { return victims[i].violating; },
+        [&](std::size_t i) {
+          if (rest_goes(victims[i], stays)) return;
+          give_back(victims[i]);
+          stays[i] = attempt.filter(pod.id(), node).ok();
+          if (stays[i]) return;
+          take(victims[i]);
+          out.violations += victims[i].violating ? 1 : 0;
+        });
     // Of equally important ones those that break a budget come first, as in Kubernetes.
     for (std::size_t first = 0, last = 0; first < victims.size(); first = last) {
       while (last < victims.size() && same_importance(victims[first], victims[last])) ++last;

@@ -5,6 +5,7 @@
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/group_victims.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -38,8 +39,7 @@ class group_preemption {
   static constexpr bool ignores_group_identity = true;
 
   enum class rule : std::uint8_t { least_disruption, kubernetes };
-  /// What would be lost with a running pod, in any unit.
-  using work = std::function<std::int64_t(const pod_info&)>;
+  using work = work_of_pod;
 
   group_preemption() = default;
   explicit group_preemption(rule chosen, work lost = {}) : rule_(chosen), lost_work_(std::move(lost)) {}

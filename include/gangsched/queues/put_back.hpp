@@ -31,8 +31,17 @@ struct victim_list {
   bool failed = false;  ///< see put_back
 };
 
-/// Puts pods back one by one, those that violate budgets first, and otherwise in the order given, as long as the preemptor fits the
-/// node and is not over its quota: who is in the way is a victim. If it is over its quota even without a pod that did not fit, which
+/// The order in which those that may go are put back, the most important first: before all others those that violate budgets. Calls
+/// visit(i) for each i < @p count.
+template <class Violates, class Visit>
+void in_order_of_put_back(std::size_t count, const Violates& violates, const Visit& visit) {
+  for (const bool violating : {true, false})
+    for (std::size_t i = 0; i < count; ++i)
+      if (violates(i) == violating) visit(i);
+}
+
+/// Puts pods back one by one, in order_of_put_back, as long as the preemptor fits the node and is not over its quota: who is in the way is
+/// a victim. If it is over its quota even without a pod that did not fit, which
 /// pods that are nominated elsewhere can bring about, upstream removes that pod a second time, which is an error there: the search
 /// ends, failed.
 /// @p trial: a trial_node, with whatever else has to know who is there. @p over_quota: whether the preemptor is over its quota then.
@@ -42,21 +51,20 @@ victim_list put_back(std::span<const std::uint32_t> most_important_first, Trial&
   std::vector<char> violates;
   for (const std::uint32_t pod : most_important_first) violates.push_back(trial.violates_budget(pod) ? 1 : 0);
   victim_list made;
-  for (const char violating : {char{1}, char{0}}) {
-    for (std::size_t i = 0; i < most_important_first.size(); ++i) {
-      if (violates[i] != violating) continue;
-      const std::uint32_t pod = most_important_first[i];
-      trial.put_back(pod);
-      const bool fits = trial.fits();
-      if (fits && !over_quota()) continue;
-      trial.remove(pod);
-      made.pods.push_back(pod);
-      if (fits) continue;
-      if (violating != 0) ++made.violating;
-      made.failed = over_quota();
-      if (made.failed) return made;
-    }
-  }
+  in_order_of_put_back(
+      most_important_first.size(), [&](std::size_t i) { return violates[i] != 0; },
+      [&](std::size_t i) {
+        if (made.failed) return;
+        const std::uint32_t pod = most_important_first[i];
+        trial.put_back(pod);
+        const bool fits = trial.fits();
+        if (fits && !over_quota()) return;
+        trial.remove(pod);
+        made.pods.push_back(pod);
+        if (fits) return;
+        if (violates[i] != 0) ++made.violating;
+        made.failed = over_quota();
+      });
   return made;
 }
 

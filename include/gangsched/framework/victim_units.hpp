@@ -1,0 +1,106 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/disruption.hpp"
+#include "gangsched/framework/hooks.hpp"
+#include "gangsched/queues/put_back.hpp"
+
+/// Who may have to go, and trying who need not: what searches for victims share.
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Pods that go together: a pod; the pods of the highest group above one with disruption `all`; what a gang with disruption `surplus`
+/// needs for its minimum.
+struct victim_unit {
+  std::vector<pod_id> pods = {};  ///< in the order in which they came
+  victim_rank rank = {};
+  group_id group = {};      ///< of a unit that is a group, or the rest of one without its surplus
+  group_id goes_with = {};  ///< of surplus: it cannot stay without the rest of this group
+  bool violating = false;   ///< a disruption budget has no room for it
+  bool gone = false;
+};
+
+/// Who may go for a preemptor.
+class victim_rule {
+ public:
+  virtual ~victim_rule() = default;
+  /// False: nobody on any node may go. A cheap answer before pods are looked at.
+  [[nodiscard]] virtual bool anybody(const cluster_view& /*cluster*/) const { return true; }
+  /// Whether the pod may have to go, as far as that can be said of it alone.
+  [[nodiscard]] virtual bool may_go(const pod_info& pod) const = 0;
+  /// Leaves of @p units, in any order, those that may go, who is to be kept first first. The rest of a gang may not go while its surplus
+  /// stays.
+  virtual void arrange(const cluster_view& /*cluster*/, std::vector<victim_unit>& units) const;
+};
+
+/// Everybody of lower priority: a unit's is that of its tree of groups (kube-workloads 6).
+class lower_priority final : public victim_rule {
+ public:
+  explicit lower_priority(std::int32_t than) noexcept : than_(than) {}
+  [[nodiscard]] bool anybody(const cluster_view& cluster) const override { return anybody_below(cluster, than_); }
+  [[nodiscard]] bool may_go(const pod_info& pod) const override { return victim_priority(pod) < than_; }
+
+ private:
+  std::int32_t than_;
+};
+
+/// The units of a trial, which takes them off their nodes and puts them back.
+class GANGSCHED_API victim_units {
+ public:
+  /// @param alpha: as groups were until 1.36, without surplus, and charging budgets up to the first that has no room.
+  victim_units(trial& attempt, bool alpha) : attempt_(&attempt), alpha_(alpha) {}
+
+  /// O(pods · log pods), and budgets for each.
+  void collect(const victim_rule& rule);
+  [[nodiscard]] std::vector<victim_unit>& all() noexcept { return all_; }  ///< most important first
+  [[nodiscard]] const std::vector<victim_unit>& all() const noexcept { return all_; }
+
+  void take(victim_unit& one) {
+    for (const pod_id pod : one.pods) attempt_->remove(pod);
+    one.gone = true;
+  }
+  void give_back(victim_unit& one) {
+    for (const pod_id pod : one.pods) attempt_->restore(pod);
+    one.gone = false;
+  }
+  void take_all() {
+    for (victim_unit& one : all_)
+      if (!one.gone) take(one);
+  }
+  /// Puts back who need not go, by @p fits, asked while the unit is there. Whether anybody was.
+  template <class Fits>
+  bool reprieve(const Fits& fits) {
+    bool any = false;
+    queues::in_order_of_put_back(
+        all_.size(), [&](std::size_t i) { return all_[i].violating; },
+        [&](std::size_t i) {
+          victim_unit& one = all_[i];
+          if (!one.gone || rest_is_gone(one)) return;
+          give_back(one);
+          if (fits(one))
+            any = true;
+          else
+            take(one);
+        });
+    return any;
+  }
+
+ private:
+  void split(const group_view& of);
+  void rate(victim_unit& one) const;
+  void mark_violating();
+  [[nodiscard]] bool rest_is_gone(const victim_unit& surplus) const;
+
+  trial* attempt_;
+  bool alpha_;
+  std::vector<victim_unit> all_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/victim_units.cpp"
+#endif

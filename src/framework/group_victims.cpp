@@ -1,0 +1,220 @@
+#include "gangsched/framework/group_victims.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <limits>
+#include <set>
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+/// One call's tools.
+struct group_victim_search {
+  /// What placements are compared by; lower is better.
+  struct cost {
+    std::int64_t violations = 0, highest = 0, work = 0, groups = 0, pods = 0;
+    instant late{};  ///< minus the earliest start among the units of highest priority
+    friend auto operator<=>(const cost&, const cost&) = default;
+  };
+
+  trial& attempt;
+  const group_view& group;
+  const victim_rule& rule;
+  const bool least_disruption;
+  const work_of_pod& lost_work;
+  const bool alpha = group.semantics().release() < kube_release::v1_37;
+  victim_units units{attempt, alpha};
+  std::vector<assignment> placed = {};
+
+  [[nodiscard]] bool may_preempt() const {
+    if (const auto& own = group.root().spec().preemption; own && !alpha) return *own != preemption_policy::never;
+    bool may = true;
+    group.root().each_pod_below([&](const pod_info& pod) {
+      const bool counts = pod.state() == pod_state::pending && !pod.terminating();
+      may = may && !(counts && pod.spec().preemption == preemption_policy::never);
+    });
+    return may;
+  }
+
+  /// Somebody who went for this group is not gone yet.
+  [[nodiscard]] bool still_waits() const {
+    bool waits = false;
+    group.root().each_pod_below([&](const pod_info& member) {
+      const std::optional<node_info> node = member.nominated_node();
+      if (!node || waits) return;
+      node->each_pod([&](const pod_info& other) {
+        waits = waits || (other.terminating() && other.preempted() && rule.may_go(other));
+      });
+    });
+    return waits;
+  }
+
+  void reprieve_where_they_are() {
+    attempt.suppose(placed);
+    units.reprieve([&](const victim_unit& one) { return attempt.still_fits(one.pods); });
+  }
+  /// Until nobody can be put back, wherever the members would go then.
+  void reprieve_elsewhere() {
+    std::size_t effort = std::size_t{1} << 16;  // members that may be placed for it
+    const auto fits = [&](const victim_unit& one) {
+      if (attempt.still_fits(one.pods)) return true;
+      if (effort < placed.size()) return false;
+      effort -= placed.size();
+      std::vector<assignment> other;
+      if (!attempt.place(group, other).ok() || other.size() < placed.size()) return false;
+      placed = std::move(other);
+      attempt.suppose(placed);
+      return true;
+    };
+    attempt.suppose(placed);
+    while (units.reprieve(fits)) {
+    }
+  }
+
+  [[nodiscard]] cost price() const {
+    const cluster_view cluster = attempt.cluster();
+    cost made{0, std::numeric_limits<std::int64_t>::min()};
+    std::set<group_id> disturbed;
+    for (const victim_unit& one : units.all()) {
+      if (!one.gone) continue;
+      made.violations += one.violating ? 1 : 0;
+      if (one.rank.priority > made.highest) made.highest = one.rank.priority, made.late = -one.rank.start;
+      if (one.rank.priority == made.highest) made.late = std::max(made.late, -one.rank.start);
+      made.pods += static_cast<std::int64_t>(one.pods.size());
+      for (const pod_id id : one.pods) {
+        const pod_info pod = *cluster.pod(id);
+        if (lost_work) made.work += lost_work(pod);
+        if (const auto of = pod.group()) disturbed.insert(of->root().id());
+      }
+    }
+    made.groups = static_cast<std::int64_t>(disturbed.size());
+    return made;
+  }
+
+  /// In the order in which they go: those that break no budget first, the least important first.
+  [[nodiscard]] std::vector<std::size_t> order_of_loss() const {
+    std::vector<std::size_t> order;
+    for (const bool violating : {false, true}) {
+      for (std::size_t i = units.all().size(); i-- > 0;) {
+        if (units.all()[i].violating == violating) order.push_back(i);
+      }
+    }
+    return order;
+  }
+  void take_first(const std::vector<std::size_t>& order, std::size_t count) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      victim_unit& one = units.all()[order[i]];
+      if (one.gone && i >= count)
+        units.give_back(one);
+      else if (!one.gone && i < count)
+        units.take(one);
+    }
+  }
+  /// As few of the first to go as will do for so many members; then who of them need not. False if not even all will do; and if all have
+  /// to go wherever the members do, which is Kubernetes' choice.
+  bool solve(const placement* within, std::size_t members) {
+    const std::vector<std::size_t> order = order_of_loss();
+    std::vector<assignment> found;
+    const auto enough = [&](std::size_t count) {
+      take_first(order, count);
+      return attempt.place(group, found, within).ok() && found.size() >= members;
+    };
+    if (!enough(units.all().size())) return false;
+    placed = found;
+    if (within == nullptr && !enough(units.all().size() - 1)) return false;
+    std::size_t too_few = 0, will_do = units.all().size();  // nobody is too few, or nobody would have been asked
+    while (will_do - too_few > 1) {
+      const std::size_t middle = too_few + (will_do - too_few) / 2;
+      if (enough(middle))
+        will_do = middle, placed = found;
+      else
+        too_few = middle;
+    }
+    take_first(order, will_do);
+    reprieve_where_they_are();
+    return true;
+  }
+  /// Kubernetes' choice, unless another one is cheaper. @pre Kubernetes' stands, and victims are chosen for it.
+  void compare_placements() {
+    const std::size_t members = placed.size();
+    cost best = price();
+    std::vector<assignment> best_placed = placed;
+    std::vector<bool> best_gone;
+    const auto keep = [&] {
+      best_gone.clear();
+      for (const victim_unit& one : units.all()) best_gone.push_back(one.gone);
+    };
+    const auto consider = [&](const placement* within) {
+      if (!solve(within, members)) return;
+      if (const cost here = price(); here < best) best = here, best_placed = placed, keep();
+    };
+    keep();
+    consider(nullptr);
+    const std::vector<placement> all = attempt.placements(group);
+    for (const placement& where : all) {
+      if (all.size() > 1) consider(&where);
+    }
+    for (std::size_t i = 0; i < units.all().size(); ++i) {
+      if (units.all()[i].gone && !best_gone[i])
+        units.give_back(units.all()[i]);
+      else if (!units.all()[i].gone && best_gone[i])
+        units.take(units.all()[i]);
+    }
+    placed = std::move(best_placed);
+  }
+
+  victim_plan preempt() {
+    victim_plan plan;
+    if (!may_preempt()) {
+      plan.verdict = status::unschedulable("not eligible due to preemptionPolicy=Never.");
+      return plan;
+    }
+    if (alpha && !group.spec().topology.within.empty()) {
+      plan.verdict = status::unschedulable(
+          "workload aware preemption is not supported for pod groups with scheduling constraints");
+      return plan;
+    }
+    if (!alpha && still_waits()) {
+      plan.verdict = status::unschedulable("not eligible due to terminating pods on the nominated nodes.");
+      plan.keep_nomination = true;
+      return plan;
+    }
+    if (rule.anybody(attempt.cluster())) units.collect(rule);
+    if (units.all().empty()) {
+      plan.verdict = status::unschedulable("No preemption victims found for incoming preemptor");
+      return plan;
+    }
+    units.take_all();
+    if (const status said = attempt.place(group, placed); !said.ok()) {
+      plan.verdict =
+          said.code == code::error ? said : status::unschedulable("preemption is not helpful for scheduling");
+      return plan;
+    }
+    if (alpha) {
+      std::vector<assignment> anywhere;
+      units.reprieve([&](const victim_unit&) { return attempt.place(group, anywhere).ok(); });
+      placed.clear();
+    } else {
+      reprieve_where_they_are();
+      if (least_disruption) {
+        compare_placements();
+        reprieve_elsewhere();
+      }
+    }
+    plan.verdict = status::success();
+    for (const victim_unit& one : units.all()) {
+      if (one.gone) plan.victims.insert(plan.victims.end(), one.pods.begin(), one.pods.end());
+    }
+    plan.nominations = std::move(placed);
+    return plan;
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE victim_plan find_group_victims(trial& attempt, const group_view& group, const victim_rule& rule,
+                                                bool least_disruption, const work_of_pod& lost_work) {
+  return detail::group_victim_search{attempt, group, rule, least_disruption, lost_work}.preempt();
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
