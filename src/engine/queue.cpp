@@ -116,6 +116,7 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
   queued q;
   q.priority = it.priority;
   q.since = it.since;
+  q.entered = it.entered;
   q.arrival = it.arrival;
   if (e.group) {
     q.group = {e.row, state_->groups.rows.generation(e.row)};
@@ -256,10 +257,10 @@ GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, insta
   }
 }
 
-GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(bool& early) {
+GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(instant now, bool& early) {
   std::optional<active_queue::popped> next =
       active_.pop([&](const queue_entry& one) { return current(one.who, one.ticket, place::active); },
-                  [&](entity e) { return describe(e, *find(e)); });
+                  [&](entity e) { return describe(e, *find(e)); }, now);
   early = !next;
   if (early) {
     clean(backoff_, place::backoff);
@@ -270,7 +271,7 @@ GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(bool& e
 
 GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
   bool early = false;
-  while (std::optional<active_queue::popped> next = first_to_try(early)) {
+  while (std::optional<active_queue::popped> next = first_to_try(now, early)) {
     const entity e = next->who;
     queue_item& it = item(e);
     if (it.round != round_) it.round = round_, it.tries = 0;

@@ -58,7 +58,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   }
   if (!entities_->has_profile(pod)) return;
   const bool enters = item.where == place::none;
-  if (enters && (fresh || e.group)) item.since = *now_;
+  if (enters && (fresh || e.group)) item.since = item.entered = *now_;
   if (enters) item.ready = no_backoff;
   // A group came with the first of its members that wait.
   std::uint64_t arrival = state_->pods.arrival[pod];

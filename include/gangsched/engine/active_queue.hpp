@@ -24,7 +24,7 @@ class GANGSCHED_API active_queue {
   void add(const queued& what, entity who, std::uint32_t ticket);
   /// The first of those that current(entry) says are active; describe(entity) is what hooks see of one.
   template <class Current, class Describe>
-  [[nodiscard]] std::optional<popped> pop(const Current& current, const Describe& describe);
+  [[nodiscard]] std::optional<popped> pop(const Current& current, const Describe& describe, instant now);
   void clear();
 
  private:
@@ -42,7 +42,7 @@ class GANGSCHED_API active_queue {
 };
 
 template <class Current, class Describe>
-std::optional<active_queue::popped> active_queue::pop(const Current& current, const Describe& describe) {
+std::optional<active_queue::popped> active_queue::pop(const Current& current, const Describe& describe, instant now) {
   if (order_ != nullptr) {
     if (std::optional<popped> unknown = pop_unknown(current, describe)) return unknown;
     std::optional<popped> made;
@@ -56,7 +56,7 @@ std::optional<active_queue::popped> active_queue::pop(const Current& current, co
         continue;
       }
       if (head != nullptr) {
-        const queue_head its{describe(head->who), it->first};
+        const queue_head its{describe(head->who), it->first, now};
         if (best == nullptr || goes_before(its, first, broken))
           best = &it->second, first = its, made = popped{head->who, {}};
       }

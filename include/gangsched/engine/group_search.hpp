@@ -65,6 +65,8 @@ class GANGSCHED_API group_search {
   [[nodiscard]] group_placement place_members(const group_part& whole);
   /// An empty list, for who places members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
+  /// When it is, to hooks that ask.
+  [[nodiscard]] instant now() const noexcept { return reserved_->now(); }
 
   [[nodiscard]] placement_candidates& candidates() noexcept { return candidates_; }
 

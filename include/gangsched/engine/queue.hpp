@@ -31,6 +31,7 @@ struct queue_item {
   std::uint32_t errors = 0;      ///< attempts in a row that ended in an error
   std::int32_t priority = 0;
   instant since{};             ///< when it entered, or failed last
+  instant entered{};           ///< when it entered
   instant ready = no_backoff;  ///< when its backoff ends
   std::uint64_t arrival = 0;
   std::uint64_t round = 0;  ///< of its last attempt
@@ -155,7 +156,7 @@ class GANGSCHED_API queue {
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);
-  std::optional<active_queue::popped> first_to_try(bool& early);
+  std::optional<active_queue::popped> first_to_try(instant now, bool& early);
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;
 

@@ -17,6 +17,7 @@ class GANGSCHED_API reservations {
   /// is for the caller's transaction to undo.
   bool reserve(row_t pod, row_t node, status& said);
   void unreserve(row_t pod, row_t node);
+  [[nodiscard]] instant now() const noexcept { return *now_; }
   /// Takes back everything that an assumed pod holds.
   void release(row_t pod);
 

@@ -24,6 +24,7 @@ struct queued {
   group_id group{};  ///< set if a group stands in the queue as one
   std::int32_t priority = 0;
   instant since{};            ///< when it entered the queue, or failed last
+  instant entered{};          ///< when it entered the queue
   std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
 };
 
@@ -36,6 +37,7 @@ struct sort_key {
 /// The first of a queue, where a plugin orders several.
 struct queue_head : queued {
   std::int64_t queue = 0;  ///< as queue_of said
+  instant now{};           ///< what the host said the time is
 };
 
 /// Whether a change can turn a rejection into success.
@@ -219,6 +221,8 @@ class trial {
  public:
   virtual ~trial() = default;
   [[nodiscard]] virtual cluster_view cluster() const = 0;
+  /// What the host said the time is.
+  [[nodiscard]] virtual instant now() const = 0;
   /// The filters' word on @p node as things stand in the trial, with the pods that are nominated to it and without them
   /// (kube-framework 1.3).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;

@@ -455,6 +455,17 @@ class cluster_view {
     }
   }
 
+  /// How many changes were committed so far, to compare with later; what a transaction did is not among them. O(1).
+  [[nodiscard]] std::uint64_t changes() const noexcept { return state_->log.committed_end(); }
+  /// Calls visit(const change&) for each of them from number @p first on. False, without any, if they are not kept that long.
+  template <class Visit>
+  bool each_change(std::uint64_t first, Visit&& visit) const {
+    if (first < state_->log.begin()) return false;
+    for (std::uint64_t i = first; i < changes(); ++i) visit(state_->log[i]);
+    return true;
+  }
+  /// Whether they are of the same cluster.
+  friend bool operator==(const cluster_view& a, const cluster_view& b) noexcept { return a.state_ == b.state_; }
   /// Whether there are queues, or have been. O(1).
   [[nodiscard]] bool has_queues() const noexcept { return state_->queued.any(); }
   /// Calls visit(queue_view) for every queue, those that are only named too: parents first, siblings by name.

@@ -51,11 +51,11 @@ inline quota_verdict check_kept(const fair_shares& shares, queue_index queue, st
 }  // namespace detail
 
 GANGSCHED_INLINE quota_verdict check_quota(const fair_shares& shares, queue_index queue,
-                                           std::span<const std::int64_t> request, const usage& now) {
+                                           std::span<const std::int64_t> request, const usage& now, bool runs) {
   const queue_tree& tree = shares.tree();
   for (queue_index at = queue; at != no_queue; at = tree.parent(at)) {
     if (!shares.admits(at)) return {refusal::closed, at};
-    if (const std::int64_t running = now.running(at); running >= shares.most_running(at))
+    if (const std::int64_t running = now.running(at); !runs && running >= shares.most_running(at))
       return {refusal::too_many, at, 0, shares.most_running(at), running - shares.most_running(at) + 1};
     for (std::size_t i = 0; i < request.size(); ++i) {
       if (request[i] <= 0) continue;
