@@ -35,7 +35,8 @@ const char* to_text(requeue_reason reason) {
     case requeue_reason::no_fit: return "NoFit";
     case requeue_reason::preemption_no_candidates: return "PreemptionNoCandidates";
     case requeue_reason::pending_preemption: return "PendingPreemption";
-    case requeue_reason::failed_after_nomination: break;
+    case requeue_reason::failed_after_nomination:
+    case requeue_reason::pods_not_ready: break;
   }
   return "FailedAfterNomination";
 }

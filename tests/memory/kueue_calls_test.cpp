@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,15 @@ struct house {
     return {.name = std::move(name),
             .cohort = "all",
             .groups = {{{"cpu"}, {{"a-flavor-of-some-length", {{cpu}}}, {"another-flavor-of-some-length", {{1}}}}}},
-            .preemption = {.within_queue = victim_policy::lower_priority, .within_cohort = victim_policy::any}};
+            .preemption = {.within_queue = victim_policy::lower_priority, .within_cohort = victim_policy::any},
+            .by_local_usage = true};
   }
   static workload_spec wants(std::string queue, std::int64_t cpu, std::int32_t priority, int number) {
     const std::string name = "a-workload-of-some-length-" + std::to_string(number);
     return {.name = name,
             .uid = name,
             .queue = std::move(queue),
+            .local_queue = "a-local-queue-of-some-length-" + std::to_string(number % 3),
             .priority = priority,
             .created = instant{number},
             .pod_sets = {{.count = 2, .min_count = 1, .requests = {{"cpu", cpu}}}}};
@@ -34,13 +37,21 @@ struct house {
       configuration::make({.flavors = {{"a-flavor-of-some-length"}, {"another-flavor-of-some-length"}},
                            .queues = {team("one", 6), team("two", 6), team("three", 0)}})
           .value(),
-      {.fair_sharing = {.enabled = true}}};
+      {.fair_sharing = {.enabled = true},
+       .local_usage = {.half_life = 1h},
+       .pods_ready = {.enabled = true, .timeout = 2h, .backoff_base = 10s}}};
   workload_id runs = kueue.add_admitted(wants("three", 4, 0, 1), 0s, used(8)).value();
   workload_id low = kueue.add_admitted(wants("one", 2, -1, 2), 0s, used(4)).value();
   workload_id waits = kueue.add(wants("two", 3, 0, 3)).value();
   workload_id large = kueue.add(wants("three", 90, 0, 4)).value();
 
   house() {
+    // Two that were too late back off.
+    std::vector<workload_id> slow;
+    for (const int number : {8, 9})
+      slow.push_back(kueue.add_admitted(wants("two", 1, 0, number), -3h, used(1)).value());
+    if (kueue.advance(0s).size() != 2) throw std::logic_error{"nobody is late"};
+    for (const workload_id one : slow) kueue.evicted(one).value();
     kueue.add(wants("one", 3, 1, 5)).value();
     kueue.cycle(1s);
     kueue.add(wants("three", 1, 0, 6)).value();
@@ -79,13 +90,19 @@ TEST_CASE("calls of Kueue's controller for which there is no memory change nothi
   check([](house& on) { on.kueue.add(house::wants("one", 1, 0, 8)).value(); });
   check([](house& on) { on.kueue.add_admitted(house::wants("one", 1, 0, 8), 2s, house::used(2)).value(); });
   check([](house& on) { on.kueue.cycle(2s); });
+  check([](house& on) {
+    on.kueue.set_local_queue({"another-local-queue-of-some-length", "one", 2, {{"cpu", 3}}}).value();
+  });
   // What is asked of these is there already where shapes and queues have been seen.
   house on;
   REQUIRE(on.kueue.evicted(on.runs).has_value());
   failing_allocation none_left{1, failing_allocation::how::from_then_on};
   const bool removed = on.kueue.remove(on.runs).has_value() && on.kueue.remove(on.low).has_value() &&
                        on.kueue.remove(on.large).has_value();
+  const std::size_t before = on.kueue.waiting();
+  on.kueue.advance(3h);
   CHECK_FALSE(none_left.stop());
+  CHECK(on.kueue.waiting() == before + 2);
   CHECK(removed);
 }
 

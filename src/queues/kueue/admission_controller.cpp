@@ -9,8 +9,10 @@ GANGSCHED_INLINE admission_controller::admission_controller(configuration of, co
     : of_(std::move(of)),
       ledger_(of_),
       workloads_(of_.tree().size()),
-      pending_(of_, workloads_, shapes_),
-      cycle_(ledger_, workloads_, shapes_, options),
+      usage_(of_, options.local_usage),
+      pods_(options.pods_ready),
+      pending_(of_, workloads_, shapes_, &usage_),
+      cycle_(ledger_, workloads_, shapes_, options, &usage_),
       generations_(of_.tree().size(), 0) {}
 
 template <class Then>
@@ -22,8 +24,18 @@ result<workload_id> admission_controller::add_record(const workload_spec& spec, 
     progress_.resize(rows);
     shape_of_.resize(rows, 0);
   }
-  workload_record record{
-      .name = spec.name, .uid = spec.uid, .queue = made->queue, .priority = spec.priority, .created = spec.created};
+  if (pods_.options().enabled) {
+    pods_.make_room(static_cast<row_t>(shape_of_.size()));
+    timeouts_.reserve(shape_of_.size());
+    returned_.reserve(shape_of_.size());
+  }
+  const local_index local = counts_local(made->queue) ? usage_.find_or_add(made->queue, spec.local_queue) : 0;
+  workload_record record{.name = spec.name,
+                         .uid = spec.uid,
+                         .queue = made->queue,
+                         .local = local,
+                         .priority = spec.priority,
+                         .created = spec.created};
   struct guard {
     ~guard() {
       if (is_done) return;
@@ -37,10 +49,12 @@ result<workload_id> admission_controller::add_record(const workload_spec& spec, 
   } undo{this};
   undo.shape = shapes_.acquire(*std::move(made));
   undo.id = workloads_.add(std::move(record));
+  if (pods_.options().enabled) pods_.begin(undo.id.row);
   then(undo.id.row, undo.shape);
   undo.is_done = true;
   shape_of_[undo.id.row] = undo.shape;
   progress_[undo.id.row].next_flavor.clear();
+  progress_[undo.id.row].created = spec.created;
   return undo.id;
 }
 
@@ -61,7 +75,10 @@ GANGSCHED_INLINE result<workload_id> admission_controller::add_admitted(const wo
   }
   return add_record(spec, [&](row_t row, shape_index) {
     workloads_.admit(row, at, counted);
-    ledger_.add(workloads_[row].queue, counted);
+    const workload_record& one = workloads_[row];
+    ledger_.add(one.queue, counted);
+    if (counts_local(one.queue)) usage_.hold(one.local, counted);
+    if (pods_.options().enabled) pods_.admitted(row, at);
   });
 }
 
@@ -75,6 +92,7 @@ GANGSCHED_INLINE std::optional<error> admission_controller::fault_of(workload_id
 GANGSCHED_INLINE void admission_controller::free_quota(row_t workload) noexcept {
   const workload_record& one = workloads_[workload];
   ledger_.remove(one.queue, one.usage);
+  if (counts_local(one.queue)) usage_.release(one.local, one.usage);
   ++generations_[one.queue];
   pending_.unpark(of_.tree().root_of(one.queue));
   workloads_.withdraw(workload);
@@ -82,6 +100,7 @@ GANGSCHED_INLINE void admission_controller::free_quota(row_t workload) noexcept 
 
 GANGSCHED_INLINE void admission_controller::note_eviction(row_t workload) noexcept {
   workloads_.set_evicted(workload, true);
+  if (pods_.options().enabled) pods_.note_eviction(workload);
   ++generations_[workloads_[workload].queue];
 }
 
@@ -89,8 +108,9 @@ GANGSCHED_INLINE result<void> admission_controller::remove(workload_id id) {
   if (auto fault = fault_of(id, false)) return *std::move(fault);
   if (workloads_[id.row].admitted)
     free_quota(id.row);
-  else
+  else if (pending_.has(id.row))
     pending_.erase(id.row);
+  if (pods_.options().enabled) pods_.forget(id.row);
   shapes_.release(shape_of_[id.row]);
   workloads_.erase(id.row);
   return {};
@@ -107,8 +127,66 @@ GANGSCHED_INLINE result<void> admission_controller::evicted(workload_id id) {
   pending_.make_room(id.row, shape_of_[id.row]);
   free_quota(id.row);
   progress_[id.row].next_flavor.clear();
+  if (pods_.options().enabled) {
+    if (const auto at = pods_.evicted_at(id.row); at && pods_.options().requeued == requeue_order::eviction)
+      workloads_.set_created(id.row, *at);
+    if (!pods_.withdrawn(id.row)) return {};
+  }
   pending_.insert(id.row, shape_of_[id.row]);
   return {};
+}
+
+GANGSCHED_INLINE result<void> admission_controller::set_local_queue(const local_queue_spec& spec) {
+  const auto local = usage_.set(spec);
+  if (!local) return local.error();
+  pending_.reorder(usage_.queue_of(*local));
+  return {};
+}
+
+GANGSCHED_INLINE result<void> admission_controller::set_pods_ready(workload_id id, bool ready, instant now) {
+  if (auto fault = fault_of(id, true)) return *std::move(fault);
+  if (pods_.options().enabled) pods_.set_ready(id.row, ready, now);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> admission_controller::activate(workload_id id) {
+  if (auto fault = fault_of(id, false)) return *std::move(fault);
+  if (!is_deactivated(id.row))
+    return error{errc::wrong_state, "workload " + workloads_[id.row].name, "", "is not deactivated"};
+  pending_.make_room(id.row, shape_of_[id.row]);
+  pods_.activate(id.row);
+  workloads_.set_created(id.row, progress_[id.row].created);
+  pending_.insert(id.row, shape_of_[id.row]);
+  return {};
+}
+
+GANGSCHED_INLINE std::span<const pods_timeout> admission_controller::advance(instant now) {
+  returned_.clear();
+  struct guard {
+    ~guard() {
+      if (is_done) return;
+      for (const row_t row : on->returned_) {
+        on->pending_.erase(row);
+        on->pods_.resume_backoff(row);
+      }
+    }
+    admission_controller* on;
+    bool is_done = false;
+  } undo{this};
+  for (row_t row = pods_.backoff_over(now); row != no_row; row = pods_.backoff_over(now)) {
+    pending_.make_room(row, shape_of_[row]);
+    pods_.end_backoff(row);
+    pending_.insert(row, shape_of_[row]);
+    returned_.push_back(row);  // there is room: add_record() sees to it, here and below
+  }
+  undo.is_done = true;
+  usage_.sample(now, [&](queue_index queue) { pending_.reorder(queue); });
+  timeouts_.clear();
+  for (row_t row = pods_.too_late(now); row != no_row; row = pods_.too_late(now)) {
+    timeouts_.push_back(pods_.time_out(row, now));
+    note_eviction(row);
+  }
+  return timeouts_;
 }
 
 GANGSCHED_INLINE result<void> admission_controller::set_quota(queue_index node, fr_index of, const quota& amounts) {
@@ -132,7 +210,8 @@ GANGSCHED_INLINE const admission_cycle& admission_controller::cycle(instant now)
   for (queue_index queue = of_.first_queue(); queue < of_.tree().size(); ++queue)
     if (const row_t head = pending_.head(queue); head != no_row)
       cycle_.nominate(head, shape_of_[head], begin_with(head));
-  cycle_.run();
+  const bool blocks = pods_.options().enabled && pods_.options().block_admission;
+  cycle_.run(!blocks ? admission_gate::open : pods_.all_ready() ? admission_gate::one : admission_gate::closed);
   for (const cycle_entry& entry : cycle_.entries()) make_room(entry);
   ++cycles_;
   for (const cycle_entry& entry : cycle_.entries()) settle(entry, now);
@@ -154,6 +233,12 @@ GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, ins
     workloads_.note_admitted(entry.workload, now, entry.flavors.usage);
     ledger_.add(entry.queue, entry.flavors.usage);
     pending_.erase(entry.workload);
+    workloads_.set_created(entry.workload, progress_[entry.workload].created);
+    if (counts_local(entry.queue)) {
+      usage_.admit(workloads_[entry.workload].local, entry.flavors.usage, now);
+      pending_.reorder(entry.queue);
+    }
+    if (pods_.options().enabled) pods_.admitted(entry.workload, now);
     ++generations_[entry.queue];
     searched.next_flavor.clear();
     return;

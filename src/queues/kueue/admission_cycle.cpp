@@ -6,13 +6,13 @@
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 GANGSCHED_INLINE admission_cycle::admission_cycle(quota_ledger& on, workload_table& workloads, const shape_pool& shapes,
-                                                  const admission_options& options)
+                                                  const admission_options& options, const local_usage* usage)
     : on_(&on),
       workloads_(&workloads),
       shapes_(&shapes),
       options_(options),
       assigner_(on, options.fair_sharing.enabled),
-      preemptor_(on, workloads, options.fair_sharing),
+      preemptor_(on, workloads, options.fair_sharing, usage),
       tournament_(on, workloads) {}
 
 GANGSCHED_INLINE void admission_cycle::begin() noexcept {
@@ -97,7 +97,8 @@ GANGSCHED_INLINE bool admission_cycle::reduce_counts(cycle_entry& entry, std::sp
   return found;
 }
 
-GANGSCHED_INLINE void admission_cycle::run() {
+GANGSCHED_INLINE void admission_cycle::run(admission_gate gate) {
+  gate_ = gate;
   const quota_ledger::trial trial{*on_};
   if (victim_of_.size() < workloads_->rows()) victim_of_.resize(workloads_->rows(), 0);
   if (!options_.fair_sharing.enabled) {
@@ -190,6 +191,12 @@ GANGSCHED_INLINE void admission_cycle::process(cycle_entry& entry) {
   }
   on_->add(entry.queue, entry.flavors.usage);
   if (mode == fit_mode::fit) {
+    if (gate_ == admission_gate::closed) {
+      entry.result = entry_result::skipped;
+      entry.reason = requeue_reason::pods_not_ready;
+      return;
+    }
+    if (gate_ == admission_gate::one) gate_ = admission_gate::closed;
     entry.result = entry_result::admitted;
     return;
   }

@@ -41,7 +41,7 @@ GANGSCHED_INLINE result<configuration> configuration::make(const configuration_s
     if (auto added = made.add_node({}, 1, {}, nullptr); !added) return std::move(added).error();
   }
   for (const queue_spec& one : from.queues) {
-    queue_rules rules{one.strategy, one.preemption, one.fungibility, {}, {}};
+    queue_rules rules{one.strategy, one.preemption, one.fungibility, {}, {}, one.by_local_usage};
     if (auto added = made.add_node("queue " + one.name, one.weight, one.groups, &rules.groups); !added)
       return std::move(added).error();
     rules.group_of.assign(made.resources_.size(), none);

@@ -4,45 +4,28 @@
 #include <utility>
 
 #include "gangsched/core/make_room.hpp"
+#include "gangsched/queues/indexed_heap.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
-namespace detail {
-
-/// Moves the element at @p at of a heap to where it belongs; place(element) is kept up with where it is.
-template <class Before, class Place>
-void settle(std::vector<std::uint32_t>& heap, std::size_t at, const Before& before, const Place& place) noexcept {
-  const auto put = [&](std::size_t where, std::uint32_t one) {
-    heap[where] = one;
-    place(one) = static_cast<std::uint32_t>(where);
-  };
-  const std::uint32_t moving = heap[at];
-  for (; at > 0 && before(moving, heap[(at - 1) / 2]); at = (at - 1) / 2) put(at, heap[(at - 1) / 2]);
-  for (;;) {
-    std::size_t child = 2 * at + 1;
-    if (child >= heap.size()) break;
-    if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
-    if (!before(heap[child], moving)) break;
-    put(at, heap[child]);
-    at = child;
-  }
-  put(at, moving);
-}
-
-template <class Before, class Place>
-void take_out(std::vector<std::uint32_t>& heap, std::size_t at, const Before& before, const Place& place) noexcept {
-  heap[at] = heap.back();
-  heap.pop_back();
-  if (at < heap.size()) settle(heap, at, before, place);
-}
-
-}  // namespace detail
 
 GANGSCHED_INLINE pending_queues::pending_queues(const configuration& of, const workload_table& workloads,
-                                                shape_pool& shapes)
-    : of_(&of), workloads_(&workloads), shapes_(&shapes), queues_(of.tree().size()), trees_(of.tree().size()) {}
+                                                shape_pool& shapes, const local_usage* usage)
+    : of_(&of),
+      workloads_(&workloads),
+      shapes_(&shapes),
+      usage_(usage),
+      queues_(of.tree().size()),
+      trees_(of.tree().size()) {
+  for (queue_index queue = of.first_queue(); queue < of.tree().size(); ++queue)
+    queues_[queue].by_local_usage = usage != nullptr && of.by_local_usage(queue);
+}
 
 GANGSCHED_INLINE bool pending_queues::goes_before(row_t a, row_t b) const noexcept {
   const workload_record &one = (*workloads_)[a], &other = (*workloads_)[b];
+  if (queues_[one.queue].by_local_usage) {
+    const double used = usage_->score(one.local), by_other = usage_->score(other.local);
+    if (used != by_other) return used < by_other;
+  }
   if (one.priority != other.priority) return one.priority > other.priority;
   if (one.created != other.created) return one.created < other.created;
   if (const int by_uid = one.uid.compare(other.uid); by_uid != 0) return by_uid < 0;
@@ -59,14 +42,14 @@ GANGSCHED_INLINE void pending_queues::enter(shape_index shape) noexcept {
 
 GANGSCHED_INLINE void pending_queues::leave(shape_index shape) noexcept {
   --trees_[of_->tree().root_of(lists_[shape].queue)].active;
-  detail::take_out(
+  queues::detail::take_out(
       queues_[lists_[shape].queue].active, lists_[shape].place,
       [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
       [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
 }
 
 GANGSCHED_INLINE void pending_queues::moved(shape_index shape) noexcept {
-  detail::settle(
+  queues::detail::settle(
       queues_[lists_[shape].queue].active, lists_[shape].place,
       [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
       [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
@@ -96,7 +79,8 @@ GANGSCHED_INLINE void pending_queues::insert(row_t workload, shape_index shape) 
   ++size_;
   if (list.rows.size() == 1) ++queues_[list.queue].shapes;
   const auto before = [&](row_t a, row_t b) { return goes_before(a, b); };
-  detail::settle(list.rows, list.rows.size() - 1, before, [&](row_t one) -> std::uint32_t& { return place_[one]; });
+  queues::detail::settle(list.rows, list.rows.size() - 1, before,
+                         [&](row_t one) -> std::uint32_t& { return place_[one]; });
   if (list.parked) return;
   if (list.rows.size() == 1)
     enter(shape);
@@ -117,7 +101,8 @@ GANGSCHED_INLINE void pending_queues::erase(row_t workload) noexcept {
   }
   const bool was_first = list.rows.front() == workload;
   const auto before = [&](row_t a, row_t b) { return goes_before(a, b); };
-  detail::take_out(list.rows, place_[workload], before, [&](row_t one) -> std::uint32_t& { return place_[one]; });
+  queues::detail::take_out(list.rows, place_[workload], before,
+                           [&](row_t one) -> std::uint32_t& { return place_[one]; });
   if (was_first && !list.parked) moved(shape);
 }
 
@@ -144,6 +129,21 @@ GANGSCHED_INLINE void pending_queues::unpark(queue_index root) noexcept {
     shapes_->release(shape);
   }
   parked.clear();
+}
+
+GANGSCHED_INLINE void pending_queues::reorder(queue_index queue) noexcept {
+  const auto of_rows = [&](shape_index shape) {
+    queues::detail::make_heap(
+        lists_[shape].rows, [&](row_t a, row_t b) { return goes_before(a, b); },
+        [&](row_t one) -> std::uint32_t& { return place_[one]; });
+  };
+  for (const shape_index shape : queues_[queue].active) of_rows(shape);
+  for (const shape_index shape : trees_[of_->tree().root_of(queue)].parked)
+    if (lists_[shape].queue == queue) of_rows(shape);
+  queues::detail::make_heap(
+      queues_[queue].active,
+      [&](shape_index a, shape_index b) { return goes_before(lists_[a].rows.front(), lists_[b].rows.front()); },
+      [&](shape_index one) -> std::uint32_t& { return lists_[one].place; });
 }
 
 GANGSCHED_INLINE std::vector<row_t> pending_queues::list(queue_index queue, bool active) const {

@@ -62,6 +62,11 @@ GANGSCHED_INLINE bool preemptor::goes_before(row_t a, row_t b) const {
   if (one.evicted != other.evicted) return one.evicted;
   const bool is_own = one.queue == wants_->queue, other_is_own = other.queue == wants_->queue;
   if (is_own != other_is_own) return other_is_own;
+  if (usage_ != nullptr && one.queue == other.queue && one.local != other.local &&
+      on_->of().by_local_usage(one.queue)) {
+    const double used = usage_->score(one.local), by_other = usage_->score(other.local);
+    if (used != by_other) return used > by_other;
+  }
   if (one.priority != other.priority) return one.priority < other.priority;
   if (one.reserved_at != other.reserved_at) return one.reserved_at > other.reserved_at;
   if (const int by_uid = one.uid.compare(other.uid); by_uid != 0) return by_uid < 0;

@@ -24,6 +24,9 @@ struct admitted_usage {
 ///
 /// All that frees quota (a workload that ends, an eviction that is complete, another quota) makes the inadmissible workloads of the whole
 /// tree active again.
+///
+/// With `pods_ready` the host says when the pods of an admitted workload are ready, and `advance` marks those evicted that took too long;
+/// they come back after a while.
 class GANGSCHED_API admission_controller {
  public:
   explicit admission_controller(configuration of, const admission_options& options = {});
@@ -40,17 +43,39 @@ class GANGSCHED_API admission_controller {
   /// It is gone, whether it waited or had quota. Error: `unknown`.
   result<void> remove(workload_id id);
 
+  /// A local queue's weight and past usage; one that only workloads name has the weight 1. Errors as of `local_usage::set`.
+  result<void> set_local_queue(const local_queue_spec& spec);
+
+  /// All pods of an admitted workload are ready, or not all are any more. Error: `unknown`, `wrong_state`; without effect unless
+  /// pods_ready is enabled.
+  result<void> set_pods_ready(workload_id id, bool ready, instant now);
+  /// One that was deactivated waits again, its timeouts forgotten. Error: `unknown`, `wrong_state`.
+  result<void> activate(workload_id id);
+
   /// Somebody asked an admitted workload to go: it uses its quota on, and goes before others do. Error: `unknown`, `wrong_state`.
   result<void> mark_evicted(workload_id id);
-  /// The eviction of an admitted workload is complete: it waits again, with its old creation time. Error: `unknown`, `wrong_state`.
+  /// The eviction of an admitted workload is complete: it waits again, with its old creation time, or if its pods were not ready in time
+  /// once its backoff is over. Error: `unknown`, `wrong_state`.
   result<void> evicted(workload_id id);
 
   /// Another quota; error as of `quota_ledger::set_quota`.
   result<void> set_quota(queue_index node, fr_index of, const quota& amounts);
 
+  /// What time alone brings about; to be called before a cycle. Local queues are sampled that are due, workloads whose backoff is over
+  /// wait again, and those whose pods are too late are marked evicted. @return these, until the next call: the host sees to it that they
+  /// go. O(log workloads) for each, and what `local_usage::sample` takes.
+  std::span<const pods_timeout> advance(instant now);
+  /// When it has something to do for pods.
+  [[nodiscard]] std::optional<instant> next_timeout() const noexcept { return pods_.next(); }
+
   /// One cycle: each queue offers its head. Those admitted have their quota since @p now; those that `preempted` of the outcome names are
   /// marked evicted, and the host sees to it that they go. The outcome is valid until the next call of a function that changes something.
   const admission_cycle& cycle(instant now);
+
+  [[nodiscard]] bool is_deactivated(row_t workload) const noexcept {
+    return pods_.options().enabled && pods_.is_deactivated(workload);
+  }
+  [[nodiscard]] const local_usage& usage_of_local_queues() const noexcept { return usage_; }
 
   [[nodiscard]] bool knows(workload_id id) const noexcept { return workloads_.knows(id); }
   [[nodiscard]] workload_id id_of(row_t workload) const noexcept { return workloads_.id_of(workload); }
@@ -68,6 +93,7 @@ class GANGSCHED_API admission_controller {
     std::vector<std::uint32_t> next_flavor;  ///< empty: nowhere
     std::uint64_t cycle = 0;
     std::uint64_t generation = 0;  ///< of the queue
+    instant created{};             ///< the workload's, whatever an eviction made of it
   };
 
   /// A new workload, once @p then(row, shape) has done with it what may fail for want of memory: if it throws, there is none.
@@ -76,6 +102,7 @@ class GANGSCHED_API admission_controller {
   [[nodiscard]] std::optional<error> fault_of(workload_id id, bool has_to_be_admitted) const;
   void free_quota(row_t workload) noexcept;
   void note_eviction(row_t workload) noexcept;
+  [[nodiscard]] bool counts_local(queue_index queue) const { return of_.by_local_usage(queue); }
   [[nodiscard]] std::span<const std::uint32_t> begin_with(row_t workload) const;
   /// What of settle() needs memory; and the rest.
   void make_room(const cycle_entry& entry);
@@ -85,12 +112,16 @@ class GANGSCHED_API admission_controller {
   quota_ledger ledger_;
   workload_table workloads_;
   shape_pool shapes_;
+  local_usage usage_;
+  pods_ready_watch pods_;
   pending_queues pending_;
   admission_cycle cycle_;
   std::vector<shape_index> shape_of_;  ///< by workload
   std::vector<progress> progress_;     ///< by workload
   std::vector<std::uint64_t>
-      generations_;  ///< by node: how often a workload of a queue was admitted, asked to go, or went
+      generations_;                     ///< by node: how often a workload of a queue was admitted, asked to go, or went
+  std::vector<pods_timeout> timeouts_;  ///< of the last `advance`, with room for all workloads, as is the next
+  std::vector<row_t> returned_;         ///< whose backoff was over then
   std::uint64_t cycles_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/queues/kueue/entry_order.hpp"
+#include "gangsched/queues/kueue/pods_ready.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
@@ -14,8 +15,13 @@ struct admission_options {
   /// An entry whose targets go for another one already looks for flavors and targets again, as if those had gone (Kueue's gate
   /// RecomputeAssignmentUponPreemptionTargetsOverlap, off there too); otherwise it is skipped.
   bool recompute_overlapping_targets = false;
+  local_usage_options local_usage = {};  ///< of queues that go by it
+  pods_ready_options pods_ready = {};
   bool describe_tournaments = false;  ///< writes down the shares that each choice was made by: O(entries²) a cycle
 };
+
+/// How many may be admitted in a cycle; others may be asked to go all the same.
+enum class admission_gate : std::uint8_t { open, one, closed };
 
 /// A workload that is newly asked to go.
 struct issued_preemption {
@@ -28,9 +34,9 @@ struct issued_preemption {
 /// what it tries on the ledger is taken back.
 class GANGSCHED_API admission_cycle {
  public:
-  /// All have to outlive it.
+  /// All have to outlive it, but the options.
   admission_cycle(quota_ledger& on, workload_table& workloads, const shape_pool& shapes,
-                  const admission_options& options);
+                  const admission_options& options, const local_usage* usage = nullptr);
 
   /// Forgets the last cycle. Its entries keep their memory.
   void begin() noexcept;
@@ -38,7 +44,7 @@ class GANGSCHED_API admission_cycle {
   void nominate(row_t workload, shape_index shape, std::span<const std::uint32_t> begin_with);
   /// Takes the entries in their order. Each is judged with the usage of those before it that were admitted, preempt or reserve,
   /// and without all victims so far.
-  void run();
+  void run(admission_gate gate = admission_gate::open);
 
   /// In the order in which they were nominated.
   [[nodiscard]] std::span<const cycle_entry> entries() const noexcept { return {entries_.data(), count_}; }
@@ -79,6 +85,7 @@ class GANGSCHED_API admission_cycle {
   std::vector<row_t> victims_;
   std::vector<std::uint64_t> victim_of_;  ///< by workload: the last cycle in which it was one
   std::uint64_t cycle_ = 0;
+  admission_gate gate_ = admission_gate::open;
 
   // What is written on.
   std::vector<fr_amount> needs_;

@@ -84,6 +84,7 @@ class GANGSCHED_API configuration {
 
   /// Of queues, here and below.
   [[nodiscard]] queueing_strategy strategy(queue_index queue) const { return rules_[queue - first_queue_].strategy; }
+  [[nodiscard]] bool by_local_usage(queue_index queue) const { return rules_[queue - first_queue_].by_local_usage; }
   [[nodiscard]] const preemption_rules& preemption(queue_index queue) const {
     return rules_[queue - first_queue_].preemption;
   }
@@ -105,6 +106,7 @@ class GANGSCHED_API configuration {
     flavor_fungibility fungibility;
     std::vector<flavor_choice> groups;
     std::vector<std::uint32_t> group_of;  ///< by resource_index
+    bool by_local_usage = false;
   };
 
   result<void> number_names(const configuration_spec& from);

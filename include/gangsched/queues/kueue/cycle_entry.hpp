@@ -21,6 +21,7 @@ enum class requeue_reason : std::uint8_t {
   preemption_no_candidates,
   pending_preemption,       ///< others have been asked to go, now or earlier
   failed_after_nomination,  ///< it was skipped
+  pods_not_ready,           ///< it would fit, once all pods of those admitted before are ready
 };
 
 /// The head of a queue in one cycle.

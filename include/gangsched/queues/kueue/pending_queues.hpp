@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "gangsched/queues/kueue/local_usage.hpp"
 #include "gangsched/queues/kueue/shape_pool.hpp"
 #include "gangsched/queues/kueue/workload_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Workloads that wait for quota, by queue, and who is first: higher priority, then earlier creation, then uid, but before all others the
-/// sticky one, which preempted last.
+/// Workloads that wait for quota, by queue, and who is first: with admission fair sharing whose local queue used less, then higher
+/// priority, then earlier creation, then uid, but before all others the sticky one, which preempted last.
 ///
 /// A queue's workloads of one shape wait together: they are active, and one of them may be the queue's head, or all of them are
 /// inadmissible, because one of them was tried without success and nothing has changed since (Kueue's equivalence classes). So making a
@@ -17,7 +18,8 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 class GANGSCHED_API pending_queues {
  public:
   /// All have to outlive it.
-  pending_queues(const configuration& of, const workload_table& workloads, shape_pool& shapes);
+  pending_queues(const configuration& of, const workload_table& workloads, shape_pool& shapes,
+                 const local_usage* usage = nullptr);
 
   /// A workload waits; it is inadmissible if its shape is. O(log workloads).
   void add(row_t workload, shape_index shape) {
@@ -40,6 +42,9 @@ class GANGSCHED_API pending_queues {
   void park(shape_index shape) noexcept;
   /// All workloads of the tree below @p root are active. O(inadmissible shapes × log shapes).
   void unpark(queue_index root) noexcept;
+  /// What local queues of it used has changed: to be called before anything else of the queue. O(its workloads + parked shapes of the
+  /// tree).
+  void reorder(queue_index queue) noexcept;
   /// It stays its queue's head until it is erased or another one becomes sticky.
   void make_sticky(row_t workload) noexcept { queues_[(*workloads_)[workload].queue].sticky = workload; }
 
@@ -60,6 +65,7 @@ class GANGSCHED_API pending_queues {
     std::vector<shape_index> active;  ///< shapes that have workloads and are not parked, in a heap
     std::size_t shapes = 0;           ///< that have workloads
     row_t sticky = no_row;
+    bool by_local_usage = false;
   };
   struct tree_state {
     std::vector<shape_index> parked;
@@ -74,7 +80,8 @@ class GANGSCHED_API pending_queues {
 
   const configuration* of_;
   const workload_table* workloads_;
-  shape_pool* shapes_;                 ///< has the parked ones kept
+  shape_pool* shapes_;  ///< has the parked ones kept
+  const local_usage* usage_;
   std::vector<shape_list> lists_;      ///< by shape
   std::vector<queue_state> queues_;    ///< by node
   std::vector<tree_state> trees_;      ///< by root

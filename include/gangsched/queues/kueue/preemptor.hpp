@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/queues/kueue/flavor_assigner.hpp"
+#include "gangsched/queues/kueue/local_usage.hpp"
 #include "gangsched/queues/kueue/workload_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
@@ -49,9 +50,10 @@ struct preemption_request {
 /// Finds workloads that have to go for another one (Kueue 0.19, pkg/scheduler/preemption). What it tries on the ledger is taken back.
 class GANGSCHED_API preemptor {
  public:
-  /// Both have to outlive it.
-  preemptor(quota_ledger& on, const workload_table& workloads, fair_sharing_options sharing)
-      : on_(&on), workloads_(&workloads), sharing_(sharing) {}
+  /// All have to outlive it. @p usage: of local queues, for queues that go by it.
+  preemptor(quota_ledger& on, const workload_table& workloads, fair_sharing_options sharing,
+            const local_usage* usage = nullptr)
+      : on_(&on), workloads_(&workloads), sharing_(sharing), usage_(usage) {}
 
   /// Who has to go for @p wants, into @p found; nobody if it would not help. What is found is a set: none of it can stay, but for the order
   /// in which Kueue looks. O(candidates × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
@@ -102,6 +104,7 @@ class GANGSCHED_API preemptor {
   quota_ledger* on_;
   const workload_table* workloads_;
   fair_sharing_options sharing_;
+  const local_usage* usage_;
   // While it looks for targets:
   const preemption_request* wants_ = nullptr;
   std::vector<preemption_target>* found_ = nullptr;

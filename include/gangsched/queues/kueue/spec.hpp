@@ -90,6 +90,8 @@ struct queue_spec {
   std::vector<resource_group> groups = {};
   preemption_rules preemption = {};
   flavor_fungibility fungibility = {};
+  /// Admission fair sharing: workloads of local queues that used less in the past come first (UsageBasedAdmissionFairSharing).
+  bool by_local_usage = false;
 };
 
 struct configuration_spec {

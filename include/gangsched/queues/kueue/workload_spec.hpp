@@ -36,6 +36,7 @@ struct workload_spec {
   std::string name;
   std::string uid = {};  ///< breaks ties, as text
   std::string queue;
+  std::string local_queue = {};  ///< whose past usage admission fair sharing counts for it
   std::int32_t priority = 0;
   instant created = {};
   std::vector<pod_set_spec> pod_sets;

@@ -18,6 +18,7 @@ struct workload_record {
   std::string name;
   std::string uid;
   queue_index queue = no_queue;
+  std::uint32_t local = 0;  ///< its local queue, where those count
   std::int32_t priority = 0;
   instant created = {};
   // Of one that has its quota:
@@ -47,6 +48,8 @@ class GANGSCHED_API workload_table {
   [[nodiscard]] const workload_record& operator[](row_t row) const noexcept { return records_[row]; }
   void set_evicted(row_t row, bool evicted) noexcept { records_[row].evicted = evicted; }
   void set_away(row_t row, bool away) noexcept { records_[row].away = away; }
+  /// It must not wait in a queue meanwhile.
+  void set_created(row_t row, instant created) noexcept { records_[row].created = created; }
 
   /// Notes that a workload has its quota. The ledger is the caller's. O(usage).
   void admit(row_t row, instant at, std::span<const fr_amount> usage) {

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/instant.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/queues/kueue/assignment.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+/// A local queue, numbered as it was first heard of.
+using local_index = std::uint32_t;
+
+struct local_usage_options {
+  instant half_life{};  ///< after which past usage counts half; 0: it does not count at all
+  instant sampling_interval = std::chrono::minutes{5};
+  /// By resource, for one of the units that its amounts are in; not named: 1. Kueue weighs whole cores.
+  std::map<std::string, double> resource_weights = {};
+};
+
+/// A local queue as a host says it.
+struct local_queue_spec {
+  std::string name;
+  std::string queue;                            ///< its cluster queue
+  double weight = 1;                            ///< 0 or less: it comes after all others
+  std::map<std::string, double> consumed = {};  ///< of each resource, as it was kept before a restart
+};
+
+/// What local queues have used in the past, which admission fair sharing orders their workloads by (Kueue 0.19,
+/// pkg/util/admissionfairsharing). At a sample each resource's consumed := consumed · (1 − a) + used now · a, with
+/// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds the workload's amounts times a of a sampling
+/// interval, so that several at once do not count as none.
+class GANGSCHED_API local_usage {
+ public:
+  /// @p of has to outlive it. Weights that are no number, or a negative time, count as 0.
+  local_usage(const configuration& of, local_usage_options options);
+
+  /// The number of a local queue, with the weight 1 if it is new. O(log local queues).
+  local_index find_or_add(queue_index queue, std::string_view name);
+  /// Another weight, and if anything is said of it what it has consumed. Errors: `unknown` (cluster queue), `out_of_range` (a number that
+  /// is not finite, a negative amount).
+  result<local_index> set(const local_queue_spec& spec);
+  [[nodiscard]] std::optional<local_index> find(queue_index queue, std::string_view name) const;
+
+  /// The sum of what it has consumed by weight, divided by its own weight: who has less comes first. O(1).
+  [[nodiscard]] double score(local_index local) const { return locals_[local].score; }
+  [[nodiscard]] double consumed(local_index local, resource_index of) const {
+    return consumed_[local * resources() + of];
+  }
+  [[nodiscard]] queue_index queue_of(local_index local) const { return locals_[local].queue; }
+  [[nodiscard]] std::size_t size() const noexcept { return locals_.size(); }
+
+  /// Samples whoever was not sampled for an interval, and calls @p changed(queue) for each whose score may have changed. O(1) if nobody
+  /// is due, otherwise O(local queues × resources).
+  template <class Changed>
+  void sample(instant now, const Changed& changed) noexcept {
+    if (now < next_sample_) return;
+    next_sample_ = instant::max();
+    for (local_index local = 0; local < locals_.size(); ++local) {
+      if (is_due(local, now)) {
+        decay(local, now);
+        changed(locals_[local].queue);
+      }
+      next_sample_ = std::min(next_sample_, later_by(*locals_[local].sampled_at, options_.sampling_interval));
+    }
+  }
+  // A workload of it is admitted, as one that has quota already, or gives it back. O(usage + resources).
+
+  void admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept;
+  void hold(local_index local, std::span<const fr_amount> usage) noexcept;
+  void release(local_index local, std::span<const fr_amount> usage) noexcept;
+
+ private:
+  struct state {
+    queue_index queue = no_queue;
+    double weight = 1, score = 0;
+    std::optional<instant> sampled_at = {};
+  };
+  [[nodiscard]] std::size_t resources() const noexcept { return weights_.size(); }
+  [[nodiscard]] bool is_due(local_index local, instant now) noexcept;
+  [[nodiscard]] double part(instant elapsed) const noexcept;
+  void decay(local_index local, instant now) noexcept;
+  void rate(local_index local) noexcept;
+
+  const configuration* of_;
+  local_usage_options options_;
+  std::vector<double> weights_;          ///< by resource
+  std::vector<resource_index> by_name_;  ///< resources in the order of names: sums of doubles depend on it
+  std::map<std::pair<queue_index, std::string>, local_index, std::less<>> numbers_;
+  std::vector<state> locals_;
+  std::vector<double> consumed_, held_;  ///< by local queue, then resource
+  instant next_sample_ = instant::min();
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kueue/local_usage.cpp"
+#endif

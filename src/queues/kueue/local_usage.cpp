@@ -1,0 +1,109 @@
+#include "gangsched/queues/kueue/local_usage.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
+
+GANGSCHED_INLINE local_usage::local_usage(const configuration& of, local_usage_options options)
+    : of_(&of), options_(std::move(options)), weights_(of.resource_count(), 1), by_name_(of.resource_count()) {
+  options_.half_life = std::max(options_.half_life, instant{});
+  options_.sampling_interval = std::max(options_.sampling_interval, instant{});
+  for (const auto& [name, weight] : options_.resource_weights)
+    if (const resource_index which = of.find_resource(name); which != none)
+      weights_[which] = std::isfinite(weight) ? weight : 0;
+  std::iota(by_name_.begin(), by_name_.end(), resource_index{0});
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](resource_index a, resource_index b) { return of.resource(a) < of.resource(b); });
+}
+
+GANGSCHED_INLINE std::optional<local_index> local_usage::find(queue_index queue, std::string_view name) const {
+  const auto found = numbers_.find(std::pair{queue, std::string{name}});
+  return found == numbers_.end() ? std::nullopt : std::optional{found->second};
+}
+
+GANGSCHED_INLINE local_index local_usage::find_or_add(queue_index queue, std::string_view name) {
+  std::pair key{queue, std::string{name}};
+  if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
+  const auto local = static_cast<local_index>(locals_.size());
+  const std::size_t amounts = (std::size_t{local} + 1) * resources();
+  if (consumed_.capacity() < amounts) consumed_.reserve(2 * amounts);
+  if (held_.capacity() < amounts) held_.reserve(2 * amounts);
+  if (locals_.capacity() == locals_.size()) locals_.reserve(2 * locals_.size() + 8);
+  numbers_.emplace(std::move(key), local);
+  locals_.push_back({.queue = queue});
+  consumed_.resize(amounts, 0);
+  held_.resize(amounts, 0);
+  rate(local);
+  next_sample_ = instant::min();  // its time begins when samples are taken next
+  return local;
+}
+
+GANGSCHED_INLINE result<local_index> local_usage::set(const local_queue_spec& spec) {
+  const std::string object = "local queue " + spec.name;
+  const auto queue = of_->find_queue(spec.queue);
+  if (!queue) return error{errc::unknown, object, "queue", "there is no queue " + spec.queue};
+  if (!std::isfinite(spec.weight)) return error{errc::out_of_range, object, "weight", "is no number"};
+  for (const auto& [name, amount] : spec.consumed)
+    if (!std::isfinite(amount) || amount < 0)
+      return error{errc::out_of_range, object, "consumed " + name, "has to be finite and at least 0"};
+  const local_index local = find_or_add(*queue, spec.name);
+  locals_[local].weight = spec.weight;
+  for (const auto& [name, amount] : spec.consumed)
+    if (const resource_index which = of_->find_resource(name); which != none)
+      consumed_[local * resources() + which] = amount;
+  rate(local);
+  return local;
+}
+
+/// How much of a sample is what is used now.
+GANGSCHED_INLINE double local_usage::part(instant elapsed) const noexcept {
+  if (options_.half_life.count() == 0 || elapsed.count() <= 0) return 0;
+  return 1 - std::pow(0.5, static_cast<double>(elapsed.count()) / static_cast<double>(options_.half_life.count()));
+}
+
+GANGSCHED_INLINE bool local_usage::is_due(local_index local, instant now) noexcept {
+  std::optional<instant>& last = locals_[local].sampled_at;
+  if (!last) last = now;
+  return now >= later_by(*last, options_.sampling_interval);
+}
+
+GANGSCHED_INLINE void local_usage::decay(local_index local, instant now) noexcept {
+  state& one = locals_[local];
+  const double now_counts = part(later_by(now, -one.sampled_at.value_or(now)));
+  for (std::size_t at = local * resources(); at < (local + std::size_t{1}) * resources(); ++at)
+    consumed_[at] = consumed_[at] * (1 - now_counts) + held_[at] * now_counts;
+  one.sampled_at = now;
+  rate(local);
+}
+
+GANGSCHED_INLINE void local_usage::rate(local_index local) noexcept {
+  state& one = locals_[local];
+  double sum = 0;
+  for (const resource_index which : by_name_) sum += weights_[which] * consumed(local, which);
+  one.score = one.weight <= 0 ? std::numeric_limits<double>::infinity() : sum / one.weight;
+}
+
+GANGSCHED_INLINE void local_usage::admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept {
+  decay(local, now);
+  const double penalty = part(options_.sampling_interval);
+  for (const fr_amount& one : usage)
+    consumed_[local * resources() + of_->resource_of(one.of)] += static_cast<double>(one.amount) * penalty;
+  hold(local, usage);
+  rate(local);
+}
+
+GANGSCHED_INLINE void local_usage::hold(local_index local, std::span<const fr_amount> usage) noexcept {
+  for (const fr_amount& one : usage)
+    held_[local * resources() + of_->resource_of(one.of)] += static_cast<double>(one.amount);
+}
+
+GANGSCHED_INLINE void local_usage::release(local_index local, std::span<const fr_amount> usage) noexcept {
+  for (const fr_amount& one : usage)
+    held_[local * resources() + of_->resource_of(one.of)] -= static_cast<double>(one.amount);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
