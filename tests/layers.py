@@ -10,8 +10,8 @@ engine and scheduling know no plugin, and a plugin knows no other. The facade is
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
 and nothing else includes it; its bodies are always compiled.
-Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there, and configuration, which stands
-on documents.
+Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
+configuration, which stands on documents.
 """
 import pathlib
 import re
@@ -28,11 +28,11 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "move_plan", "options")}
 # A component may include these as well.
-COMPONENT_ALSO = {"devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
+COMPONENT_ALSO = {"queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
-FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"],
-            "configuration": ["documents"], "": ["documents", "devices", "core", "groups"]}
+FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],
+            "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues"]}
 MAX_LINES = 600
 MAX_PLUGIN_LINES = 200
 MAX_COLUMNS = 140

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 
@@ -31,6 +32,12 @@ class applier {
     for (const controller_manifest& one : what_->controllers)
       if (auto set = on_->set_controller({controller_kind_of(one.kind), one.name, one.ns, one.selector}); !set)
         return told(set.error(), one.kind, one.ns, one.name, one.from);
+    for (const flavor_manifest& one : what_->flavors)
+      if (auto set = on_->queues().set_flavor(one.spec); !set)
+        return told(set.error(), "ResourceFlavor", {}, one.spec.name, one.from);
+    for (const queue_manifest& one : what_->queues)
+      if (auto added = on_->queues().add(one.spec); !added)
+        return told(added.error(), one.kind, one.ns, one.name, one.from);
     for (const node_manifest& one : what_->nodes)
       if (auto added = on_->add_node(one.spec); !added) return told(added.error(), "Node", {}, one.spec.name, one.from);
     const std::vector<std::int32_t> allowed = disruptions_allowed(*what_);

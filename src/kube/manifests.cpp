@@ -12,6 +12,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
+#include "gangsched/src/kube/queues/queues.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
@@ -43,12 +44,19 @@ class collector {
   }
 
   result<manifests> finish() && {
+    inherit_words();
+    const std::size_t read_pods = made_.pods.size();
     error wrong;
     if (!expand(controllers_, made_, *how_, budget_, wrong)) return wrong;
     std::set<std::tuple<std::string, std::string, std::string>> owned;
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
+    if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    if (auto bad = link_queues(made_, queues_)) return *std::move(bad);
+    if (auto bad = name_queues(made_, queues_)) return *std::move(bad);
+    if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     return std::move(made_);
   }
@@ -74,8 +82,10 @@ class collector {
     if (kind.empty()) return read.fail(errc::malformed, of, "has no kind");
     const std::string_view group = api_group(version);
     if (kind.ends_with("List") && of.at->find("items") != nullptr) return add_items(read, of, kind, version);
-    const bool everywhere = kind == "HyperNode" || kind == "Topology" || kind == "ClusterNetworkTopology";
-    read.set_object(name_of_object(*of.at, kind, !everywhere));
+    static constexpr std::string_view everywhere[] = {
+        "HyperNode",      "Topology", "ClusterNetworkTopology", "ClusterQueue", "Cohort",
+        "ResourceFlavor", "Queue",    "WorkloadPriorityClass"};
+    read.set_object(name_of_object(*of.at, kind, std::ranges::find(everywhere, kind) == std::end(everywhere)));
     if (group.empty()) {
       if (kind == "Node") return add_node(read, of);
       if (kind == "Pod") return add_pod(read, of);
@@ -92,6 +102,7 @@ class collector {
       if (kind == "PriorityClass") return add_priority_class(read, of);
     }
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
+    if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
     return read.warn(
         of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
@@ -108,6 +119,26 @@ class collector {
       read.set_object(fmt::format("{} items[{}]", kind, item.index));
       return add(read, root, own.empty() ? each : own, own_version.empty() && own.empty() ? version : own_version);
     });
+  }
+
+  /// What is owned says what its owners say of queues.
+  void inherit_words() {
+    using owner_key = std::tuple<std::string_view, std::string_view, std::string_view>;
+    std::map<owner_key, const object_meta*> metas;
+    for (const controller_of_pods& one : controllers_)
+      metas.emplace(owner_key{one.kind, one.meta.ns, one.meta.name}, &one.meta);
+    const auto inherit = [&](std::string_view kind, const std::string& ns, std::string_view name, pod_manifest& to) {
+      constexpr int most_levels = 3;  // a Deployment's ReplicaSet's pod
+      for (int level = 0; level < most_levels; ++level) {
+        const auto owner = metas.find({kind, ns, name});
+        if (owner == metas.end()) return;
+        inherit_queue_words(owner->second->labels, owner->second->annotations, to);
+        kind = owner->second->owner_kind, name = owner->second->owner_name;
+      }
+    };
+    for (pod_manifest& pod : made_.pods) inherit(pod.owner_kind, pod.spec.ns, pod.owner_name, pod);
+    for (controller_of_pods& one : controllers_)
+      inherit(one.meta.owner_kind, one.meta.ns, one.meta.owner_name, one.pod);
   }
 
   [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line}; }
@@ -172,6 +203,7 @@ class collector {
     if (!read_controller(read, of, kind, made, *how_)) return false;
     if (made.meta.ns.empty()) made.meta.ns = "default";
     if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
+    inherit_queue_words(made.meta.labels, made.meta.annotations, made.pod);
     if (!known_controllers_.emplace(kind, made.meta.ns, made.meta.name).second)
       return read.fail(errc::duplicate, of, "there is one of that kind and name already");
     // The template is checked as the pod that it will be.
@@ -200,6 +232,7 @@ class collector {
   manifests made_;
   std::vector<controller_of_pods> controllers_;
   group_objects groups_;
+  queue_objects queues_;
   device_objects devices_;
   std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
   std::map<std::string, std::size_t> known_classes_;                               // priority classes

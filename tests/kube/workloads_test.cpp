@@ -266,7 +266,8 @@ TEST_CASE("pod groups of Volcano count tasks, and tiers of HyperNodes are labels
   CHECK(all.nodes[1].spec.labels.count(both[0]) == 0);
   CHECK(all.nodes[1].spec.labels.at(both[1]) == "s0");
   REQUIRE(all.warnings.size() == 1);
-  CHECK(all.warnings[0].field == "spec.queue");
+  CHECK(all.warnings[0].reason == "no queue \"q\": its pods wait for it");
+  CHECK(group(all, "hard").spec.queue == "q");
 
   const manifests none = fine(
       "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {networkTopology: "

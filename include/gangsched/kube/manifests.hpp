@@ -8,6 +8,7 @@
 
 #include "gangsched/kube/document.hpp"
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/model/queue_spec.hpp"
 
 /// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are
 /// applied. Errors name file and line and object ("cluster.yaml:12: Pod default/web"), the path
@@ -49,7 +50,10 @@ struct pod_manifest {
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
   std::string owner_kind = {};      ///< its controller: what spreading by default goes by
   std::string owner_name = {};
-  label_map annotations = {};                  ///< those about groups, where their members are to be, and devices
+  label_map annotations = {};  ///< those about groups, where their members are to be, queues and devices
+  /// Limits of its containers, then of its init containers; empty if none has any. They count for LimitRanges and ResourceQuotas only.
+  std::vector<resource_list> limits = {};
+  resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
   std::vector<pod_claim> claims = {};          ///< of devices (DRA)
   /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
@@ -82,6 +86,23 @@ struct group_manifest {
   std::vector<group_dependency_manifest> start_after = {};
   std::vector<group_ratio_manifest> ratios = {};
   std::vector<pod_claim> claims = {};  ///< that its members share
+  origin from = {};
+};
+
+/// A kind of node that has quota of its own: a ResourceFlavor.
+struct flavor_manifest {
+  flavor_spec spec;
+  origin from = {};
+};
+
+/// A queue, whichever system describes it.
+struct queue_manifest {
+  queue_spec spec;
+  std::string api = {};  ///< the group of the object that describes it: "kueue.x-k8s.io"
+  std::string kind =
+      {};  ///< and its kind, namespace and name; of a queue that is only implied those of the object that implies it
+  std::string ns = {};
+  std::string name = {};
   origin from = {};
 };
 
@@ -131,6 +152,8 @@ struct manifests {
   std::vector<namespace_spec> namespaces;
   std::vector<priority_class_spec> priority_classes;
   std::vector<node_manifest> nodes;
+  std::vector<flavor_manifest> flavors;
+  std::vector<queue_manifest> queues;
   std::vector<group_manifest> groups;
   std::vector<resource_claim_manifest> claims;
   std::vector<pod_manifest> pods;
@@ -171,9 +194,9 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), services, selectors of controllers,
-/// nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error; namespaces, priority
-/// classes, services and selectors are replaced. Groups that pods or groups name and that are not there are expected: who is in them waits.
-/// O(size).
+/// flavors, queues, nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error;
+/// namespaces, priority classes, services, selectors and flavors are replaced. Groups that pods or groups name and that are not there are
+/// expected: who is in them waits. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,

@@ -45,6 +45,22 @@ std::size_t weight_of(const value& pod_template) {
   return 1 + bytes_of(pod_template) / unit;
 }
 
+void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to) {
+  for (const char* const key :
+       {"gangsched.dev/queue", "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class",
+        "kueue.x-k8s.io/job-min-parallelism", "kai.scheduler/queue", "scheduling.volcano.sh/queue-name",
+        "volcano.sh/queue-name", "quota.scheduling.koordinator.sh/name"}) {
+    if (to.spec.labels.contains(key)) continue;
+    for (const label_map* const from : {&labels, &annotations})
+      if (const auto found = from->find(key); found != from->end()) to.annotations.emplace(key, found->second);
+  }
+}
+
+bool is_queued_by_kueue(const label_map& labels, const label_map& annotations) {
+  constexpr const char* key = "kueue.x-k8s.io/queue-name";
+  return labels.contains(key) || annotations.contains(key);
+}
+
 bool read_template(reader& read, const place& of, controller_of_pods& out, const read_options& how) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   add_to_hash(hash, *of.at);
@@ -148,7 +164,7 @@ class pod_maker {
       return make(set);
     }
     if (one.kind == "CronJob") {
-      if (owned_.count({"CronJob", ns, one.meta.name}) != 0) return true;
+      if (one.suspended || owned_.count({"CronJob", ns, one.meta.name}) != 0) return true;
       one.kind = "Job";
       one.meta.name += fmt::format("-{}", std::chrono::floor<std::chrono::minutes>(how_->now).count());
       return make(one);
@@ -184,7 +200,7 @@ class pod_maker {
   }
 
   bool make_job(controller_of_pods& one) {
-    if (one.suspended) return true;
+    if (one.suspended && !is_queued_by_kueue(one.pod.spec.labels, one.pod.annotations)) return true;
     one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
     one.pod.spec.labels["job-name"] = one.meta.name;
     const std::int64_t left =

@@ -11,6 +11,19 @@ bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out
                     {"NoExecute", taint_effect::no_execute}});
 }
 
+bool read_taint(reader& read, const place& of, taint& out) {
+  std::optional<taint_effect> effect;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "key") return read.text(v, out.key);
+    if (key == "value") return read.text(v, out.value);
+    if (key == "effect") return read_effect(read, v, effect);
+    return read.ignore(key, v, {"timeAdded"});
+  });
+  if (fine && !effect) return read.fail(errc::malformed, of, "needs an effect");
+  if (effect) out.effect = *effect;
+  return fine;
+}
+
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {
   node_spec& spec = out.spec;
   bool has_allocatable = false;
@@ -28,18 +41,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
         if (field == "unschedulable") return read.boolean(w, spec.unschedulable);
         if (field != "taints")
           return read.ignore(field, w, {"configSource", "externalID", "podCIDR", "podCIDRs", "providerID"});
-        return read.list(w, spec.taints, [&](const place& item, taint& one) {
-          std::optional<taint_effect> effect;
-          const bool read_all = read.fields(item, [&](std::string_view name, const place& x) {
-            if (name == "key") return read.text(x, one.key);
-            if (name == "value") return read.text(x, one.value);
-            if (name == "effect") return read_effect(read, x, effect);
-            return read.ignore(name, x, {"timeAdded"});
-          });
-          if (read_all && !effect) return read.fail(errc::malformed, item, "needs an effect");
-          if (effect) one.effect = *effect;
-          return read_all;
-        });
+        return read.list(w, spec.taints, [&](const place& item, taint& one) { return read_taint(read, item, one); });
       });
     }
     if (key == "status") {

@@ -37,8 +37,7 @@ bool read_priority_class(reader& read, const place& of, priority_class_spec& out
   });
 }
 
-/// Names an object that lives in a namespace; without one it is the default one.
-static bool read_names(reader& read, const place& of, std::string& name, std::string& ns) {
+bool read_names(reader& read, const place& of, std::string& name, std::string& ns) {
   object_meta meta;
   if (!read_meta(read, of, meta)) return false;
   name = std::move(meta.name);

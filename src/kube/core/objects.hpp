@@ -20,7 +20,14 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
 /// Of a taint, or of a toleration, which may be about every effect.
 bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out);
+bool read_taint(reader& read, const place& of, taint& out);
+bool read_toleration(reader& read, const place& of, toleration& out);
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how);
+
+/// Of an object that lives in a namespace; without one it is the default one.
+bool read_names(reader& read, const place& of, std::string& name, std::string& ns);
+/// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).
+bool is_guaranteed(const resource_list& requests, const resource_list& limits);
 
 bool read_namespace(reader& read, const place& of, namespace_spec& out);
 bool read_priority_class(reader& read, const place& of, priority_class_spec& out);
@@ -45,6 +52,12 @@ struct controller_of_pods {
 };
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
                      const read_options& how);
+
+/// What a workload says of its queue its pods say too, unless they say it themselves: as annotations.
+void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to);
+
+/// Whether Kueue queues it: what it suspends waits for quota, and what it admits starts together.
+bool is_queued_by_kueue(const label_map& labels, const label_map& annotations);
 
 /// What a copy of a template counts against `read_options::max_pods`: 1, and 1 more for each 4 KiB.
 std::size_t weight_of(const value& pod_template);

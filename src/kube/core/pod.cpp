@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "gangsched/model/requests.hpp"
@@ -20,7 +21,6 @@ bool read_resources(reader& read, const place& of, resources& out) {
   });
 }
 
-/// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).
 bool is_guaranteed(const resource_list& requests, const resource_list& limits) {
   const auto limited = [&](const char* name) {
     const auto limit = limits.find(name), request = requests.find(name);
@@ -49,7 +49,7 @@ bool read_port(reader& read, const place& of, container_port& out, bool host_net
 }
 
 /// @p guaranteed is cleared if the container keeps its pod from being it.
-bool read_container(reader& read, const place& of, container& out, bool init, bool host_network,
+bool read_container(reader& read, const place& of, container& out, resource_list& limits, bool init, bool host_network,
                     const read_options& how, bool& guaranteed) {
   resources own;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
@@ -92,6 +92,7 @@ bool read_container(reader& read, const place& of, container& out, bool init, bo
   out.requests = std::move(own.requests);
   if (how.defaulting) out.requests.insert(own.limits.begin(), own.limits.end());
   guaranteed = guaranteed && is_guaranteed(out.requests, own.limits);
+  limits = std::move(own.limits);
   return fine;
 }
 
@@ -259,16 +260,17 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, s
 bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how) {
   pod_spec& spec = out.spec;
   resources own;
+  std::vector<resource_list> limits, init_limits;
   bool has_own = false, host_network = false, guaranteed = true;
   if (const value* host = of.at->find("hostNetwork")) host_network = host->text == "true";
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    const auto containers = [&](std::vector<container>& into, bool init) {
+    const auto containers = [&](std::vector<container>& into, std::vector<resource_list>& all_limits, bool init) {
       return read.list(v, into, [&](const place& item, container& one) {
-        return read_container(read, item, one, init, host_network, how, guaranteed);
+        return read_container(read, item, one, all_limits.emplace_back(), init, host_network, how, guaranteed);
       });
     };
-    if (key == "containers") return containers(spec.containers, false);
-    if (key == "initContainers") return containers(spec.init_containers, true);
+    if (key == "containers") return containers(spec.containers, limits, false);
+    if (key == "initContainers") return containers(spec.init_containers, init_limits, true);
     if (key == "resources") return has_own = true, read_resources(read, v, own);
     if (key == "overhead") return read.amounts(v, spec.overhead);
     if (key == "nodeName") return read.text(v, out.node);
@@ -337,6 +339,10 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
   // What the pod has of its own counts instead of what its containers have (ComputePodQOS of 1.36).
   if (has_own) guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
   spec.guaranteed = guaranteed && !spec.containers.empty();
+  limits.insert(limits.end(), init_limits.begin(), init_limits.end());
+  const auto empty = [](const resource_list& one) { return one.empty(); };
+  if (!std::ranges::all_of(limits, empty)) out.limits = std::move(limits);
+  out.pod_limits = std::move(own.limits);
   return fine;
 }
 

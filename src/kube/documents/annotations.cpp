@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
@@ -25,6 +27,30 @@ spot find_spot(const place& of, std::initializer_list<std::string_view> steps) {
     at = next;
   }
   return found;
+}
+
+std::optional<instant> go_duration(std::string_view text) {
+  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
+                                                                  {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text == "0") return instant::zero();
+  double nanos = 0;
+  bool any = false;
+  while (!text.empty()) {
+    double count = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
+    if (wrong != std::errc{} || !(count >= 0)) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    const auto unit = std::ranges::find_if(units, [&](const auto& one) { return text.starts_with(one.first); });
+    if (unit == std::end(units)) return std::nullopt;
+    text.remove_prefix(unit->first.size());
+    nanos += count * unit->second;
+    any = true;
+  }
+  constexpr double longest = 9e18;
+  if (!any || !(nanos <= longest)) return std::nullopt;
+  return instant{static_cast<std::int64_t>(negative ? -nanos : nanos)};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,9 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// What the text of an annotation may cost: Kubernetes has 256 KiB for all of an object, and every pod may have some.
 inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 20, .values = 20'000, .copied = 1000};
+
+/// Go's durations, "1h2m3.5s", also negative ones.
+std::optional<instant> go_duration(std::string_view text);
 
 /// A part of an object that has been read already, for messages.
 struct spot {

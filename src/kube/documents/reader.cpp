@@ -153,7 +153,7 @@ bool reader::time(const place& of, instant& out) {
   return true;
 }
 
-/// Annotations are everybody's: only those that say what groups and devices are read are kept.
+/// Annotations are everybody's: only those about groups, queues and devices are kept.
 static bool read_annotations(reader& read, const place& of, label_map& out) {
   static constexpr std::string_view known[] = {"gang.scheduling.koordinator.sh/",
                                                "kueue.x-k8s.io/",
@@ -164,7 +164,10 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "alpha.jobset.sigs.k8s.io/",
                                                "leaderworkerset.sigs.k8s.io/",
                                                "gangsched.dev/",
-                                               "kai.scheduler/staleness-grace-period",
+                                               "kai.scheduler/",
+                                               "quota.scheduling.koordinator.sh/",
+                                               "yunikorn.apache.org/",
+                                               "hivedscheduler.microsoft.com/",
                                                "scheduling.koordinator.sh/",
                                                "node.koordinator.sh/",
                                                "kubelet.koordinator.sh/",

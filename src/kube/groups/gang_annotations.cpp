@@ -98,6 +98,9 @@ class annotation_reader {
         return wrong(errc::malformed, path_of(kueue_total), "is needed beside the label " + std::string{kueue_group});
       if (auto bad = declare_counted(kueue_total, false)) return bad;
     }
+    if (pod_->group.empty() && is_queued_by_kueue(pod_->spec.labels, pod_->annotations) && has_own_workload()) {
+      if (auto bad = join_owner(path_of("kueue.x-k8s.io/queue-name", true))) return bad;
+    }
     auto asks = kueue_topology(*pod_);
     if (!asks) return wrong(asks.error().code, asks.error().field, asks.error().reason);
     return asks->empty() ? std::nullopt : ask(*std::move(asks));
@@ -262,24 +265,39 @@ class annotation_reader {
     return std::nullopt;
   }
 
+  [[nodiscard]] bool has_own_workload() const { return pod_->owner_kind == "Job" || pod_->owner_kind == "StatefulSet"; }
+
+  /// All pods of a Job or StatefulSet are a gang, or as many of a Job as it can do with.
+  std::optional<error> join_owner(const std::string& field) {
+    pod_->group = pod_->owner_name;
+    const auto found = known_.find({pod_->spec.ns, pod_->group});
+    if (found != known_.end() && found->second < described_) return std::nullopt;
+    std::int32_t& members = owned_[name_in{pod_->spec.ns, pod_->group}];
+    if (found != known_.end() && members == 0)
+      return wrong(errc::duplicate, field, fmt::format("another group is called \"{}\" too", pod_->group));
+    std::optional<error> bad;
+    group_draft* made = declare({}, bad);
+    if (bad || made == nullptr) return bad;
+    std::int32_t& least = std::get<gang>(made->made.spec.policy).min_count;
+    least = ++members;
+    constexpr std::string_view fewest = "kueue.x-k8s.io/job-min-parallelism";
+    const std::string* said = find(pod_->annotations, fewest);
+    if (said == nullptr) return std::nullopt;
+    const auto count = number(*said);
+    if (!count || *count < 1)
+      return wrong(errc::malformed, path_of(fewest), fmt::format("\"{}\" is no number above 0", *said));
+    least = std::min(least, *count);
+    return std::nullopt;
+  }
+
   /// Kueue's annotations are about the pod set: here the pod's group, or the Job's or StatefulSet's pods.
   std::optional<error> ask(asked_topology asks) {
     if (pod_->group.empty()) {
-      if (pod_->owner_kind != "Job" && pod_->owner_kind != "StatefulSet") {
+      if (!has_own_workload()) {
         warn(asks.field, "is about pods that start together, and this one is in no group; it is left out");
         return std::nullopt;
       }
-      pod_->group = pod_->owner_name;
-      const auto found = known_.find({pod_->spec.ns, pod_->group});
-      if (found == known_.end() || found->second >= described_) {
-        std::optional<error> bad;
-        std::int32_t& members = owned_[name_in{pod_->spec.ns, pod_->group}];
-        if (found != known_.end() && members == 0)
-          return wrong(errc::duplicate, asks.field, fmt::format("another group is called \"{}\" too", pod_->group));
-        group_draft* made = declare({}, bad);
-        if (bad || made == nullptr) return bad;
-        std::get<gang>(made->made.spec.policy).min_count = ++members;
-      }
+      if (auto bad = join_owner(asks.field)) return bad;
     }
     const auto found = known_.find({pod_->spec.ns, pod_->group});
     if (found == known_.end()) return std::nullopt;  // an expected group: who adds it says where

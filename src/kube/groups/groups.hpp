@@ -198,9 +198,6 @@ result<asked_topology> kueue_topology(const pod_manifest& pod);
 /// Koordinator's, Kueue's and the lightweight gangs, which no object describes, and topology by annotation.
 std::optional<error> read_gang_annotations(manifests& pods, group_objects& into);
 
-/// Go's durations, "1h2m3.5s", also negative ones.
-std::optional<instant> go_duration(std::string_view text);
-
 // --- putting it together
 
 /// What the draft says beside policy and topology, as part of them. The error is in the model's words.

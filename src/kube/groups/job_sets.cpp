@@ -152,6 +152,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
     });
     return good;
   });
+  suspended = suspended && !is_queued_by_kueue(out.labels, out.annotations);
   if (!fine || suspended || all == 0) return fine;
 
   for (std::size_t i = 0; i < jobs.size(); ++i) {

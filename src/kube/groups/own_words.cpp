@@ -6,32 +6,8 @@
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
-// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/when-full, ratios, stale-after.
+// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/queue, when-full, ratios, stale-after.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
-
-std::optional<instant> go_duration(std::string_view text) {
-  static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
-                                                                  {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text == "0") return instant::zero();
-  double nanos = 0;
-  bool any = false;
-  while (!text.empty()) {
-    double count = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), count, std::chars_format::fixed);
-    if (wrong != std::errc{} || !(count >= 0)) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    const auto unit = std::ranges::find_if(units, [&](const auto& one) { return text.starts_with(one.first); });
-    if (unit == std::end(units)) return std::nullopt;
-    text.remove_prefix(unit->first.size());
-    nanos += count * unit->second;
-    any = true;
-  }
-  constexpr double longest = 9e18;
-  if (!any || !(nanos <= longest)) return std::nullopt;
-  return instant{static_cast<std::int64_t>(negative ? -nanos : nanos)};
-}
 
 namespace {
 
@@ -56,6 +32,7 @@ bool read_own_words(reader& read, const place& meta, const label_map& annotation
     spot at = find_spot(meta, {"annotations", key});
     return read.fail(code, at.line, std::move(at.path), std::move(reason));
   };
+  if (const std::string* queue = said("gangsched.dev/queue")) out.made.spec.queue = *queue;
   if (const std::string* full = said("gangsched.dev/when-full")) {
     if (*full != "wait" && *full != "move")
       return wrong("gangsched.dev/when-full", errc::unknown, fmt::format("\"{}\" is not one of wait, move", *full));

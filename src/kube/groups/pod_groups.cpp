@@ -105,7 +105,13 @@ bool read_volcano_group(reader& read, const place& of, group_draft& out) {
     }
     if (field == "priorityClassName") return read.text(w, out.made.priority_class);
     if (field == "networkTopology") return read_volcano_network_topology(read, w, out.asks);
-    if (field == "queue") return read.warn(w, "queues are not modelled; it is left out");
+    if (field == "queue") {
+      std::string name;
+      if (!read.text(w, name)) return false;
+      if (name != "default")
+        out.made.spec.queue = std::move(name);  // that one Volcano's pods are in unless they say another
+      return true;
+    }
     if (field == "subGroupPolicy") {
       if (w.at->items.size() > most_sub_groups)
         return read.fail(errc::out_of_range, w, fmt::format("has more than {} sub-groups", most_sub_groups));
@@ -158,7 +164,8 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
                read.fail(errc::duplicate, item, fmt::format("there is another sub-group \"{}\"", one.name));
       });
     }
-    for (const std::string_view other : {"queue", "preemptibility", "markUnschedulable", "schedulingBackoff"})
+    if (field == "queue") return read.text(w, top.made.spec.queue);
+    for (const std::string_view other : {"preemptibility", "markUnschedulable", "schedulingBackoff"})
       if (field == other) return read.warn(w, "is not modelled; it is left out");
     return read.ignore(field, w, {});
   };

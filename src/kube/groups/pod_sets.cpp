@@ -167,6 +167,7 @@ class plan_executor {
     if (auto wrong = topology_splitter{plan}.run(*into_)) return wrong;
     bool own_groups = true;
     for (pod_set& set : plan.sets) {
+      inherit_queue_words(plan.labels, plan.annotations, set.pod);
       if (auto wrong = read_membership(set.pod)) {
         wrong->object = where(*into_, plan.from, plan.kind, plan.ns, plan.name);
         return wrong;
@@ -207,6 +208,7 @@ class plan_executor {
       if (one.group) by_role_.emplace(plan_->sets[one.pod_set].role, *one.group);
     for (const std::size_t i : found->second) {
       pod_manifest& pod = into_->pods[i];
+      inherit_queue_words(plan_->labels, plan_->annotations, pod);
       if (pod.spec.role.empty() && plan_->sets.size() == 2 && pod.spec.rank)
         pod.spec.role = plan_->sets[*pod.spec.rank == 0 ? 0 : 1].role;
       ++count[pod.spec.role];

@@ -162,6 +162,7 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
   ray_cluster cluster;
   enum class submission { by_job, by_sidecar, otherwise } submit = submission::by_job;
   bool other_cluster = false, suspended = false;
+  const bool queued = is_queued_by_kueue(out.labels, out.annotations);
   pod_set submitter{.role = "submitter", .count = 1, .least = 0, .members = false};
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return true;  // the caller's
@@ -169,7 +170,7 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
     if (!job) {
       if (!read_cluster(read, v, cluster, out, how)) return false;
       if (!cluster.has_head) return read.fail(errc::malformed, v, "needs a headGroupSpec");
-      return cluster.suspended || plan_cluster(read, v, cluster, out.name, out, how);
+      return (cluster.suspended && !queued) || plan_cluster(read, v, cluster, out.name, out, how);
     }
     const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how);
@@ -189,7 +190,7 @@ bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const
            "shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "metadata",
            "managedBy", "deletionStrategy", "submitterConfig", "preRunningDeadlineSeconds"});
     });
-    if (!fine || suspended || cluster.suspended) return fine;
+    if (!fine || ((suspended || cluster.suspended) && !queued)) return fine;
     if (!other_cluster) {
       if (!cluster.has_head) return read.fail(errc::malformed, v, "needs a rayClusterSpec with a headGroupSpec");
       if (submit == submission::by_sidecar) {

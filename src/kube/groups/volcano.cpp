@@ -92,7 +92,7 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
       if (field == "priorityClassName") return read.text(w, priority_class);
       if (field == "schedulerName") return read.text(w, scheduler);
       if (field == "networkTopology") return read_volcano_network_topology(read, w, gang_draft.asks);
-      if (field == "queue") return read.warn(w, "queues are not modelled; it is left out");
+      if (field == "queue") return read.text(w, out.annotations["scheduling.volcano.sh/queue-name"]);
       if (field == "tasks") {
         return read.items(w, [&](const place& item) {
           volcano_task& task = tasks.emplace_back(volcano_task{.name = fmt::format("default{}", item.index)});

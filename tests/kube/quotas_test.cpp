@@ -1,0 +1,278 @@
+#include "gangsched/model/state.hpp"
+#include "kube/queue_reading.hpp"
+
+// LimitRange and ResourceQuota: what the API server admits.
+
+namespace gangsched::testing::quotas_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+
+namespace {
+
+std::string range(const std::string& limits, const std::string& ns = "default") {
+  return manifest_of("v1", "LimitRange", "name: r, namespace: " + ns, "spec: {limits: [" + limits + "]}");
+}
+std::string quota_of(const std::string& name, const std::string& spec, const std::string& ns = "default") {
+  return manifest_of("v1", "ResourceQuota", "name: " + name + ", namespace: " + ns, "spec: {" + spec + "}");
+}
+/// A pod of one container.
+std::string one(const std::string& name, const std::string& resources, const std::string& more = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {containers: [{name: c, resources: {" +
+         resources + "}}]" + more + "}\n---\n";
+}
+const resource_list& requests(const manifests& of, const std::string& name) {
+  return pod_in(of, name).spec.containers.at(0).requests;
+}
+
+}  // namespace
+
+TEST_CASE("a LimitRange gives containers what they do not say", "[kube][queues]") {
+  const std::string limits = range(
+      "{type: Container, default: {cpu: 2, memory: 2Gi}, defaultRequest: {cpu: 500m}, max: {memory: 4Gi, "
+      "nvidia.com/gpu: 1}}");
+  const manifests all =
+      fine(one("none", "") + one("limited", "limits: {cpu: 1}") + one("asks", "requests: {cpu: 100m}") + limits);
+  CHECK(all.warnings.empty());
+  // API defaulting comes first: a request from the container's own limit; a default request from the default limit, that from max.
+  CHECK(said(requests(all, "none"), "cpu") == "500m");
+  CHECK(said(requests(all, "none"), "memory") == "2Gi");
+  CHECK(said(requests(all, "none"), "nvidia.com/gpu") == "1");
+  CHECK(said(requests(all, "limited"), "cpu") == "1");
+  CHECK(said(requests(all, "asks"), "cpu") == "100m");
+  CHECK(said(pod_in(all, "asks").limits.at(0), "cpu") == "2");
+  CHECK_FALSE(pod_in(all, "none").spec.guaranteed);
+
+  const manifests same = fine(range("{type: Container, default: {cpu: 1, memory: 1Gi}}") + one("p", ""));
+  CHECK(pod_in(same, "p").spec.guaranteed);
+  // Other namespaces, pods that run, and objects of the API server are as they are.
+  const std::string least = "{type: Container, defaultRequest: {cpu: 1}}";
+  CHECK(requests(fine(range(least, "other") + one("p", "")), "p").empty());
+  CHECK(requests(fine(range(least) + one("p", "", ", nodeName: node")), "p").empty());
+  CHECK(requests(fine(range(least) + one("p", ""), {.defaulting = false}), "p").empty());
+  // Pods made of templates are new.
+  const manifests made =
+      fine(range(least) + manifest_of("apps/v1", "ReplicaSet", "name: s",
+                                      "spec: {replicas: 2, selector: {}, template: {spec: {containers: "
+                                      "[{name: c}], initContainers: [{name: i}]}}}"),
+           {.defaulting = false});
+  REQUIRE(made.pods.size() == 2);
+  CHECK(said(made.pods[1].spec.containers.at(0).requests, "cpu") == "1");
+  CHECK(said(made.pods[1].spec.init_containers.at(0).requests, "cpu") == "1");
+}
+
+TEST_CASE("what a LimitRange does not allow is an error", "[kube][queues]") {
+  const auto of = [](const std::string& item, const std::string& resources, const std::string& more = "") {
+    return refusal(range("{type: Container, " + item + "}") + one("p", resources, more));
+  };
+  const std::string at = "a.yaml:6: Pod default/p: spec.containers[0].resources.";
+  CHECK(of("max: {cpu: 2}", "limits: {cpu: 3}") ==
+        at + "limits.cpu: 3 is too much: the LimitRange \"r\" has 2, the max of cpu for a container");
+  CHECK(of("max: {cpu: 2}", "limits: {cpu: 2}") == "fine");
+  CHECK(of("max: {cpu: 2}", "requests: {cpu: 3}") ==
+        at + "requests.cpu: 3 is too much: the LimitRange \"r\" has 2, the max of cpu for a container");
+  CHECK(of("min: {cpu: 1}", "requests: {cpu: 500m}") ==
+        at + "requests.cpu: 500m is too little: the LimitRange \"r\" has 1, the min of cpu for a container");
+  CHECK(of("min: {cpu: 1}", "") == "fine");  // it is the default request
+  CHECK(of("min: {cpu: 1}", "limits: {cpu: 500m}, requests: {cpu: 1}") ==
+        at + "limits.cpu: 500m is too little: the LimitRange \"r\" has 1, the min of cpu for a container");
+  CHECK(of("maxLimitRequestRatio: {cpu: 2}", "requests: {cpu: 1}, limits: {cpu: 2}") == "fine");
+  CHECK(of("maxLimitRequestRatio: {cpu: 1500m}", "requests: {cpu: 1}, limits: {cpu: 2}") ==
+        at + "limits.cpu: 2 is too much for a request of 1: the LimitRange \"r\" has 1500m, the maxLimitRequestRatio "
+             "of cpu for a container");
+  CHECK(of("maxLimitRequestRatio: {cpu: 2}", "requests: {cpu: 1}") ==
+        at + "limits.cpu: is not there: the LimitRange \"r\" has 2, the maxLimitRequestRatio of cpu for a container");
+  CHECK(of("max: {nvidia.com/gpu: 1}", "limits: {nvidia.com/gpu: 2}")
+            .starts_with(at + "limits[\"nvidia.com/gpu\"]: 2 is too much"));
+  CHECK(of("max: {cpu: 1}", "limits: {cpu: 1}", ", initContainers: [{name: i, resources: {limits: {cpu: 2}}}]")
+            .starts_with("a.yaml:6: Pod default/p: spec.initContainers[0].resources.limits.cpu: 2 is too much"));
+}
+
+TEST_CASE("a LimitRange of pods counts all their containers", "[kube][queues]") {
+  const auto of = [](const std::string& item, const std::string& containers) {
+    return refusal(range("{type: Pod, " + item + "}") +
+                   manifest_of("v1", "Pod", "name: p", "spec: {" + containers + "}"));
+  };
+  const auto asks = [](const std::string& cpu, const std::string& more = "") {
+    return "{name: c, resources: {limits: {cpu: " + cpu + "}}" + more + "}";
+  };
+  const std::string two = "containers: [" + asks("1") + ", " + asks("2") + "]";
+  CHECK(of("max: {cpu: 3}", two) == "fine");
+  CHECK(of("max: {cpu: 2500m}", two) ==
+        "a.yaml:6: Pod default/p: spec.containers: 3 is too much: the LimitRange \"r\" has 2500m, the max of cpu for a "
+        "pod");
+  CHECK(of("min: {cpu: 4}", two).find("3 is too little") != std::string::npos);
+  // An init container counts where it takes more; one that stays is there beside the others.
+  CHECK(of("max: {cpu: 3}", two + ", initContainers: [" + asks("3") + "]") == "fine");
+  CHECK(of("max: {cpu: 3}", two + ", initContainers: [" + asks("4") + "]").find("4 is too much") != std::string::npos);
+  CHECK(of("max: {cpu: 4}",
+           two + ", initContainers: [" + asks("1", ", restartPolicy: Always") + ", " + asks("3") + "]") == "fine");
+  CHECK(of("max: {cpu: 4}", two + ", initContainers: [" + asks("1500m", ", restartPolicy: Always") + "]")
+            .find("4500m is too much") != std::string::npos);
+}
+
+TEST_CASE("a LimitRange that contradicts itself is an error", "[kube][queues]") {
+  const std::string at = "a.yaml:4: LimitRange default/r: spec.limits[0]";
+  CHECK(refusal(range("{type: Container, min: {cpu: 2}, max: {cpu: 1}}")) ==
+        at + ".min.cpu: 2 is above 1, its defaultRequest");
+  CHECK(refusal(range("{type: Container, default: {cpu: 2}, max: {cpu: 1}}")) ==
+        at + ".defaultRequest.cpu: 2 is above 1, its max");
+  CHECK(refusal(range("{type: Pod, default: {cpu: 2}}")) ==
+        at + ": a pod as a whole has no default and no defaultRequest");
+  CHECK(refusal(range("{type: Node}")) == at + ".type: \"Node\" is not one of Container, Pod, PersistentVolumeClaim");
+  CHECK(refusal(range("{max: {cpu: 1}}")) == at + ": needs a type");
+  CHECK(refusal(range("{type: Pod, max: {cpu: -1}}")) == at + ".max.cpu: -1 is negative");
+  CHECK(refusal(range("{type: Pod, maxLimitRequestRatio: {cpu: 500m}}")) ==
+        at + ".maxLimitRequestRatio.cpu: 500m is below 1");
+  CHECK(refusal(range("{type: PersistentVolumeClaim, max: {storage: 1Gi}}") + one("p", "")) == "fine");
+  std::string many;
+  for (int i = 0; i < 101; ++i) many += "{type: Pod}, ";
+  CHECK(refusal(range(many)) == "a.yaml:4: LimitRange default/r: spec.limits: has more than 100 entries");
+}
+
+TEST_CASE("a ResourceQuota is a queue with a limit, of its namespace", "[kube][queues]") {
+  const manifests all =
+      fine(quota_of("compute",
+                    "hard: {requests.cpu: 4, cpu: 5, memory: 8Gi, requests.nvidia.com/gpu: 2, pods: 10, count/pods: 9, "
+                    "services: 3, requests.storage: 1Ti, hugepages-2Mi: 1Gi}") +
+           quota_of("more", "hard: {cpu: 3}") + quota_of("claims", "hard: {persistentvolumeclaims: 3}") +
+           one("p", "requests: {cpu: 1, memory: 1Gi}"));
+  CHECK(all.warnings.empty());
+  const resource_list& limit = quota(all, "default/compute").limit;
+  CHECK(said(limit, "cpu") == "4");
+  CHECK(said(limit, "memory") == "8Gi");
+  CHECK(said(limit, "nvidia.com/gpu") == "2");
+  CHECK(said(limit, "pods") == "9");
+  CHECK(said(limit, "hugepages-2Mi") == "1Gi");
+  CHECK(limit.size() == 5);
+  // Of two for all pods each pod is in both.
+  CHECK(queue(all, "default/compute").spec.namespaces.empty());
+  CHECK(queue(all, "default/more").spec.parent == "default/compute");
+  CHECK(queue(all, "default/more").spec.namespaces == std::vector<std::string>{"default"});
+  CHECK_FALSE(has_queue(all, "default/claims"));
+  CHECK(pod_in(all, "p").spec.queue.empty());  // by its namespace
+}
+
+TEST_CASE("scopes say which pods a ResourceQuota is about", "[kube][queues]") {
+  const auto in = [](const std::string& scopes, const std::string& pod) {
+    const manifests all = fine(quota_of("q", "hard: {pods: 1}, " + scopes) + pod);
+    return all.pods.at(0).spec.queue == "default/q";
+  };
+  const std::string best = one("p", ""), asks = one("p", "requests: {cpu: 1}"),
+                    ends = one("p", "", ", activeDeadlineSeconds: 9"), high = one("p", "", ", priorityClassName: high");
+  CHECK(in("scopes: [BestEffort]", best));
+  CHECK_FALSE(in("scopes: [BestEffort]", asks));
+  CHECK(in("scopes: [NotBestEffort]", asks));
+  CHECK_FALSE(in("scopes: [NotBestEffort]", best));
+  CHECK(in("scopes: [Terminating]", ends));
+  CHECK_FALSE(in("scopes: [Terminating]", best));
+  CHECK(in("scopes: [NotTerminating]", best));
+  CHECK_FALSE(in("scopes: [NotTerminating]", ends));
+  CHECK(in("scopes: [BestEffort, Terminating]", ends));
+  CHECK_FALSE(in("scopes: [NotBestEffort, Terminating]", ends));
+  CHECK(in("scopes: [PriorityClass]", high));
+  CHECK_FALSE(in("scopes: [PriorityClass]", best));
+  CHECK_FALSE(in("scopes: [VolumeAttributesClass]", best));
+  const auto by_class = [](const std::string& what) {
+    return "scopeSelector: {matchExpressions: [{scopeName: PriorityClass, " + what + "}]}";
+  };
+  CHECK(in(by_class("operator: In, values: [low, high]"), high));
+  CHECK_FALSE(in(by_class("operator: In, values: [low]"), high));
+  CHECK(in(by_class("operator: NotIn, values: [low]"), high));
+  CHECK(in(by_class("operator: Exists"), high));
+  CHECK(in(by_class("operator: DoesNotExist"), best));
+  CHECK_FALSE(in(by_class("operator: DoesNotExist"), high));
+  const auto term = [](const std::string& more) {
+    return ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, "
+           "labelSelector: {}" +
+           more + "}]}}";
+  };
+  CHECK(in("scopes: [CrossNamespacePodAffinity]", one("p", "", term(", namespaces: [x]"))));
+  CHECK(in("scopes: [CrossNamespacePodAffinity]", one("p", "", term(", namespaceSelector: {}"))));
+  CHECK_FALSE(in("scopes: [CrossNamespacePodAffinity]", one("p", "", term(""))));
+
+  const std::string at = "a.yaml:4: ResourceQuota default/q: spec.";
+  CHECK(refusal(quota_of("q", "scopes: [Some]")).starts_with(at + "scopes[0]: \"Some\" is not one of Terminating"));
+  CHECK(refusal(quota_of("q", by_class("operator: In"))) == at + "scopeSelector.matchExpressions[0]: needs values");
+  CHECK(refusal(quota_of("q", by_class("operator: Exists, values: [x]"))) ==
+        at + "scopeSelector.matchExpressions[0]: has values beside Exists or DoesNotExist");
+  CHECK(
+      refusal(quota_of("q", "scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: DoesNotExist}]}")) ==
+      at + "scopeSelector.matchExpressions[0]: has another operator than Exists, which only PriorityClass may");
+}
+
+TEST_CASE("scopes within each other are queues within each other", "[kube][queues]") {
+  const std::string by_class = "scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [";
+  const manifests all = fine(
+      quota_of("high", "hard: {pods: 1}, " + by_class + "high]}]}") +
+      quota_of("some", "hard: {pods: 5}, " + by_class + "high, low]}]}") + quota_of("all", "hard: {pods: 9}") +
+      quota_of("ending", "hard: {pods: 1}, scopes: [Terminating]") + one("h", "", ", priorityClassName: high") +
+      one("l", "", ", priorityClassName: low, activeDeadlineSeconds: 9") + one("e", "", ", activeDeadlineSeconds: 9"));
+  CHECK(pod_in(all, "h").spec.queue == "default/high");
+  CHECK(queue(all, "default/high").spec.parent == "default/some");
+  CHECK(queue(all, "default/some").spec.parent == "default/all");
+  CHECK(pod_in(all, "l").spec.queue == "default/some");
+  CHECK(pod_in(all, "e").spec.queue.empty());
+  CHECK_FALSE(has_queue(all, "default/ending"));  // l would be in two
+  CHECK(warned(all) ==
+        std::vector<std::string>{
+            "a.yaml:16: ResourceQuota default/ending: spec.scopeSelector: selects some of the pods of \"some\" "
+            "and others: a pod has one queue; it is left out"});
+}
+
+TEST_CASE("a ResourceQuota is within the queue that its pods are in", "[kube][queues]") {
+  const std::string volcano = manifest_of("scheduling.volcano.sh/v1beta1", "Queue", "name: v", "");
+  const std::string other = manifest_of("scheduling.volcano.sh/v1beta1", "Queue", "name: w", "");
+  const auto in = [](const std::string& name, const std::string& queue) {
+    return pod(name, "annotations: {gangsched.dev/queue: " + queue + "}");
+  };
+  const manifests nested = fine(volcano + quota_of("q", "hard: {pods: 2}") + in("a", "v") + in("b", "v"));
+  CHECK(queue(nested, "default/q").spec.parent == "v");
+  CHECK(pod_in(nested, "a").spec.queue == "default/q");
+  CHECK(pod_in(nested, "b").spec.queue == "default/q");
+  CHECK(queue(nested, "default/q").spec.namespaces.empty());
+
+  const manifests apart =
+      fine(volcano + other + quota_of("q", "hard: {pods: 2}") + in("a", "v") + in("b", "w") + one("c", ""));
+  CHECK(pod_in(apart, "a").spec.queue == "v");
+  CHECK(queue(apart, "default/q").spec.parent.empty());
+  CHECK(queue(apart, "default/q").spec.namespaces == std::vector<std::string>{"default"});
+  CHECK(warned(apart) == std::vector<std::string>{
+                             "a.yaml:11: ResourceQuota default/q: the pods of its namespace are in several queues: it "
+                             "holds for those that are in none"});
+  // The namespace itself may be another queue's.
+  const manifests elastic =
+      fine(manifest_of("scheduling.x-k8s.io/v1alpha1", "ElasticQuota", "name: e", "spec: {min: {cpu: 1}}") +
+           quota_of("q", "hard: {pods: 2}"));
+  CHECK(queue(elastic, "default/q").spec.parent == "default/e");
+  CHECK(queue(elastic, "default/q").spec.namespaces == std::vector<std::string>{"default"});
+  CHECK(queue(elastic, "default/e").spec.namespaces.empty());
+}
+
+TEST_CASE("with a quota of a resource containers have to say what they take of it", "[kube][queues]") {
+  const std::string cpu = quota_of("q", "hard: {requests.cpu: 4}");
+  CHECK(refusal(cpu + one("p", "")) ==
+        "a.yaml:6: Pod default/p: spec.containers[0].resources.requests.cpu: is not there, and the ResourceQuota \"q\" "
+        "has a bound of it");
+  CHECK(refusal(cpu + one("p", "requests: {cpu: 1}")) == "fine");
+  CHECK(refusal(cpu + range("{type: Container, defaultRequest: {cpu: 1}}") + one("p", "")) == "fine");
+  CHECK(refusal(cpu + "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n---\n" + one("p", "", ", nodeName: node")) ==
+        "fine");
+  CHECK(refusal(cpu + one("p", "requests: {cpu: 1}", ", initContainers: [{name: i}]"))
+            .starts_with("a.yaml:6: Pod default/p: spec.initContainers[0].resources.requests.cpu"));
+  const std::string limits = quota_of("q", "hard: {limits.memory: 4Gi}");
+  CHECK(refusal(limits + one("p", "requests: {memory: 1}"))
+            .starts_with("a.yaml:6: Pod default/p: spec.containers[0].resources.limits.memory: is not there"));
+  CHECK(warned(fine(limits + one("p", "limits: {memory: 1}"))) ==
+        std::vector<std::string>{"a.yaml:4: ResourceQuota default/q: spec.hard[\"limits.memory\"]: requests are "
+                                 "counted, limits are not; it is left out"});
+  CHECK(refusal(quota_of("q", "hard: {cpu: -1}")) ==
+        "a.yaml:4: ResourceQuota default/q: spec.hard.cpu: -1 is negative");
+  CHECK(refusal(cpu + cpu) ==
+        "a.yaml:6: ResourceQuota default/q: metadata.name: there is a queue of that name already");
+  std::string many;
+  for (int i = 0; i < 101; ++i) many += quota_of("q" + std::to_string(i), "hard: {pods: 1}");
+  CHECK(refusal(many) == "a.yaml:501: ResourceQuota default/q100: the namespace has more than 100");
+}
+
+}  // namespace gangsched::testing::quotas_test
