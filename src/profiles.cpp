@@ -6,8 +6,11 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-GANGSCHED_INLINE kernel_table kube_like(node_resources_fit fit) {
-  return profile{scheduling_gates{},
+/// @p first: plugins that are asked before the others.
+template <class... Plugins>
+kernel_table kube_like(node_resources_fit fit, Plugins... first) {
+  return profile{std::move(first)...,
+                 scheduling_gates{},
                  priority_sort{},
                  node_unschedulable{},
                  node_name{},
@@ -44,6 +47,10 @@ GANGSCHED_INLINE plugin_registry builtin_plugins() {
 }
 
 GANGSCHED_INLINE kernel_table profiles::kube_default() { return detail::kube_like(node_resources_fit{}); }
+
+GANGSCHED_INLINE kernel_table profiles::with_queues() {
+  return detail::kube_like(node_resources_fit{}, fair_share_policy{});
+}
 
 GANGSCHED_INLINE kernel_table profiles::bin_packing(std::string_view resource) {
   return detail::kube_like(node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated,

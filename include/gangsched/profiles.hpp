@@ -11,7 +11,9 @@ namespace profiles {
 
 /// kube-scheduler 1.36's default plugins and weights, as far as the library has them, with GangScheduling.
 [[nodiscard]] GANGSCHED_API kernel_table kube_default();
-/// The same with NodeResourcesFit in MostAllocated over cpu, memory and @p resource (weights 1, 1 and 5): packs instead of spreading.
+/// The same for clusters with queues: FairShare, the library's own policy.
+[[nodiscard]] GANGSCHED_API kernel_table with_queues();
+/// kube_default with NodeResourcesFit in MostAllocated over cpu, memory and @p resource (weights 1, 1 and 5): packs instead of spreading.
 [[nodiscard]] GANGSCHED_API kernel_table bin_packing(std::string_view resource = "nvidia.com/gpu");
 
 }  // namespace profiles

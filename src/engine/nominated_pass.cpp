@@ -7,8 +7,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node)
     : asks_(&asks), pod_(pod), node_(node) {
   const auto counts = [&](row_t other) {
-    return other != pod && state.pods.node[other] == no_row &&
-           state.classes[state.pods.cls[other]].priority >= state.classes[state.pods.cls[pod]].priority;
+    if (other == pod || state.pods.node[other] != no_row) return false;
+    const pod_class &its = state.classes[state.pods.cls[other]], &own = state.classes[state.pods.cls[pod]];
+    return its.priority >= own.priority || (its.queue && own.queue && its.queue != own.queue);
   };
   for (row_t other = state.nodes.first_nominated[node]; other != no_row; other = state.pods.next_nominated[other]) {
     if (!counts(other)) continue;

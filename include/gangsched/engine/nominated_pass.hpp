@@ -11,8 +11,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class picker;
 
 /// The other pods that are nominated to a node and matter to a pod, put there for as long as this lives: those of its priority or a
-/// higher one. Filters are asked with them and without them, and both must pass (kube-framework 1.3): the room that victims leave is
-/// kept for whom they left for, and nobody counts on a pod that may never come.
+/// higher one, and those of other queues, among which priority says nothing. Filters are asked with them and without them, and both must
+/// pass (kube-framework 1.3): the room that victims leave is kept for whom they left for, and nobody counts on a pod that may never come.
 class GANGSCHED_API nominated_pass {
  public:
   /// O(pods nominated to the node); cycle-level plugins are told.

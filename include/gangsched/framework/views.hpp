@@ -426,6 +426,13 @@ class cluster_view {
     if (!state_->nodes.alive(id.row) || state_->nodes.rows.generation(id.row) != id.generation) return std::nullopt;
     return node_info{*state_, id.row};
   }
+  /// Calls visit(pod_info) for every pod that is nominated to a node, those of a node together.
+  template <class Visit>
+  void each_nominated(Visit&& visit) const {
+    for (row_t node = state_->nodes.first_wanted[0]; node != no_row; node = state_->nodes.next_wanted[node])
+      for (row_t pod = state_->nodes.first_nominated[node]; pod != no_row; pod = state_->pods.next_nominated[pod])
+        visit(pod_info{*state_, pod});
+  }
   /// Calls visit(budget_view) for every disruption budget by row.
   template <class Visit>
   void each_budget(Visit&& visit) const {

@@ -1,0 +1,80 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/views.hpp"
+#include "gangsched/queues/fair_share/fair_shares.hpp"
+#include "gangsched/queues/fair_share/reclaim.hpp"
+#include "gangsched/queues/fair_share/usage.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// What queues are due, as of the last change that was read. Resources of shares are kinds of a cluster, on nodes of a flavor or on all.
+struct GANGSCHED_API fair_share_books {
+  struct resource {
+    resource_kind kind = 0;
+    flavor_id flavor = {};  ///< default: of all nodes
+  };
+  /// What the cluster counts, in a trial too.
+  struct counts final : queues::fair_share::usage {
+    counts(const fair_share_books& b, const cluster_view& c) : of(b), cluster(c) {}
+    [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
+      const auto there = cluster.queue(of.ids[queue]);
+      return there ? there->used(of.resources[at].kind, of.resources[at].flavor) : 0;
+    }
+    [[nodiscard]] std::int64_t running(queues::queue_index queue) const override {
+      const auto there = cluster.queue(of.ids[queue]);
+      return there ? there->running() : 0;
+    }
+    const fair_share_books& of;
+    const cluster_view& cluster;
+  };
+  /// With what is kept for others for whom victims went.
+  struct with_promised final : queues::fair_share::usage {
+    explicit with_promised(const counts& without) : now(without) {}
+    [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
+      std::int64_t made = now.used(queue, at);
+      for (const auto& [whose, amounts] : promised)
+        if (now.of.shares.tree().is_within(whose, queue)) made += amounts[at];
+      return made;
+    }
+    [[nodiscard]] std::int64_t running(queues::queue_index queue) const override { return now.running(queue); }
+    const counts& now;
+    std::vector<std::pair<queues::queue_index, std::vector<std::int64_t>>> promised = {};
+  };
+
+  std::optional<cluster_view> whose = {};
+  std::uint64_t read_to = 0;  ///< changes
+  std::vector<resource> resources = {};
+  std::vector<queue_id> ids = {};                  ///< by index of the tree
+  std::vector<queues::queue_index> index_of = {};  ///< by row; no_queue of one that is not there
+  queues::fair_share::fair_shares shares = {};
+  queues::fair_share::reclaim_plan plan = {};
+
+  [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
+    return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;
+  }
+
+  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came, else O(nodes), too.
+  void read(const cluster_view& cluster);
+
+ private:
+  void read_requests(const cluster_view& cluster);
+  /// Kinds that a quota names, by flavor.
+  void name_resources(const std::vector<queue_view>& all, const cluster_view& cluster);
+
+  [[nodiscard]] std::vector<std::int64_t> capacities(const cluster_view& cluster) const;
+  [[nodiscard]] queues::fair_share::queue_terms terms_of(const queue_view& queue,
+                                                         const std::vector<std::int64_t>& capacity,
+                                                         std::int64_t most) const;
+  void make(const cluster_view& cluster);
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/fair_share_books.cpp"
+#endif

@@ -1,0 +1,106 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/group_victims.hpp"
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+struct fair_share_books;
+
+/// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): who may start, whose turn it is, and who has to go so
+/// that a queue gets what it is due.
+///
+/// Of a queue it reads quotas, weight, priority, state, preemption and reclaim rules, lends_running, minimum run times and max_running.
+/// Shared are the resources that some quota names, of all nodes or of a flavor's; if none names any, all. Pods stand in queues without
+/// children. Pods without a queue are free of all of this: they go first, are no victims here, and for them others may make room
+/// (DefaultPreemption, GroupPreemption, later in the profile).
+///
+/// Admission refuses who is over a limit that no victim could help; the filter, by flavor of the node, holds limits as things stand, in
+/// trials too. Victims are found like GroupPreemption's, and for a pod on the node where they cost least (broken budgets, priority, lost
+/// work, pods); who may go, and in which order, is `queues::fair_share::reclaim_plan`'s word. What a queue is due is counted anew when
+/// what is requested, queues or nodes have changed: O(queues · resources), and O(nodes) if it is not only pods that came.
+class fair_share_policy {
+ public:
+  static constexpr std::string_view name = "FairShare";
+  static constexpr bool reads_queues = true;
+  using points =
+      implements<point::admission, point::filter, point::queue_order, point::post_filter, point::group_preempt>;
+
+  struct options {
+    instant head_start = std::chrono::minutes{10};  ///< of waiting, for each step of a queue's priority; above 0
+    work_of_pod lost_work = {};                     ///< what would be lost with a running pod
+  };
+  GANGSCHED_API fair_share_policy();
+  /// @pre chosen.head_start > 0
+  GANGSCHED_API explicit fair_share_policy(options chosen);
+  GANGSCHED_API fair_share_policy(fair_share_policy&&) noexcept;
+  GANGSCHED_API fair_share_policy& operator=(fair_share_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API fair_share_policy(const fair_share_policy& other);
+  fair_share_policy& operator=(const fair_share_policy&) = delete;
+  GANGSCHED_API ~fair_share_policy();
+  /// Arguments: `headStartSeconds`, 1 or more.
+  [[nodiscard]] GANGSCHED_API static result<fair_share_policy> from(const argument& args);
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  /// Asked for what the group needs at least.
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
+    return pod.in_queue() ? std::int64_t{node.flavor().row} : 0;
+  }
+  GANGSCHED_API void finish_filter(const pod_view& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  /// Its row; −1 without one.
+  [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
+    const auto queue = pod.queue();
+    return queue ? std::int64_t{queue->row()} : -1;
+  }
+  [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
+                                                const cluster_view& cluster) const;
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+  /// What quota says of the pod now, in words: which limit of which queue, how much is missing, who uses more than it is due, and how much
+  /// would have to end. Flavors are not looked at.
+  [[nodiscard]] GANGSCHED_API std::string explain(const pod_info& pod, const cluster_view& cluster) const;
+
+ private:
+  struct demand;
+  struct rule;
+  [[nodiscard]] fair_share_books& read(const cluster_view& cluster) const;
+  [[nodiscard]] status check(const demand& wanted, const cluster_view& cluster, std::int32_t priority, pod_id pod,
+                             row_t group_tree) const;
+  [[nodiscard]] bool takes_promised(const demand& wanted, const cluster_view& cluster, std::int32_t priority,
+                                    pod_id pod, row_t tree) const;
+  [[nodiscard]] static std::vector<flavor_id> flavors_of(const cluster_view& cluster);
+  /// On nodes of the flavor.
+  [[nodiscard]] victim_plan make_room(trial& attempt, const pod_info& pod, rule& by, flavor_id flavor) const;
+
+  options options_;
+  mutable std::unique_ptr<fair_share_books>
+      books_;  ///< what queues are due as the cluster was last; it can be made anew at any time
+};
+
+static_assert(admission_plugin<fair_share_policy> && filter_plugin<fair_share_policy> &&
+              queue_order_plugin<fair_share_policy>);
+static_assert(post_filter_plugin<fair_share_policy> && group_preempt_plugin<fair_share_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/fair_share.cpp"
+#endif

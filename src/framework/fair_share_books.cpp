@@ -1,0 +1,133 @@
+#include "gangsched/framework/fair_share_books.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
+  enum class news : std::uint8_t { none, requests, all };
+  const bool known = whose && *whose == cluster;
+  if (known && read_to == cluster.changes()) return;
+  news most = news::none;
+  const bool kept = known && read_to < cluster.changes() && cluster.each_change(read_to, [&](const change& one) {
+    switch (one.kind) {
+      case change_kind::pod_assumed:
+      case change_kind::pod_bound:
+      case change_kind::pod_nominated:
+      case change_kind::pod_gated:
+      case change_kind::pod_terminating:
+      case change_kind::budget_changed:
+      case change_kind::column_changed: break;
+      case change_kind::pod_added: most = std::max(most, news::requests); break;
+      default: most = news::all;
+    }
+  });
+  whose = cluster;
+  read_to = cluster.changes();
+  if (!kept || most == news::all) make(cluster);
+  if (!kept || most != news::none) read_requests(cluster);
+}
+
+GANGSCHED_INLINE void fair_share_books::read_requests(const cluster_view& cluster) {
+  const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(ids.size(), 1));
+  for (queues::queue_index queue = 0; queue < ids.size(); ++queue) {
+    const auto there = cluster.queue(ids[queue]);
+    if (!there || !shares.tree().is_leaf(queue)) continue;
+    for (std::size_t i = 0; i < resources.size(); ++i)  // all of what waits may go to a flavor
+      shares.set_requested(queue, i, std::clamp<std::int64_t>(there->requested(resources[i].kind), 0, most)).value();
+  }
+  shares.divide();
+}
+
+GANGSCHED_INLINE void fair_share_books::name_resources(const std::vector<queue_view>& all,
+                                                       const cluster_view& cluster) {
+  std::map<std::pair<row_t, resource_kind>, flavor_id> named;
+  std::vector<flavor_id> flavors{flavor_id{}};
+  cluster.each_flavor([&](const flavor_view& one) { flavors.push_back(one.id()); });
+  for (const queue_view& queue : all) {
+    for (const flavor_id flavor : flavors) {
+      const queue_amounts* const quota = queue.quota(flavor);
+      if (quota == nullptr) continue;
+      for (const auto* list : {&quota->guaranteed, &quota->limit, &quota->borrowing_limit, &quota->lending_limit})
+        for (const amount& one : *list) named.try_emplace({flavor.row, one.kind}, flavor);
+      for (const auto& [kind, weight] : quota->weights) named.try_emplace({flavor.row, kind}, flavor);
+    }
+  }
+  if (named.empty()) {
+    cluster.each_node([&](const node_info& node) {
+      for (resource_kind kind = 0; kind < node.kind_count(); ++kind)
+        if (node.allocatable(kind) > 0) named.try_emplace({flavor_id{}.row, kind}, flavor_id{});
+    });
+  }
+  resources.clear();
+  for (const auto& [key, flavor] : named)
+    if (resources.size() < queues::most_resources) resources.push_back({key.second, flavor});
+}
+
+GANGSCHED_INLINE std::vector<std::int64_t> fair_share_books::capacities(const cluster_view& cluster) const {
+  std::vector<std::int64_t> made(resources.size());
+  cluster.each_node([&](const node_info& node) {
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      if (resources[i].flavor && resources[i].flavor != node.flavor()) continue;
+      made[i] += std::min(node.allocatable(resources[i].kind), queues::largest_amount - made[i]);
+    }
+  });
+  return made;
+}
+
+GANGSCHED_INLINE queues::fair_share::queue_terms fair_share_books::terms_of(const queue_view& queue,
+                                                                            const std::vector<std::int64_t>& capacity,
+                                                                            std::int64_t most) const {
+  queues::fair_share::queue_terms made;
+  const queue_spec& spec = queue.spec();
+  made.priority = spec.priority;
+  made.admits = !queue.expected() && spec.state == queue_state::open;
+  if (spec.max_running) made.most_running = *spec.max_running;
+  const auto to_units = [](double weight) {
+    const double units = weight * static_cast<double>(queues::fair_share::weight_unit);
+    return weight <= 0 ? std::int64_t{0} : static_cast<std::int64_t>(std::clamp(units, 1.0, 0x1p40));
+  };
+  made.weight = to_units(spec.weight);
+  const auto bounded = [&](std::optional<std::int64_t> amount) {
+    return amount ? std::min(*amount, most) : queues::unnamed;
+  };
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    const auto [kind, flavor] = resources[i];
+    const std::int64_t guaranteed = queue.guaranteed(kind, flavor);
+    // More than there is is all there is.
+    made.guaranteed.push_back(std::min({guaranteed, std::max<std::int64_t>(capacity[i], 0), most}));
+    made.limit.push_back(bounded(queue.limit(kind, flavor)));
+    made.borrowing_limit.push_back(bounded(queue.borrowing_limit(kind, flavor)));
+    made.lending_limit.push_back(bounded(queue.lending_limit(kind, flavor)));
+    made.weights.push_back(to_units(queue.weight(kind, flavor)));
+  }
+  return made;
+}
+
+GANGSCHED_INLINE void fair_share_books::make(const cluster_view& cluster) {
+  std::vector<queue_view> all;
+  std::vector<queues::queue_link> links;
+  ids.clear();
+  index_of.clear();
+  cluster.each_queue([&](const queue_view& queue) {
+    const auto above = queue.parent();
+    all.push_back(queue);
+    links.push_back({queue.name(), above ? above->name() : std::string_view{}});
+    ids.push_back(queue.id());
+    if (queue.row() >= index_of.size()) index_of.resize(queue.row() + 1, queues::no_queue);
+    index_of[queue.row()] = static_cast<queues::queue_index>(ids.size() - 1);
+  });
+  name_resources(all, cluster);
+  const std::vector<std::int64_t> capacity = capacities(cluster);
+  const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(all.size(), 1));
+  std::vector<queues::fair_share::queue_terms> terms;
+  for (const queue_view& queue : all) terms.push_back(terms_of(queue, capacity, most));
+  // The model has no queue twice, nor one below itself; amounts are bounded above.
+  shares =
+      queues::fair_share::fair_shares::make(queues::queue_tree::make(links).value(), resources.size(), terms).value();
+  for (std::size_t i = 0; i < capacity.size(); ++i) shares.set_capacity(i, capacity[i]).value();
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,462 @@
+#include "gangsched/plugins/fair_share.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/fair_share_books.hpp"
+#include "gangsched/queues/fair_share/fair_shares.hpp"
+#include "gangsched/queues/fair_share/quota_check.hpp"
+#include "gangsched/queues/fair_share/reclaim.hpp"
+#include "gangsched/queues/fair_share/turns.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+inline constexpr const char* why_evicted = "others are due what it uses, or a more important job of its queue needs it";
+}  // namespace detail
+
+/// What somebody needs, and in which queue.
+struct fair_share_policy::demand {
+  queues::queue_index queue = queues::no_queue;
+  std::vector<std::int64_t> request;  ///< by resource; those of flavors are added for the node's
+  bool runs = false;                  ///< some of it does already
+
+  demand(const fair_share_books& b, const queue_view& of) : queue(b.find(of)), request(b.resources.size()) {}
+
+  void add(const fair_share_books& b, const pod_view& pod, flavor_id flavor) {
+    for (std::size_t i = 0; i < request.size(); ++i) {
+      const fair_share_books::resource& one = b.resources[i];
+      if (!one.flavor || one.flavor == flavor) request[i] += pod.request(one.kind);
+    }
+  }
+  /// What the group needs at least: of each gang in it the first members up to its minimum, with those that run.
+  void add_least(const fair_share_books& b, const group_view& group, flavor_id flavor) {
+    std::uint32_t left = group.spec().composite ? 0 : group.min_count();
+    const std::uint32_t there = group.assumed() + group.bound();
+    runs = runs || there > 0;
+    left -= std::min(left, there);
+    if (!group.is_gang()) left = std::max(left, 1u);
+    group.each_member([&](const pod_info& member) {
+      if (left == 0 || member.state() != pod_state::pending || member.terminating()) return;
+      --left;
+      add(b, member, flavor);
+    });
+    group.each_child([&](const group_view& child) { add_least(b, child, flavor); });
+  }
+};
+
+/// Who may go for somebody: what reclaim_plan lets go, of all that runs in queues.
+struct fair_share_policy::rule final : victim_rule {
+  fair_share_books& of;
+  const demand& wanted;
+  const options& with;
+  queues::fair_share::preemptor who;
+  instant now;
+  bool keep_all = false;  ///< those too that may go only if others stay
+  row_t own_tree = no_row;
+
+  mutable std::vector<queues::fair_share::running_unit> running;
+  mutable std::vector<std::int64_t> amounts;
+
+  rule(fair_share_books& b, const demand& d, const options& chosen, const queue_view& queue, std::int32_t priority,
+       std::uint64_t arrival, instant when)
+      : of(b), wanted(d), with(chosen), now(when) {
+    who = {d.queue, d.request, priority, arrival};
+    who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
+    who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
+  }
+  [[nodiscard]] bool may_go(const pod_info& pod) const override {
+    if (!pod.queue() || of.find(*pod.queue()) == queues::no_queue) return false;
+    return own_tree == no_row || !pod.group() || pod.group()->root().row() != own_tree;
+  }
+  /// The nearest of it and those above that says one.
+  [[nodiscard]] static instant min_runtime(queue_view queue, instant queue_spec::*field) {
+    instant found{};
+    queue.each_up([&](const queue_view& one) {
+      found = one.spec().*field;
+      return found == instant::zero();
+    });
+    return found;
+  }
+  void describe(const cluster_view& cluster, const std::vector<victim_unit>& units) const {
+    const std::size_t width = of.resources.size();
+    amounts.assign(units.size() * width, 0);
+    running.clear();
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      const victim_unit& unit = units[u];
+      const std::span<std::int64_t> its = std::span{amounts}.subspan(u * width, width);
+      queues::fair_share::running_unit one{
+          .amounts = its, .priority = unit.rank.priority, .arrival = unit.rank.arrival};
+      one.start = unit.rank.start;
+      for (const pod_id id : unit.pods) {
+        const pod_info pod = *cluster.pod(id);
+        const auto node = pod.node();
+        for (std::size_t i = 0; i < width; ++i) {
+          const fair_share_books::resource& resource = of.resources[i];
+          if (!resource.flavor || (node && node->flavor() == resource.flavor)) its[i] += pod.request(resource.kind);
+        }
+        if (with.lost_work) one.lost_work += with.lost_work(pod);
+      }
+      const queue_view queue = *cluster.pod(unit.pods.front())->queue();
+      one.queue = of.find(queue);
+      const bool goes = cluster.pod(unit.pods.front())->terminating();  // anyway
+      const instant ran = one.start >= now ? instant::zero() : now - one.start;
+      one.spared_by_own = goes || ran < min_runtime(queue, &queue_spec::preempt_min_runtime);
+      one.spared_by_others =
+          goes || !queue.spec().lends_running || ran < min_runtime(queue, &queue_spec::reclaim_min_runtime);
+      running.push_back(one);
+    }
+  }
+  void begin(const cluster_view& cluster) const {
+    of.plan.begin(of.shares, fair_share_books::counts{of, cluster}, who, running);
+  }
+  void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
+    describe(cluster, units);
+    begin(cluster);
+    std::vector<std::uint32_t> order;  // who goes first
+    while (const auto next = of.plan.take_next()) order.push_back(*next);
+    if (keep_all) {
+      const std::size_t sure = order.size();
+      for (std::uint32_t i = 0; i < units.size(); ++i)
+        if (!of.plan.is_taken(i)) order.push_back(i);
+      std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(sure), order.end(),
+                       [&](auto a, auto b) { return units[b].rank.more_important(units[a].rank); });
+    }
+    order = with_surplus(units, std::move(order));
+    std::vector<victim_unit> made;
+    for (auto i = order.rbegin(); i != order.rend(); ++i) made.push_back(std::move(units[*i]));
+    units = std::move(made);
+    describe(cluster, units);
+    begin(cluster);
+  }
+  /// What a gang needs goes after all of its surplus, and not while some of that stays.
+  static std::vector<std::uint32_t> with_surplus(const std::vector<victim_unit>& units,
+                                                 std::vector<std::uint32_t> order) {
+    std::map<group_id, std::size_t> surplus, seen;
+    for (const victim_unit& one : units)
+      if (one.goes_with) ++surplus[one.goes_with];
+    if (surplus.empty()) return order;
+    std::map<group_id, std::uint32_t> rest;
+    std::vector<std::uint32_t> made;
+    for (const std::uint32_t i : order) {
+      const victim_unit& one = units[i];
+      const bool whole =
+          !one.group || surplus.find(one.group) == surplus.end() || seen[one.group] == surplus[one.group];
+      if (!whole) {
+        rest[one.group] = i;
+        continue;
+      }
+      made.push_back(i);
+      if (!one.goes_with || ++seen[one.goes_with] != surplus[one.goes_with]) continue;
+      if (const auto left = rest.find(one.goes_with); left != rest.end()) made.push_back(left->second);
+    }
+    return made;
+  }
+};
+
+GANGSCHED_INLINE fair_share_policy::fair_share_policy() : books_(std::make_unique<fair_share_books>()) {}
+GANGSCHED_INLINE fair_share_policy::fair_share_policy(options chosen)
+    : options_(std::move(chosen)), books_(std::make_unique<fair_share_books>()) {
+  GANGSCHED_ASSERT(options_.head_start > instant::zero());
+}
+GANGSCHED_INLINE fair_share_policy::fair_share_policy(fair_share_policy&&) noexcept = default;
+GANGSCHED_INLINE fair_share_policy& fair_share_policy::operator=(fair_share_policy&&) noexcept = default;
+GANGSCHED_INLINE fair_share_policy::fair_share_policy(const fair_share_policy& other)
+    : options_(other.options_), books_(std::make_unique<fair_share_books>()) {}
+GANGSCHED_INLINE fair_share_policy::~fair_share_policy() = default;
+
+GANGSCHED_INLINE fair_share_books& fair_share_policy::read(const cluster_view& cluster) const {
+  books_->read(cluster);
+  return *books_;
+}
+
+/// Whether it would take what is kept for others of its priority or a higher one, or of other queues, for whom victims went.
+GANGSCHED_INLINE bool fair_share_policy::takes_promised(const demand& wanted, const cluster_view& cluster,
+                                                        std::int32_t priority, pod_id pod, row_t tree) const {
+  const fair_share_books& b = *books_;
+  const fair_share_books::counts now{b, cluster};
+  fair_share_books::with_promised all{now};
+  cluster.each_nominated([&](const pod_info& other) {
+    const auto queue = other.queue();
+    const auto group = other.group();
+    if (other.node() || other.id() == pod || !queue || b.find(*queue) == queues::no_queue) return;
+    if (group && group->root().row() == tree) return;
+    if (b.find(*queue) == wanted.queue && other.priority() < priority) return;
+    demand its{b, *queue};
+    its.add(b, other, other.nominated_node()->flavor());
+    all.promised.emplace_back(its.queue, std::move(its.request));
+  });
+  return !all.promised.empty() &&
+         !queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, all, true).ok();
+}
+
+GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const cluster_view& cluster,
+                                                 std::int32_t priority, pod_id pod, row_t group_tree) const {
+  using queues::fair_share::refusal;
+  const fair_share_books& b = *books_;
+  const auto& tree = b.shares.tree();
+  const queues::fair_share::quota_verdict said = queues::fair_share::check_quota(
+      b.shares, wanted.queue, wanted.request, fair_share_books::counts{b, cluster}, wanted.runs);
+  switch (said.why) {
+    case refusal::none:
+      return takes_promised(wanted, cluster, priority, pod, group_tree)
+                 ? status::pending("what is left for its queue is kept for others for whom victims went")
+                 : status::success();
+    case refusal::closed: {
+      const auto queue = cluster.queue(b.ids[said.queue]);
+      return status::pending(!queue || queue->expected() ? "a queue that it is in is not there"
+                                                         : "a queue that it is in admits nobody");
+    }
+    case refusal::too_many: return status::pending("its queue runs as many jobs as it may");
+    default: break;
+  }
+  // Victims may help, of what others have above their due, and of the own queue.
+  const auto own = cluster.queue(b.ids[wanted.queue]);
+  const queue_spec& spec = own->spec();
+  const queues::queue_index within = said.why == refusal::over_limit ? said.queue : tree.parent(said.queue);
+  std::int64_t may_end = spec.within_queue == queue_preemption::never
+                             ? 0
+                             : own->used(b.resources[said.resource].kind, b.resources[said.resource].flavor);
+  if (spec.reclaim != queue_reclaim::never)
+    for (const auto& one :
+         queues::fair_share::borrowers(b.shares, within, said.resource, fair_share_books::counts{b, cluster}))
+      if (one.queue != wanted.queue)
+        may_end +=
+            cluster.queue(b.ids[one.queue])->used(b.resources[said.resource].kind, b.resources[said.resource].flavor);
+  if (said.missing <= may_end) return status::success();
+  return status::pending(said.why == refusal::over_limit ? "over the limit of its queue"
+                                                         : "what is left is kept for other queues");
+}
+
+GANGSCHED_INLINE status fair_share_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  const auto queue = pod.queue();
+  if (!queue) return status::success();
+  const fair_share_books& b = read(cluster);
+  if (queue->has_children()) return status::unschedulable("pods run in queues without children");
+  demand wanted{b, *queue};
+  const auto group = pod.group();
+  if (group) {
+    wanted.add_least(b, group->root(), {});  // which says whether some of it runs
+    wanted.request.assign(b.resources.size(), 0);
+  }
+  wanted.add(b, pod, {});
+  return check(wanted, cluster, pod.priority(), pod.id(), group ? group->root().row() : no_row);
+}
+
+GANGSCHED_INLINE status fair_share_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  const auto queue = group.queue();
+  if (!queue) return status::success();
+  const fair_share_books& b = read(cluster);
+  if (queue->has_children()) return status::unschedulable("pods run in queues without children");
+  demand wanted{b, *queue};
+  wanted.add_least(b, group, {});
+  return check(wanted, cluster, tree_priority(group), {}, group.root().row());
+}
+
+GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_view& pod, const cluster_view& cluster,
+                                                       std::span<filtered_group> groups) const {
+  const auto queue = cluster.queue_of(pod);
+  if (!queue) return;
+  const fair_share_books& b = read(cluster);
+  const fair_share_books::counts now{b, cluster};
+  for (filtered_group& group : groups) {
+    const auto flavor = cluster.flavor_at(static_cast<row_t>(group.key));
+    demand wanted{b, *queue};
+    wanted.add(b, pod, flavor ? flavor->id() : flavor_id{});
+    // Admission has said whether a job may start; here it is about amounts.
+    const auto said = queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now, true);
+    if (said.why == queues::fair_share::refusal::over_limit)
+      group.verdict = status::unschedulable("over the limit of its queue");
+    else if (said.why == queues::fair_share::refusal::kept_for_others)
+      group.verdict = status::unschedulable("what is left is kept for other queues");
+    else if (!said.ok())
+      group.verdict = status::unresolvable("a queue that it is in admits nobody");
+  }
+}
+
+GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const queue_head& b,
+                                                      const cluster_view& cluster) const {
+  const fair_share_books& known = read(cluster);
+  const auto place = [&](const queue_head& head) {
+    return head.queue >= 0 && static_cast<std::size_t>(head.queue) < known.index_of.size()
+               ? known.index_of[static_cast<std::size_t>(head.queue)]
+               : queues::no_queue;
+  };
+  const auto rank = [&](const queue_head& head) {
+    return head.queue < 0 ? 0 : place(head) == queues::no_queue ? 2 : 1;
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (rank(a) != 1) return false;
+  return queues::fair_share::goes_first(known.shares, {place(a), a.now - a.entered}, {place(b), b.now - b.entered},
+                                        fair_share_books::counts{known, cluster}, options_.head_start);
+}
+
+/// Nodes without a flavor come last.
+GANGSCHED_INLINE std::vector<flavor_id> fair_share_policy::flavors_of(const cluster_view& cluster) {
+  std::vector<flavor_id> made;
+  cluster.each_flavor([&](const flavor_view& one) { made.push_back(one.id()); });
+  made.push_back({});
+  return made;
+}
+
+GANGSCHED_INLINE std::string fair_share_policy::explain(const pod_info& pod, const cluster_view& cluster) const {
+  const auto queue = pod.queue();
+  if (!queue) return "it is in no queue";
+  const fair_share_books& b = read(cluster);
+  demand wanted{b, *queue};
+  wanted.add(b, pod, {});
+  std::vector<std::string_view> names;
+  for (const fair_share_books::resource& one : b.resources) names.push_back(pod.kind_name(one.kind));
+  const fair_share_books::counts now{b, cluster};
+  return queues::fair_share::explain(
+      b.shares, queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now), names, now);
+}
+
+GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const pod_info& pod, rule& by,
+                                                          flavor_id flavor) const {
+  using cost =
+      std::array<std::int64_t, 5>;  // broken budgets, highest priority, lost work, pods, minus the earliest start
+  victim_plan best;
+  victim_units units{attempt, false};
+  by.keep_all = true;
+  units.collect(by);
+  std::vector<victim_unit>& all = units.all();
+  const cluster_view cluster = attempt.cluster();
+  fair_share_books& b = by.of;
+  std::map<row_t, std::vector<std::uint32_t>> on_node;  // who goes first
+  for (std::uint32_t i = static_cast<std::uint32_t>(all.size()); i-- > 0;)
+    for (const pod_id id : all[i].pods) {
+      std::vector<std::uint32_t>& there = on_node[cluster.pod(id)->node()->id().row];
+      if (there.empty() || there.back() != i) there.push_back(i);
+    }
+  const auto take = [&](std::uint32_t i) {
+    if (all[i].gone || !b.plan.may_take(i)) return;
+    std::vector<std::uint32_t> with{i};  // surplus goes with what its gang needs
+    for (std::uint32_t other = 0; all[i].group && other < all.size(); ++other)
+      if (!all[other].gone && all[other].goes_with == all[i].group) with.push_back(other);
+    if (!std::all_of(with.begin(), with.end(), [&](std::uint32_t one) { return b.plan.may_take(one); })) return;
+    for (const std::uint32_t one : with) {
+      b.plan.take(one);
+      units.take(all[one]);
+    }
+  };
+  const auto within_quota = [&] {
+    return queues::fair_share::check_quota(b.shares, by.wanted.queue, by.wanted.request,
+                                           fair_share_books::counts{b, cluster}, true)
+        .ok();
+  };
+  std::optional<cost> least;
+  for (const auto& [row, here] : on_node) {
+    const std::optional<node_info> node = cluster.node_at(row);
+    if (!node || node->flavor() != flavor) continue;
+    if (attempt.filter(pod.id(), node->id()).code != code::unschedulable) continue;
+    // Twice: who was out of reach may be reached when others of the own branch are gone.
+    for (int round = 0; round < 2; ++round)
+      for (const std::uint32_t i : here) take(i);
+    // Limits may need somebody elsewhere to go.
+    for (auto i = static_cast<std::uint32_t>(all.size()); i-- > 0 && !within_quota();) take(i);
+    if (attempt.filter(pod.id(), node->id()).ok()) {
+      units.reprieve([&](const victim_unit& one) {
+        const auto i = static_cast<std::uint32_t>(&one - all.data());
+        b.plan.give_back(i);
+        const bool fits = attempt.filter(pod.id(), node->id()).ok();
+        if (!fits) b.plan.take(i);
+        return fits;
+      });
+      cost price{0, std::numeric_limits<std::int64_t>::min(), 0, 0, std::numeric_limits<std::int64_t>::min()};
+      std::vector<pod_id> gone;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all[i].gone) continue;
+        price[0] += all[i].violating ? 1 : 0;
+        price[1] = std::max<std::int64_t>(price[1], all[i].rank.priority);
+        price[2] += by.running[i].lost_work;
+        price[3] += static_cast<std::int64_t>(all[i].pods.size());
+        price[4] = std::max(price[4], -all[i].rank.start.count());
+        gone.insert(gone.end(), all[i].pods.begin(), all[i].pods.end());
+      }
+      if (!gone.empty() && (!least || price < *least)) {
+        least = price;
+        best.verdict = status::success();
+        best.nominated = node->id();
+        best.victims = std::move(gone);
+      }
+    }
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      if (!all[i].gone) continue;
+      b.plan.give_back(i);
+      units.give_back(all[i]);
+    }
+  }
+  return best;
+}
+
+GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, const pod_info& pod) const {
+  victim_plan plan;
+  const auto queue = pod.queue();
+  if (!queue) return plan;
+  plan.verdict = status::unresolvable("its queue may take from nobody what would help");
+  fair_share_books& b = read(attempt.cluster());
+  if (pod.spec().preemption == preemption_policy::never || b.find(*queue) == queues::no_queue) return plan;
+  if (const auto node = pod.nominated_node()) {
+    bool waits = false;
+    node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
+    if (waits) {
+      plan.keep_nomination = true;
+      return plan;
+    }
+  }
+  for (const flavor_id flavor : flavors_of(attempt.cluster())) {
+    demand wanted{b, *queue};
+    wanted.add(b, pod, flavor);
+    rule by{b, wanted, options_, *queue, pod.priority(), pod.arrival(), attempt.now()};
+    victim_plan made = make_room(attempt, pod, by, flavor);
+    if (!made.verdict.ok()) continue;
+    made.reason = detail::why_evicted;
+    return made;
+  }
+  return plan;
+}
+
+GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, const group_view& group) const {
+  victim_plan plan;
+  const auto queue = group.queue();
+  if (!queue) return plan;
+  fair_share_books& b = read(attempt.cluster());
+  plan.verdict = status::unresolvable("its queue may take from nobody what would help");
+  if (b.find(*queue) == queues::no_queue) return plan;
+  std::uint64_t arrival = std::numeric_limits<std::uint64_t>::max();
+  group.root().each_pod_below([&](const pod_info& member) { arrival = std::min(arrival, member.arrival()); });
+  for (const flavor_id flavor : flavors_of(attempt.cluster())) {
+    demand wanted{b, *queue};
+    wanted.add_least(b, group.root(), flavor);
+    rule by{b, wanted, options_, *queue, tree_priority(group), arrival, attempt.now()};
+    by.own_tree = group.root().row();
+    attempt.reset();
+    victim_plan made = find_group_victims(attempt, group, by, true, options_.lost_work);
+    made.reason = detail::why_evicted;
+    if (made.verdict.code == code::error || (made.verdict.ok() && !made.victims.empty())) return made;
+    plan.keep_nomination = plan.keep_nomination || made.keep_nomination;
+  }
+  return plan;
+}
+
+GANGSCHED_INLINE result<fair_share_policy> fair_share_policy::from(const argument& args) {
+  options chosen;
+  argument_reader read{name};
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key != "headStartSeconds") return read.unknown(path);
+    std::int64_t seconds = 0;
+    if (!read.number(value, path, 1, 1'000'000'000, seconds)) return false;
+    chosen.head_start = std::chrono::seconds{seconds};
+    return true;
+  });
+  if (!fine) return std::move(read).failure();
+  return fair_share_policy{std::move(chosen)};
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
