@@ -1,7 +1,9 @@
 #include "gangsched/model/queue_counting.hpp"
 
 #include <algorithm>
+#include <bit>
 
+#include "gangsched/core/hash.hpp"
 #include "gangsched/model/canonical.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -29,9 +31,9 @@ GANGSCHED_INLINE row_t queue_counting::queue_of_group(row_t group) const noexcep
 GANGSCHED_INLINE class_id queue_counting::class_in(class_id cls, row_t queue) {
   const queue_id wanted = queues_.id_of(queue);
   if (classes_[cls].queue == wanted) return cls;
-  constexpr std::size_t places = 256;
-  if (derived_.empty()) derived_.resize(places);
-  derived& known = derived_[(std::size_t{cls} * 31 + queue) % places];
+  const std::size_t places = std::bit_ceil(std::size_t{64} + 4 * std::size_t{queues_.rows.count()});
+  if (derived_.size() < places) derived_.assign(places, {});
+  derived& known = derived_[mix64(std::uint64_t{cls} << 32 | queue) % derived_.size()];
   if (known.from == cls && known.from_generation == classes_.generation(cls) && known.queue == wanted &&
       known.made_generation == classes_.generation(known.made))
     return known.made;
@@ -81,12 +83,19 @@ GANGSCHED_INLINE bool queue_counting::fits(const pod_class& cls) const noexcept 
   return true;
 }
 
-/// What a pod of the class requests, in the queue and above.
+namespace detail {
+
+/// What a pod of the class requests, in one queue.
+GANGSCHED_INLINE void add_requests(matrix_column& to, row_t queue, const pod_class& cls, std::int64_t sign) {
+  for (const amount& one : cls.requests) to.set(queue, one.kind, to.at(queue, one.kind) + sign * one.value);
+  to.set(queue, kinds::pods, to.at(queue, kinds::pods) + sign);
+}
+
+}  // namespace detail
+
+/// The same in the queue and above.
 GANGSCHED_INLINE void queue_counting::add(matrix_column& to, row_t queue, const pod_class& cls, std::int64_t sign) {
-  for (; queue != no_row; queue = queues_.parent[queue]) {
-    for (const amount& one : cls.requests) to.set(queue, one.kind, to.at(queue, one.kind) + sign * one.value);
-    to.set(queue, kinds::pods, to.at(queue, kinds::pods) + sign);
-  }
+  for (; queue != no_row; queue = queues_.parent[queue]) detail::add_requests(to, queue, cls, sign);
 }
 
 GANGSCHED_INLINE row_t queue_counting::part_for(row_t root, row_t queue) {
@@ -146,8 +155,12 @@ GANGSCHED_INLINE void queue_counting::count_flavor(const pod_class& cls, row_t f
 }
 
 GANGSCHED_INLINE void queue_counting::count_use(row_t pod, row_t node, const pod_class& cls, std::int64_t sign) {
-  add(queues_.used, cls.queue.row, cls, sign);
-  count_flavor(cls, flavors_.of[node], sign);
+  const row_t flavor = flavors_.of[node];
+  matrix_column* const of_flavor = flavor == no_row ? nullptr : queues_.used_of_flavor[flavor].get();
+  for (row_t queue = cls.queue.row; queue != no_row; queue = queues_.parent[queue]) {
+    detail::add_requests(queues_.used, queue, cls, sign);
+    if (of_flavor != nullptr) detail::add_requests(*of_flavor, queue, cls, sign);
+  }
   const bool more = sign > 0;
   if (pods_.group[pod] == no_row) return count_running(cls.queue.row, more);
   const row_t part = parts_.of[pod];

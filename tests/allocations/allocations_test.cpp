@@ -4,6 +4,7 @@
 #include <new>
 
 #include "devices/numa_nodes.hpp"
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/queues/koordinator/elastic_quota.hpp"
 #include "gangsched/queues/kueue/admission_controller.hpp"
@@ -144,6 +145,17 @@ TEST_CASE("a steady-state cycle allocates nothing: pods without devices", "[allo
       cluster,
       {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")},
       60);
+}
+
+TEST_CASE("a steady-state cycle allocates nothing: pods in queues", "[allocations]") {
+  gangsched::cluster cluster;
+  cluster.queues().set_flavor({.name = "zone-a", .node_labels = {{"topology.kubernetes.io/zone", "a"}}}).value();
+  static_cast<void>(cluster.queues().add({.name = "team", .parent = "company", .namespaces = {"default"}}).value());
+  add_nodes(cluster, a_node{"n"}.cpu(16).memory("64Gi").zone("a"), 20);
+  a_pod named = a_pod{"p"}.cpu(1);
+  named.spec.queue = "other-team";
+  check_steady(cluster, {a_pod{"p"}.cpu(1).memory("1Gi"), named, a_pod{"p"}.cpu(2).priority(7)}, 60);
+  CHECK(cluster.queues().usage_of(cluster.queues().find("team").value(), "zone-a").used.at("pods") > 10);
 }
 
 TEST_CASE("a steady-state cycle allocates nothing: whole GPUs, shares and GPUs by number", "[allocations]") {
