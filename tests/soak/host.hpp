@@ -97,6 +97,7 @@ class host {
   void rebuild();  // rebuild.cpp
   void roll_back(const step& one);
   void commit(const step& one);
+  [[nodiscard]] bool held_by_quota(const known_pod& pod, number node) const;
   [[nodiscard]] std::optional<number> simple_place(const known_pod& pod) const;
 
   // decisions.cpp

@@ -6,6 +6,7 @@
 
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/profiles.hpp"
+#include "gangsched/scheduler.hpp"
 #include "support/dice.hpp"
 
 namespace gangsched::soak {
@@ -123,9 +124,10 @@ setting make_setting(std::uint64_t seed) {
 
 std::vector<kernel_table> make_tables(const setting& of, const std::shared_ptr<host_rules>& rules) {
   std::vector<kernel_table> made{one_table(of, of.seed)};
-  if (of.two_profiles) {
-    made.push_back(one_table(of, of.seed + 1));
+  for (std::uint64_t other = 1; of.two_profiles && made.size() < 2; ++other) {
+    made.push_back(one_table(of, of.seed + other));
     made.back().scheduler_name = "other";
+    if (!scheduler::check(made)) made.pop_back();  // it orders queues otherwise
   }
   if (of.host_plugin) {
     for (kernel_table& one : made) add_plugin(one, lower(host_plugin{rules}));

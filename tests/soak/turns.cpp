@@ -83,9 +83,20 @@ void host::settle() {
       continue;
     const auto stands = scheduler_->standing(pod.id);
     if (!stands || stands->place != queue_place::unschedulable) continue;
-    if (const auto node = simple_place(pod))
+    const auto node = simple_place(pod);
+    if (node && !held_by_quota(pod, *node))
       wrong("a pod that fits stays unschedulable", text_of(at) + ", it fits " + node_name(*node));
   }
+}
+
+/// Whether a policy of queues does not let it there as things stand.
+bool host::held_by_quota(const known_pod& pod, number node) const {
+  if (pod.spec.queue.empty() && queue_of(pod).empty()) return false;
+  const auto said = scheduler_->explain(pod.id);
+  if (!said) return false;
+  if (said->rejected_by == "FairShare") return true;
+  return std::any_of(said->nodes.begin(), said->nodes.end(),
+                     [&](const node_verdict& one) { return one.name == node_name(node) && one.plugin == "FairShare"; });
 }
 
 /// A node that takes the pod for certain.
