@@ -37,15 +37,9 @@ GANGSCHED_INLINE resources partition::headroom(queue_index queue) const {
   return made;
 }
 
-GANGSCHED_INLINE resources partition::fair_max(queue_index queue) const {
-  const queue_index parent = tree_.parent(queue);
-  if (parent == no_queue) return settings_[queue].max;
-  const resources above = fair_max(parent);
-  return above.empty() ? above : overlay(above, settings_[queue].max);
-}
-
-GANGSCHED_INLINE double partition::share_of(queue_index queue, const resources& fair_max) const {
+GANGSCHED_INLINE double partition::share_of(queue_index queue) const {
   double largest = 0;
+  const resources& fair_max = fair_max_[queue];
   const resources& used = usage_[queue].allocated;
   resources::for_each(used.types(), [&](resource_type type) {
     const resources& of = settings_[queue].guaranteed.has(type) ? settings_[queue].guaranteed : fair_max;
@@ -100,72 +94,88 @@ GANGSCHED_INLINE wait_reasons partition::why_waiting(ask_index which) const {
   return why;
 }
 
-GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index queue) const {
-  struct entry {
-    queue_index child;
-    std::optional<std::int32_t> priority;
-    double share;
-  };
-  std::vector<entry> sorted;
-  const resources above = fair_max(queue);
-  for (const queue_index child : tree_.children(queue))
-    if (!is_zero(usage_[child].pending))
-      sorted.push_back(
-          {child, priority(child), share_of(child, above.empty() ? above : overlay(above, settings_[child].max))});
+GANGSCHED_INLINE bool partition::goes_before(queue_index a, queue_index b, bool priority_first) const {
+  const turn &one = turns_[a], &other = turns_[b];
+  if (priority_first && one.priority != other.priority) return one.priority > other.priority;
+  if (one.share != other.share) return one.share < other.share;
+  return one.priority > other.priority;
+}
+
+/// Whether @p a waits for at least as much of everything as @p b, and for more of something.
+GANGSCHED_INLINE bool partition::waits_for_more(queue_index a, queue_index b) const {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (turns_[a].pending <= turns_[b].pending && turns_[a].pending < most) return false;
+  return strictly_greater(usage_[a].pending - usage_[b].pending, {});
+}
+
+GANGSCHED_INLINE queue_index partition::first_child(queue_index queue) const {
   const bool priority_first = settings_[queue].priority_first;
-  const auto before = [&](const entry& a, const entry& b) {
-    if (priority_first && a.priority != b.priority) return a.priority > b.priority;
-    if (a.share != b.share) return a.share < b.share;
-    return a.priority > b.priority;
-  };
-  std::sort(sorted.begin(), sorted.end(), [&](const entry& a, const entry& b) {
+  queue_index first = no_queue;
+  for (const queue_index child : tree_.children(queue)) {
+    if (!turns_[child].waits) continue;
+    if (first == no_queue || goes_before(child, first, priority_first) ||
+        (!goes_before(first, child, priority_first) && tree_.name_rank(child) < tree_.name_rank(first)))
+      first = child;
+  }
+  for (const queue_index child : tree_.children(queue))
+    if (turns_[child].waits && !goes_before(first, child, priority_first) && waits_for_more(child, first))
+      return sorted_children(queue).front();
+  return first;
+}
+
+GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index queue) const {
+  std::vector<queue_index> sorted;
+  for (const queue_index child : tree_.children(queue))
+    if (turns_[child].waits) sorted.push_back(child);
+  const bool priority_first = settings_[queue].priority_first;
+  const auto before = [&](queue_index a, queue_index b) { return goes_before(a, b, priority_first); };
+  std::sort(sorted.begin(), sorted.end(), [&](queue_index a, queue_index b) {
     if (before(a, b) || before(b, a)) return before(a, b);
-    return tree_.name_rank(a.child) < tree_.name_rank(b.child);
+    return tree_.name_rank(a) < tree_.name_rank(b);
   });
-  std::vector<queue_index> made;
   for (auto first = sorted.begin(), end = first; first != sorted.end(); first = end) {
     while (end != sorted.end() && !before(*first, *end)) ++end;
     // Among equals: again and again the first for which nobody else waits for more of everything.
-    for (auto at = first; at != end; ++at) {
-      const auto next = std::find_if(at, end, [&](const entry& one) {
-        return std::none_of(at, end, [&](const entry& other) {
-          return strictly_greater(usage_[other.child].pending - usage_[one.child].pending, {});
-        });
+    const bool are_alike = std::all_of(first, end, [&](queue_index one) {
+      return turns_[one].pending == turns_[*first].pending &&
+             turns_[one].pending < std::numeric_limits<std::int64_t>::max();
+    });
+    for (auto at = first; !are_alike && at != end; ++at) {
+      const auto next = std::find_if(at, end, [&](queue_index one) {
+        return std::none_of(at, end, [&](queue_index other) { return waits_for_more(other, one); });
       });
       std::rotate(at, next, next + 1);
-      made.push_back(at->child);
     }
   }
-  return made;
+  return sorted;
 }
 
-GANGSCHED_INLINE std::vector<application_index> partition::sorted_applications(queue_index leaf) const {
-  struct entry {
-    application_index which;
-    std::int32_t priority;
-    std::int64_t submitted;
-    std::vector<double> shares;
-  };
+GANGSCHED_INLINE void partition::sort_applications(queue_index leaf, std::vector<application_turn>& sorted) const {
   const queue_settings& has = settings_[leaf];
   const bool fair = has.order == application_order::fair;
-  std::vector<entry> sorted;
+  sorted.clear();
   for (const application_index which : members_[leaf]) {
     const application& of = applications_[which];
     if (of.pending.empty()) continue;
-    sorted.push_back({which, top_priority(of), of.spec.submitted,
+    sorted.push_back({which, static_cast<std::uint32_t>(sorted.size()), top_priority(of), of.spec.submitted,
                       fair ? detail::shares_of(of.allocated, has.guaranteed) : std::vector<double>{}});
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const entry& a, const entry& b) {
+  std::sort(sorted.begin(), sorted.end(), [&](const application_turn& a, const application_turn& b) {
     if (has.priority_first && a.priority != b.priority) return a.priority > b.priority;
     if (fair) {
       if (const int by = detail::compare_shares(a.shares, b.shares); by != 0) return by < 0;
     } else if (a.submitted != b.submitted) {
       return a.submitted < b.submitted;
     }
-    return a.priority > b.priority;
+    return a.priority != b.priority ? a.priority > b.priority : a.position < b.position;
   });
+}
+
+GANGSCHED_INLINE std::vector<application_index> partition::sorted_applications(queue_index leaf) const {
+  std::vector<application_turn> sorted;
+  sort_applications(leaf, sorted);
   std::vector<application_index> made;
-  for (const entry& one : sorted) made.push_back(one.which);
+  for (const application_turn& one : sorted) made.push_back(one.which);
   return made;
 }
 
@@ -178,15 +188,22 @@ GANGSCHED_INLINE cycle_outcome partition::try_allocate(node_host& host, int atte
 
 GANGSCHED_INLINE cycle_outcome partition::try_queue(queue_index queue, node_host& host, int attempts) {
   if (tree_.is_leaf(queue)) return try_leaf(queue, host, attempts);
+  const queue_index first = first_child(queue);
+  if (first == no_queue) return {};
+  if (const cycle_outcome done = try_queue(first, host, attempts); done.what != cycle_outcome::kind::nothing)
+    return done;
   for (const queue_index child : sorted_children(queue))
-    if (const cycle_outcome done = try_queue(child, host, attempts); done.what != cycle_outcome::kind::nothing)
-      return done;
+    if (child != first)
+      if (const cycle_outcome done = try_queue(child, host, attempts); done.what != cycle_outcome::kind::nothing)
+        return done;
   return {};
 }
 
 GANGSCHED_INLINE cycle_outcome partition::try_leaf(queue_index leaf, node_host& host, int attempts) {
   const resources room = headroom(leaf);
-  for (const application_index which : sorted_applications(leaf)) {
+  sort_applications(leaf, trying_);
+  for (std::size_t at = 0; at < trying_.size(); ++at) {
+    const application_index which = trying_[at].which;
     if (!may_run(which)) continue;
     const resources of_user = user_room(which);
     for (const ask_index one : applications_[which].pending) {

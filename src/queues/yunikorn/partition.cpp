@@ -1,6 +1,7 @@
 #include "gangsched/queues/yunikorn/partition.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gangsched/core/make_room.hpp"
@@ -42,6 +43,8 @@ GANGSCHED_INLINE partition::partition(queue_tree tree, std::vector<queue_setting
     : tree_{std::move(tree)},
       settings_{std::move(settings)},
       usage_(tree_.size()),
+      fair_max_(tree_.size()),
+      turns_(tree_.size()),
       members_(tree_.size()),
       limits_{tree_, detail::limits_of(settings_)} {
   for (const queue_index queue : tree_.top_down()) {
@@ -50,6 +53,35 @@ GANGSCHED_INLINE partition::partition(queue_tree tree, std::vector<queue_setting
     queue_settings& own = settings_[queue];
     own.priority_first = own.priority_first && above.priority_first;
     if (above.preemption == preemption_policy::disabled) own.preemption = preemption_policy::disabled;
+  }
+  settle_fair_max();
+}
+
+GANGSCHED_INLINE void partition::settle_fair_max() {
+  for (const queue_index queue : tree_.top_down()) {
+    const queue_index parent = tree_.parent(queue);
+    if (parent == no_queue)
+      fair_max_[queue] = settings_[queue].max;
+    else
+      fair_max_[queue] =
+          fair_max_[parent].empty() ? fair_max_[parent] : overlay(fair_max_[parent], settings_[queue].max);
+    turns_[queue].share = share_of(queue);
+  }
+}
+
+GANGSCHED_INLINE void partition::refresh_turns(queue_index leaf) {
+  for (queue_index queue = leaf; queue != no_queue; queue = tree_.parent(queue)) {
+    turn& one = turns_[queue];
+    const resources& pending = usage_[queue].pending;
+    one.share = share_of(queue);
+    one.priority = priority(queue);
+    one.waits = !is_zero(pending);
+    one.pending = 0;
+    resources::for_each(pending.types(), [&](resource_type type) {
+      constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+      const std::int64_t more = std::max<std::int64_t>(0, pending[type]);
+      one.pending = one.pending > most - more ? most : one.pending + more;
+    });
   }
 }
 
@@ -80,6 +112,7 @@ GANGSCHED_INLINE result<void> partition::set_max(queue_index queue, const resour
   if (detail::is_negative(max))
     return error{errc::out_of_range, "queue " + tree_.name(queue), "max", "an amount is below 0"};
   settings_[queue].max = max;
+  settle_fair_max();
   return {};
 }
 
@@ -128,6 +161,7 @@ GANGSCHED_INLINE result<ask_index> partition::add_ask(const ask_spec& spec) {
   if (of.state == application_state::fresh) set_state(of, application_state::accepted);
   if (of.state == application_state::completing) set_state(of, application_state::running);
   add_pending(which);
+  refresh_turns(of.spec.queue);
   return which;
 }
 
@@ -135,6 +169,7 @@ GANGSCHED_INLINE result<void> partition::remove_ask(ask_index which) {
   if (!waits(which)) return detail::not_there("waiting ask", which);
   application& of = applications_[asks_[which].spec.application];
   drop_pending(which);
+  refresh_turns(of.spec.queue);
   forget(which);
   settle(of);
   return {};
@@ -151,6 +186,7 @@ GANGSCHED_INLINE result<void> partition::allocate(ask_index which, node_number n
   of.allocated += placed.spec.request;
   for (queue_index up = of.spec.queue; up != no_queue; up = tree_.parent(up))
     usage_[up].allocated += placed.spec.request;
+  refresh_turns(of.spec.queue);
   limits_.charge(tree_, of.spec.queue, of.owner, placed.spec.request);
   if (!of.counted) limits_.add_application(tree_, of.spec.queue, of.owner);
   of.counted = true;
@@ -168,6 +204,7 @@ GANGSCHED_INLINE result<void> partition::release(ask_index which) {
     usage_[up].allocated -= gone.spec.request;
     for (std::uint32_t times = 0; times < gone.preempted; ++times) usage_[up].preempting -= gone.spec.request;
   }
+  refresh_turns(of.spec.queue);
   limits_.discharge(tree_, of.spec.queue, of.owner, gone.spec.request);
   forget(which);
   settle(of);

@@ -141,7 +141,7 @@ class GANGSCHED_API partition {
   // --- What there is. Errors: `unknown` (no such queue, application, ask), `wrong_state`, `out_of_range` (an amount below 0, or
   // nothing). ---
 
-  /// The maximum of a queue; of a root, when nodes come and go.
+  /// The maximum of a queue; of a root, when nodes come and go. O(queues).
   result<void> set_max(queue_index queue, const resources& max);
   result<application_index> add_application(application_spec spec);
   /// One that has neither asks nor allocations.
@@ -164,10 +164,9 @@ class GANGSCHED_API partition {
   /// What is left of the maxima on the way up. O(depth).
   [[nodiscard]] resources headroom(queue_index queue) const;
   /// The maximum that a queue's share is of where it has no guarantee: the root's, with each maximum on the way down in place of it.
-  /// O(depth).
-  [[nodiscard]] resources fair_max(queue_index queue) const;
-  /// The largest part, over types, that what is allocated has of the guarantee, or of the fair maximum. O(depth).
-  [[nodiscard]] double share(queue_index queue) const { return share_of(queue, fair_max(queue)); }
+  [[nodiscard]] const resources& fair_max(queue_index queue) const { return fair_max_[queue]; }
+  /// The largest part, over types, that what is allocated has of the guarantee, or of the fair maximum.
+  [[nodiscard]] double share(queue_index queue) const { return turns_[queue].share; }
   /// As its parent sees it; nothing waits: none.
   [[nodiscard]] std::optional<std::int32_t> priority(queue_index queue) const;
   /// What is left for the user and group of an application.
@@ -190,7 +189,32 @@ class GANGSCHED_API partition {
 
  private:
   explicit partition(queue_tree tree, std::vector<queue_settings> settings);
-  [[nodiscard]] double share_of(queue_index queue, const resources& fair_max) const;
+  /// What siblings are compared by, kept up with what they use and wait for.
+  struct turn {
+    double share = 0;
+    std::int64_t pending =
+        0;  ///< over all types, as much as fits: who waits for more of everything has more, or as much as fits, too
+    std::optional<std::int32_t> priority = {};
+    bool waits = false;
+  };
+
+  /// An application in the order of its leaf.
+  struct application_turn {
+    application_index which = none;
+    std::uint32_t position = 0;  ///< in which it came
+    std::int32_t priority = 0;
+    std::int64_t submitted = 0;
+    std::vector<double> shares = {};  ///< of fair leaves
+  };
+
+  [[nodiscard]] double share_of(queue_index queue) const;
+  void sort_applications(queue_index leaf, std::vector<application_turn>& sorted) const;
+  void settle_fair_max();
+  void refresh_turns(queue_index leaf);
+  [[nodiscard]] bool goes_before(queue_index a, queue_index b, bool priority_first) const;
+  [[nodiscard]] bool waits_for_more(queue_index a, queue_index b) const;
+  /// The first of sorted_children; `no_queue` if nobody waits. O(children), more for ties.
+  [[nodiscard]] queue_index first_child(queue_index queue) const;
   [[nodiscard]] bool queues_can_run(const application& which) const;
   [[nodiscard]] std::int32_t top_priority(const application& which) const;
   void set_state(application& which, application_state to);
@@ -209,11 +233,14 @@ class GANGSCHED_API partition {
   queue_tree tree_;
   std::vector<queue_settings> settings_;  ///< with what a subtree inherits
   std::vector<queue_usage> usage_;
+  std::vector<resources> fair_max_;                      ///< by queue
+  std::vector<turn> turns_;                              ///< by queue
   std::vector<std::vector<application_index>> members_;  ///< by leaf, in the order of their coming
   user_limits limits_;
   std::vector<application> applications_;
   std::vector<ask> asks_;
   std::vector<std::uint32_t> free_applications_, free_asks_;
+  std::vector<application_turn> trying_;  ///< applications of the leaf that a cycle is at
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn
