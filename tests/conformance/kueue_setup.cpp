@@ -83,8 +83,8 @@ std::vector<resource_group> read_groups(const kube::value& of, const std::string
   return made;
 }
 
-flavor_spec read_flavor(const kube::value& of, const std::string& file) {
-  flavor_spec made{.name = text_field(of, "name", file)};
+queues::kueue::flavor_spec read_flavor(const kube::value& of, const std::string& file) {
+  queues::kueue::flavor_spec made{.name = text_field(of, "name", file)};
   if (const kube::value* labels = of.find("labels"))
     for (std::size_t i = 0; i < labels->keys.size(); ++i) made.labels[labels->keys[i]] = labels->items[i].text;
   const auto effect_of = [&](const kube::value& at, const std::string& text) {
@@ -127,7 +127,7 @@ configuration_spec read_kueue_setup(const kube::value& recorded, const std::stri
     made.cohorts.push_back(
         {text_field(one, "name", file), text_or(one, "parent", ""), read_weight(one), read_groups(one, file)});
   for (const kube::value& one : field(recorded, "queues", file).items) {
-    queue_spec& queue = made.queues.emplace_back();
+    queues::kueue::queue_spec& queue = made.queues.emplace_back();
     queue.name = text_field(one, "name", file);
     queue.cohort = text_or(one, "cohort", "");
     queue.strategy = one_of(strategies, one, text_field(one, "strategy", file), file);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 /// A controller with somebody admitted, somebody active, somebody inadmissible and somebody who preempts. Two are alike.
 struct house {
-  static queue_spec team(std::string name, std::int64_t cpu) {
+  static queues::kueue::queue_spec team(std::string name, std::int64_t cpu) {
     return {.name = std::move(name),
             .cohort = "all",
             .groups = {{{"cpu"}, {{"a-flavor-of-some-length", {{cpu}}}, {"another-flavor-of-some-length", {{1}}}}}},
