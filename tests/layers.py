@@ -28,7 +28,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "move_plan", "options")}
 # A component may include these as well.
-COMPONENT_ALSO = {"queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
+COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],

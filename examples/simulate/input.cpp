@@ -62,6 +62,14 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
       fmt::format("--explain: {} \"{}\"{}", found.empty() ? "no pod or group" : "more than one pod", wanted, hint)};
 }
 
+/// A plugin before all others, at each of its points.
+void put_first(const std::string& plugin, kube::scheduler_profile& in) {
+  for (std::vector<kube::configured_plugin>& at : in.plugins) {
+    const auto same = [&](const kube::configured_plugin& one) { return one.name == plugin; };
+    if (std::ranges::none_of(at, same)) at.insert(at.begin(), {plugin, 1});
+  }
+}
+
 }  // namespace
 
 scenario read_scenario(const command_line& from) {
@@ -77,7 +85,6 @@ scenario read_scenario(const command_line& from) {
   }
 
   scenario made;
-  made.profiles = checked(kube::make_tables(settings, plugins));
   made.options = settings.options(with_kube_queue());
   made.options.seed = from.seed;
   made.grace = !from.no_grace;
@@ -86,6 +93,16 @@ scenario read_scenario(const command_line& from) {
   for (const std::string& path : from.files) files.push_back(read_file(path));
   made.what = checked(kube::read(files, {.most = whole_clusters}));
   show(made.what.warnings);
+  const std::string policy = !from.queues_policy.empty() ? from.queues_policy
+                             : made.what.queues.empty()  ? "none"
+                                                         : "FairShare";
+  if (policy != "none") {
+    const std::vector<std::string> names = plugins.names();
+    if (std::ranges::find(names, policy) == names.end())
+      throw bad_input{fmt::format("--queues-policy: no plugin \"{}\"", policy)};
+    for (kube::scheduler_profile& one : settings.profiles) put_first(policy, one);
+  }
+  made.profiles = checked(kube::make_tables(settings, plugins));
   if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);
   if (!from.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, from.explain);
   return made;

@@ -25,7 +25,7 @@ int run(const command_line& options) {
     if (!done) throw bad_input{done.error().message()};
     made = *std::move(done);
   }
-  const report_options how{.all = options.all, .gpus = options.gpus, .ascii = options.ascii};
+  const report_options how{.all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues};
   switch (options.output) {
     case format::table: fmt::print("{}", text_report(made, how)); break;
     case format::json: fmt::print("{}", json_report(made, how)); break;

@@ -54,6 +54,10 @@ parsed parse(int argc, char** argv) {
   app.add_flag("--all", to.all, "Also list pods that ran before and still do");
   CLI::Option* const gpus = app.add_flag("--gpus", to.gpus, "Also draw how full each GPU is in the end");
   app.add_flag("--ascii", to.ascii, "Draw with ASCII only")->needs(gpus);
+  app.add_flag("--queues", to.queues, "Also draw the tree of queues: guarantee, limit, used, borrowed, waiting");
+  app.add_option("--queues-policy", to.queues_policy,
+                 "Plugin that decides about queues, first in every profile; or none [FairShare, if there are queues]")
+      ->type_name("PLUGIN");
   app.add_flag("--no-grace", to.no_grace, "Evicted pods are gone at once");
   app.add_option("--seed", to.seed, "Of draws between equally good nodes")->type_name("N")->capture_default_str();
 

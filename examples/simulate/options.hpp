@@ -12,11 +12,13 @@ struct command_line {
   std::vector<std::string> files;  ///< "-": standard input
   std::string config;
   std::string explain;
+  std::string queues_policy;  ///< a plugin, or none; empty: the library's own if there are queues
   format output = format::table;
   bool all = false;
   bool no_grace = false;
   bool gpus = false;
   bool ascii = false;
+  bool queues = false;
   std::uint64_t seed = 0;
 };
 

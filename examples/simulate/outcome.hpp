@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <gangsched/model/queue_spec.hpp>
 #include <gangsched/model/spec.hpp>
 #include <gangsched/scheduling/explanation.hpp>
 #include <optional>
@@ -92,6 +93,23 @@ struct group_outcome {
   }
 };
 
+/// What a queue has of a resource, in the end: cpu in milli, others in whole units.
+struct queue_amount {
+  std::string resource, flavor;                   ///< flavor: empty, of all nodes
+  std::optional<std::int64_t> guaranteed, limit;  ///< limit: the most that it may use, what it may borrow included
+  std::int64_t used = 0;
+  std::optional<std::int64_t> borrowed;  ///< used above what is guaranteed, if something is
+  std::optional<std::int64_t> waiting;   ///< of pods without a node, which are of no flavor
+};
+struct queue_outcome {
+  std::string name, parent;
+  std::size_t depth = 0;  ///< 0: no queue above it is there
+  bool known = false;     ///< false: others name it, and nobody says what it is
+  gangsched::queue_state state = gangsched::queue_state::open;
+  std::uint32_t running = 0;  ///< groups and single pods with somebody on a node, those of queues below included
+  std::vector<queue_amount> amounts;
+};
+
 /// What the nodes say to the pod that was asked about.
 struct asked {
   std::size_t pod = 0;  ///< in outcome::pods
@@ -108,7 +126,8 @@ struct asked_group {
 struct outcome {
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
-  std::vector<node_gpus> gpus;  ///< of all nodes that tell of some
+  std::vector<node_gpus> gpus;        ///< of all nodes that tell of some
+  std::vector<queue_outcome> queues;  ///< each before those below it
   std::size_t nodes = 0;
   instant end{};  ///< of the last change
   std::optional<asked> explained;

@@ -6,9 +6,10 @@
 namespace simulate {
 
 struct report_options {
-  bool all = false;    ///< pods that ran before and still do, too
-  bool gpus = false;   ///< how full each GPU is in the end
-  bool ascii = false;  ///< drawn with ASCII only
+  bool all = false;     ///< pods that ran before and still do, too
+  bool gpus = false;    ///< how full each GPU is in the end
+  bool ascii = false;   ///< drawn with ASCII only
+  bool queues = false;  ///< what each queue has in the end
 };
 
 /// For people: the table of pods, or what the nodes say to the pod that was asked about, and one line about the whole.

@@ -15,6 +15,7 @@
 
 #include "simulate/devices.hpp"
 #include "simulate/ledger.hpp"
+#include "simulate/queues.hpp"
 
 namespace simulate {
 namespace {
@@ -400,6 +401,7 @@ outcome host::finish() {
     node_gpus gpus = gpus_of(cluster_, cluster_.find_node(one.spec.name).value(), one.spec.devices.gpu.model);
     if (!gpus.gpus.empty()) out_.gpus.push_back(std::move(gpus));
   }
+  out_.queues = queues_of(cluster_);
   return std::move(out_);
 }
 

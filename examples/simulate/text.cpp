@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "simulate/devices.hpp"
+#include "simulate/queues.hpp"
 #include "simulate/report.hpp"
 #include "simulate/table.hpp"
 
@@ -190,8 +191,9 @@ std::string text_report(const outcome& of, const report_options& how) {
   if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
   const std::string gpus = how.gpus ? gpu_map(of, how.ascii) : "";
-  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") +
-         summary_line(of);
+  const std::string queues = how.queues ? queue_table(of) : "";
+  return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") + queues +
+         (queues.empty() ? "" : "\n") + summary_line(of);
 }
 
 }  // namespace simulate

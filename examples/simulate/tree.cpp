@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simulate/queues.hpp"
 #include "simulate/report.hpp"
 
 // JSON and YAML are one tree, written twice.
@@ -116,6 +117,25 @@ tree tree_of(const gangsched::node_verdict& node, const std::string& chosen) {
   return made;
 }
 
+tree tree_of(const queue_outcome& queue) {
+  tree made{{"name", queue.name}};
+  put_text(made, "parent", queue.parent);
+  put_text(made, "state", queue.known && state_of(queue).empty() ? "open" : std::string{state_of(queue)});
+  made["running"] = queue.running;
+  made["amounts"] = tree::array();
+  for (const queue_amount& one : queue.amounts) {
+    tree amount{{"resource", one.resource}};
+    put_text(amount, "flavor", one.flavor);
+    if (one.guaranteed) amount["guaranteed"] = *one.guaranteed;
+    if (one.limit) amount["limit"] = *one.limit;
+    amount["used"] = one.used;
+    if (one.borrowed) amount["borrowed"] = *one.borrowed;
+    if (one.waiting) amount["waiting"] = *one.waiting;
+    made["amounts"].push_back(std::move(amount));
+  }
+  return made;
+}
+
 tree tree_of(const outcome& of, const report_options& how) {
   const outcome::counts counts = of.count();
   tree made;
@@ -133,6 +153,9 @@ tree tree_of(const outcome& of, const report_options& how) {
   if (how.gpus) made["node_gpus"] = tree::array();
   for (const node_gpus& node : of.gpus)
     if (how.gpus) made["node_gpus"].push_back(tree_of(node));
+  if (how.queues) made["queues"] = tree::array();
+  for (const queue_outcome& queue : of.queues)
+    if (how.queues) made["queues"].push_back(tree_of(queue));
   if (of.explained_group) {
     made["explain"]["groups"] = tree::array();
     for (const gangsched::group_explanation& one : of.explained_group->why) {

@@ -44,6 +44,7 @@ class collector {
   }
 
   result<manifests> finish() && {
+    settle_kueue_workloads(controllers_, made_, groups_);
     inherit_words();
     const std::size_t read_pods = made_.pods.size();
     error wrong;
@@ -53,6 +54,9 @@ class collector {
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
     if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    if (auto bad = form_applications(made_, queues_)) return *std::move(bad);
+    if (auto bad = form_affinity_groups(made_, queues_)) return *std::move(bad);
+    if (auto bad = add_yunikorn_queues(made_, queues_)) return *std::move(bad);
     if (auto bad = link_queues(made_, queues_)) return *std::move(bad);
     if (auto bad = name_queues(made_, queues_)) return *std::move(bad);
     if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
@@ -79,7 +83,10 @@ class collector {
  private:
   bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
     if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
-    if (kind.empty()) return read.fail(errc::malformed, of, "has no kind");
+    if (kind.empty()) {
+      if (const auto known = read_queue_configuration(read, of, here(of), queues_)) return *known;
+      return read.fail(errc::malformed, of, "has no kind");
+    }
     const std::string_view group = api_group(version);
     if (kind.ends_with("List") && of.at->find("items") != nullptr) return add_items(read, of, kind, version);
     static constexpr std::string_view everywhere[] = {
@@ -121,7 +128,7 @@ class collector {
     });
   }
 
-  /// What is owned says what its owners say of queues.
+  /// Pods say what their workloads say of queues.
   void inherit_words() {
     using owner_key = std::tuple<std::string_view, std::string_view, std::string_view>;
     std::map<owner_key, const object_meta*> metas;
@@ -137,8 +144,7 @@ class collector {
       }
     };
     for (pod_manifest& pod : made_.pods) inherit(pod.owner_kind, pod.spec.ns, pod.owner_name, pod);
-    for (controller_of_pods& one : controllers_)
-      inherit(one.meta.owner_kind, one.meta.ns, one.meta.owner_name, one.pod);
+    for (controller_of_pods& one : controllers_) inherit(one.kind, one.meta.ns, one.meta.name, one.pod);
   }
 
   [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line}; }
@@ -203,7 +209,6 @@ class collector {
     if (!read_controller(read, of, kind, made, *how_)) return false;
     if (made.meta.ns.empty()) made.meta.ns = "default";
     if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
-    inherit_queue_words(made.meta.labels, made.meta.annotations, made.pod);
     if (!known_controllers_.emplace(kind, made.meta.ns, made.meta.name).second)
       return read.fail(errc::duplicate, of, "there is one of that kind and name already");
     // The template is checked as the pod that it will be.

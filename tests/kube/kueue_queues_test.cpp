@@ -119,7 +119,7 @@ TEST_CASE("a LocalQueue that says more is a queue of its own", "[kube][queues]")
   CHECK(queue(all, "red/stopped").spec.heads == head_rule::strict);
   CHECK(queue(all, "red/half").spec.weight == 0.5);
   CHECK(queue(all, "red/whole").spec.weight == 1);
-  CHECK_FALSE(has_queue(all, "red/in"));
+  CHECK(queue(all, "red/in").spec.state == queue_state::open);  // beside blue/out, which is one
   CHECK(queue(all, "blue/out").spec.state == queue_state::hold);
   CHECK(queue(all, "red/default").spec.state == queue_state::hold);  // without a selector it takes no namespace
   CHECK(queue(all, "red/default").spec.namespaces == std::vector<std::string>{"red"});
@@ -139,7 +139,7 @@ TEST_CASE("pods are in the queue of their workload, and a workload that Kueue qu
   for (const pod_manifest& one : all.pods) CHECK(one.spec.queue == "q");
   CHECK(gang_in(all, "j").min_count == 3);
   CHECK(group(all, "j").spec.queue == "q");
-  CHECK(group(all, "j").spec.priority == 7);
+  CHECK(all.pods[0].spec.priority == 7);
   CHECK(fine(manifest_of("batch/v1", "Job", "name: j", "spec: {suspend: true, " + containers + "}")).pods.empty());
 
   const manifests fewer =
@@ -168,6 +168,52 @@ TEST_CASE("pods are in the queue of their workload, and a workload that Kueue qu
   CHECK(
       refusal(pod("p", "labels: {kueue.x-k8s.io/priority-class: high}")) ==
       "a.yaml:1: Pod default/p: metadata.labels[\"kueue.x-k8s.io/priority-class\"]: no WorkloadPriorityClass \"high\"");
+}
+
+TEST_CASE("Kueue's Workload is a gang of its pod sets, unless what it is of is in the files", "[kube][queues]") {
+  const auto workload = [](const std::string& meta, const std::string& spec, const std::string& status = "") {
+    return manifest_of("kueue.x-k8s.io/v1beta2", "Workload", meta,
+                       "spec: {queueName: mine, priority: 5, " + spec + "}" + status);
+  };
+  const std::string queues = kueue("ClusterQueue", "q", any_namespace) + local("default", "mine", "q");
+  const std::string containers = "template: {spec: {containers: [{name: c}]}}";
+  const std::string sets = "maximumExecutionTimeSeconds: 60, podSets: [{name: driver, count: 1, " + containers +
+                           "}, {name: worker, count: 4, minCount: 2, " + containers + "}]";
+  const manifests all = fine(queues + workload("name: w", sets));
+  CHECK(all.warnings.empty());
+  CHECK(all.pods.size() == 5);
+  CHECK(pod_in(all, "w-worker-3").spec.role == "worker");
+  CHECK(pod_in(all, "w-worker-3").spec.rank == 3);
+  CHECK(pod_in(all, "w-driver-0").deadline_seconds == 60);
+  CHECK(pod_in(all, "w-driver-0").spec.queue == "q");
+  const gang& made = gang_in(all, "w");
+  CHECK(made.min_count == 3);
+  REQUIRE(made.roles.size() == 2);
+  CHECK(made.roles[1].min_count == 2);
+  CHECK(group(all, "w").spec.queue == "q");
+  CHECK(pod_in(all, "w-worker-0").spec.priority == 5);
+  CHECK(fine(queues + workload("name: w", "active: false, " + sets)).pods.empty());
+  CHECK(fine(queues + workload("name: w", sets, "\nstatus: {conditions: [{type: Finished, status: \"True\"}]}"))
+            .pods.empty());
+
+  const std::string owned = "name: job-j, ownerReferences: [{kind: Job, name: j, controller: true}]";
+  const manifests of_job =
+      fine(queues + workload(owned, sets) +
+           manifest_of("batch/v1", "Job", "name: j",
+                       "spec: {suspend: true, parallelism: 2, completions: 2, " + containers + "}"));
+  REQUIRE(of_job.pods.size() == 2);  // the Job's
+  CHECK(of_job.pods[0].spec.queue == "q");
+  const manifests of_pods =
+      fine(queues + workload(owned, sets) + pod("p", "ownerReferences: [{kind: Job, name: j, controller: true}]"));
+  REQUIRE(of_pods.pods.size() == 1);
+  CHECK(of_pods.pods[0].spec.queue == "q");
+
+  CHECK(refusal(workload("name: w", "podSets: [{name: a, count: 1, minCount: 2, " + containers + "}]")) ==
+        "a.yaml:4: Workload default/w: spec.podSets[0]: minCount 2 is above count 1");
+  CHECK(refusal(workload("name: w", "podSets: [{count: 1}, {count: 1}]"))
+            .ends_with("spec.podSets[1]: there is another pod set \"main\""));
+  CHECK(refusal(workload("name: w", "podSets: [{count: 2147483647}]"))
+            .ends_with("spec: there would be more than 1000000 pods"));
 }
 
 TEST_CASE("mistakes in Kueue's objects name object, field and reason", "[kube][queues]") {

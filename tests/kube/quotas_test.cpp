@@ -1,4 +1,4 @@
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/cluster_queues.hpp"
 #include "kube/queue_reading.hpp"
 
 // LimitRange and ResourceQuota: what the API server admits.
@@ -211,8 +211,13 @@ TEST_CASE("scopes within each other are queues within each other", "[kube][queue
   CHECK(pod_in(all, "h").spec.queue == "default/high");
   CHECK(queue(all, "default/high").spec.parent == "default/some");
   CHECK(queue(all, "default/some").spec.parent == "default/all");
-  CHECK(pod_in(all, "l").spec.queue == "default/some");
+  // Pods are in queues that have none below them.
+  CHECK(pod_in(all, "l").spec.queue == "default/some/others");
+  CHECK(queue(all, "default/some/others").spec.parent == "default/some");
   CHECK(pod_in(all, "e").spec.queue.empty());
+  CHECK(queue(all, "default/all").spec.namespaces.empty());
+  CHECK(queue(all, "default/all/others").spec.parent == "default/all");
+  CHECK(queue(all, "default/all/others").spec.namespaces == std::vector<std::string>{"default"});
   CHECK_FALSE(has_queue(all, "default/ending"));  // l would be in two
   CHECK(warned(all) ==
         std::vector<std::string>{
@@ -220,33 +225,26 @@ TEST_CASE("scopes within each other are queues within each other", "[kube][queue
             "and others: a pod has one queue; it is left out"});
 }
 
-TEST_CASE("a ResourceQuota is within the queue that its pods are in", "[kube][queues]") {
+TEST_CASE("a ResourceQuota holds for pods that are in no other queue", "[kube][queues]") {
   const std::string volcano = manifest_of("scheduling.volcano.sh/v1beta1", "Queue", "name: v", "");
-  const std::string other = manifest_of("scheduling.volcano.sh/v1beta1", "Queue", "name: w", "");
-  const auto in = [](const std::string& name, const std::string& queue) {
-    return pod(name, "annotations: {gangsched.dev/queue: " + queue + "}");
-  };
-  const manifests nested = fine(volcano + quota_of("q", "hard: {pods: 2}") + in("a", "v") + in("b", "v"));
-  CHECK(queue(nested, "default/q").spec.parent == "v");
-  CHECK(pod_in(nested, "a").spec.queue == "default/q");
-  CHECK(pod_in(nested, "b").spec.queue == "default/q");
-  CHECK(queue(nested, "default/q").spec.namespaces.empty());
-
-  const manifests apart =
-      fine(volcano + other + quota_of("q", "hard: {pods: 2}") + in("a", "v") + in("b", "w") + one("c", ""));
+  const manifests apart = fine(volcano + quota_of("q", "hard: {pods: 2}") +
+                               pod("a", "annotations: {gangsched.dev/queue: v}") + one("c", ""));
   CHECK(pod_in(apart, "a").spec.queue == "v");
+  CHECK(pod_in(apart, "c").spec.queue.empty());
   CHECK(queue(apart, "default/q").spec.parent.empty());
   CHECK(queue(apart, "default/q").spec.namespaces == std::vector<std::string>{"default"});
-  CHECK(warned(apart) == std::vector<std::string>{
-                             "a.yaml:11: ResourceQuota default/q: the pods of its namespace are in several queues: it "
-                             "holds for those that are in none"});
+  CHECK(warned(apart) ==
+        std::vector<std::string>{"a.yaml:6: ResourceQuota default/q: pods of its namespace are in the queue \"v\": it "
+                                 "holds for those that are in none"});
   // The namespace itself may be another queue's.
   const manifests elastic =
       fine(manifest_of("scheduling.x-k8s.io/v1alpha1", "ElasticQuota", "name: e", "spec: {min: {cpu: 1}}") +
            quota_of("q", "hard: {pods: 2}"));
-  CHECK(queue(elastic, "default/q").spec.parent == "default/e");
-  CHECK(queue(elastic, "default/q").spec.namespaces == std::vector<std::string>{"default"});
-  CHECK(queue(elastic, "default/e").spec.namespaces.empty());
+  CHECK(queue(elastic, "default/q").spec.namespaces.empty());
+  CHECK(queue(elastic, "default/e").spec.namespaces == std::vector<std::string>{"default"});
+  cluster on;
+  REQUIRE(apply(on, apart));
+  CHECK(on.queues().name_of(on.queues().queue_of(on.find_pod("default", "c").value())) == "default/q");
 }
 
 TEST_CASE("with a quota of a resource containers have to say what they take of it", "[kube][queues]") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gangsched/kube/document.hpp"
+#include "gangsched/kube/queues.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/queue_spec.hpp"
 
@@ -48,7 +49,9 @@ struct pod_manifest {
   std::string node = {};            ///< spec.nodeName: where it runs
   std::string nominated_node = {};  ///< status.nominatedNodeName
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
-  std::string owner_kind = {};      ///< its controller: what spreading by default goes by
+  std::string user = {};            ///< whom YuniKorn counts it for
+  std::vector<std::string> user_groups = {};
+  std::string owner_kind = {};  ///< its controller: what spreading by default goes by
   std::string owner_name = {};
   label_map annotations = {};  ///< those about groups, where their members are to be, queues and devices
   /// Limits of its containers, then of its init containers; empty if none has any. They count for LimitRanges and ResourceQuotas only.
@@ -160,6 +163,8 @@ struct manifests {
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;
   std::vector<disruption_budget_manifest> budgets;
+  std::optional<yunikorn_queues> yunikorn;  ///< what `queues` have no words for
+  std::optional<hived_cells> hived;         ///< the same
   std::vector<warning> warnings;
 };
 

@@ -27,11 +27,12 @@ spot find_spot(const place& of, std::initializer_list<std::string_view> steps);
 
 /// Reads what an annotation has in JSON or YAML: each(reader, place). What is wrong inside counts as wrong with the annotation.
 template <class Each>
-bool read_inside(reader& read, const spot& at, const std::string& text, const Each& each) {
+bool read_inside(reader& read, const spot& at, const std::string& text, const Each& each,
+                 const limits& most = of_annotation) {
   const auto told = [&](errc code, const std::string& field, std::string reason) {
     return read.fail(code, at.line, at.path + (field.empty() || field[0] == '[' ? "" : ".") + field, std::move(reason));
   };
-  auto parsed = parse(source{"annotation.yaml", text}, of_annotation);
+  auto parsed = parse(source{"annotation.yaml", text}, most);
   if (!parsed) return told(errc::malformed, "", "is neither JSON nor YAML: " + parsed.error().reason);
   if (parsed->size() != 1) return told(errc::malformed, "", "is not one value");
   std::vector<warning> warnings;

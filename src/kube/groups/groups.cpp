@@ -275,6 +275,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   const auto plan = [&](auto read_it) { return read_plan(read, of, from, out, read_it); };
   if (is("batch.volcano.sh", "Job"))
     return plan([&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
+  if (is("kueue.x-k8s.io", "Workload"))
+    return plan([&](workload_plan& made) { return read_kueue_workload(read, of, made, how); });
   if (is("ray.io", "RayCluster") || is("ray.io", "RayJob"))
     return plan([&](workload_plan& made) { return read_ray(read, of, kind == "RayJob", made, how); });
   if (is("jobset.x-k8s.io", "JobSet"))

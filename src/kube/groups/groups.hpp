@@ -179,6 +179,7 @@ bool read_topology(reader& read, const place& of, topology_levels& out);
 bool read_hyper_node(reader& read, const place& of, hyper_node& out);
 bool read_network_topology(reader& read, const place& of, std::vector<network_layer>& out);
 bool read_volcano_job(reader& read, const place& of, workload_plan& out, const read_options& how);
+bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const read_options& how);
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
@@ -203,6 +204,8 @@ std::optional<error> read_gang_annotations(manifests& pods, group_objects& into)
 /// What the draft says beside policy and topology, as part of them. The error is in the model's words.
 std::optional<error> settle_own_words(group_draft& draft);
 
+/// Kueue's Workloads whose owner, or pods, are in the files make none, and say their queue to these.
+void settle_kueue_workloads(std::vector<controller_of_pods>& controllers, manifests& into, group_objects& groups);
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                manifests& into, group_objects& groups, pod_budget& budget);

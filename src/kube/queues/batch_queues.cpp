@@ -96,9 +96,11 @@ bool read_kai_duration(reader& read, const place& of, instant& out) {
 }
 
 /// Adds what a queue of KAI has of @p name, of which it counts in @p unit (nanos).
-void add_kai_resource(queue_quota& to, const char* name, const kai_resource& from, double unit) {
+void add_kai_resource(queue_quota& to, const char* name, const kai_resource& from, std::int64_t unit) {
   const auto amount = [&](double units) {
-    return quantity::from_nanos(static_cast<quantity::nanos_t>(std::round(units * unit)));
+    const double whole = std::floor(units);  // exact, which the product as a double is not
+    return quantity::from_nanos(quantity::nanos_t{static_cast<std::int64_t>(whole)} * unit +
+                                static_cast<std::int64_t>(std::round((units - whole) * static_cast<double>(unit))));
   };
   double quota = from.quota < 0 ? most_kai_units : from.quota;
   if (from.limit >= 0) to.limit[name] = amount(from.limit), quota = std::min(quota, from.limit);
@@ -255,9 +257,9 @@ bool read_kai_queue(reader& read, const place& of, queue_spec& out) {
   });
   if (!fine) return false;
   queue_quota& quota = quota_of_all(out);
-  add_kai_resource(quota, "nvidia.com/gpu", gpu, 1e9);
-  add_kai_resource(quota, "cpu", cpu, 1e6);         // in thousandths
-  add_kai_resource(quota, "memory", memory, 1e15);  // in 10^6 bytes
+  add_kai_resource(quota, "nvidia.com/gpu", gpu, 1'000'000'000);
+  add_kai_resource(quota, "cpu", cpu, 1'000'000);                    // in thousandths
+  add_kai_resource(quota, "memory", memory, 1'000'000'000'000'000);  // in 10^6 bytes
   return true;
 }
 

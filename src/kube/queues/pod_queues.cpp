@@ -21,11 +21,13 @@ constexpr queue_word queue_words_of_pods[] = {{"gangsched.dev/queue", names_what
                                               {"kai.scheduler/queue", names_what::queue},
                                               {"scheduling.volcano.sh/queue-name", names_what::volcano_queue},
                                               {"volcano.sh/queue-name", names_what::volcano_queue},
-                                              {"quota.scheduling.koordinator.sh/name", names_what::queue}};
+                                              {"quota.scheduling.koordinator.sh/name", names_what::queue},
+                                              {"yunikorn.apache.org/queue", names_what::queue},
+                                              {hived_cluster_word, names_what::queue}};
 constexpr std::string_view priority_word = "kueue.x-k8s.io/priority-class";
 
 const std::string* find_word(const pod_manifest& in, std::string_view key, std::string& field) {
-  for (const bool label : {true, false}) {
+  for (const bool label : {false, true}) {
     for (const auto& [name, value] : label ? in.spec.labels : in.annotations) {
       if (name != key || value.empty()) continue;
       field = fmt::format("metadata.{}[\"{}\"]", label ? "labels" : "annotations", key);
@@ -59,7 +61,7 @@ class group_index {
 
 class queue_namer {
  public:
-  queue_namer(manifests& into, const queue_objects& queues) : into_(&into), queues_(&queues), groups_(into) {
+  queue_namer(manifests& into, const queue_objects& queues) : into_(&into), queues_(&queues) {
     for (const queue_manifest& one : into.queues) known_.emplace(one.spec.name, one.api);
   }
 
@@ -106,7 +108,7 @@ class queue_namer {
     return std::nullopt;
   }
 
-  /// WorkloadPriorityClass: the priority of the group, or else of a pod that has none.
+  /// WorkloadPriorityClass: the priority of pods that have none; that of their group follows from it.
   std::optional<error> give_priority(pod_manifest& pod) {
     std::string field;
     const std::string* said = find_word(pod, priority_word, field);
@@ -114,10 +116,7 @@ class queue_namer {
     const auto found = queues_->workload_priorities.find(*said);
     if (found == queues_->workload_priorities.end())
       return error{errc::unknown, told(pod), field, fmt::format("no WorkloadPriorityClass \"{}\"", *said)};
-    group_manifest* group = pod.group.empty() ? nullptr : groups_.find(false, pod.spec.ns, pod.group);
-    if (group != nullptr && group->priority_class.empty() && !group->spec.priority)
-      group->spec.priority = found->second;
-    if (pod.group.empty() && pod.spec.priority_class.empty() && !pod.spec.priority) pod.spec.priority = found->second;
+    if (pod.spec.priority_class.empty() && !pod.spec.priority) pod.spec.priority = found->second;
     return std::nullopt;
   }
 
@@ -136,7 +135,6 @@ class queue_namer {
   manifests* into_;
   const queue_objects* queues_;
   std::map<std::string, std::string, std::less<>> known_;  // queues: the API that they are of
-  group_index groups_;
 };
 
 /// Said once for each.

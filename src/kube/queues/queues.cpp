@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gangsched/model/label_selector.hpp"
+#include "gangsched/src/kube/documents/annotations.hpp"
 
 // Which object is of which system, and what is known of queues only when everything was read.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -139,13 +140,21 @@ class queue_linker {
              matches(*rules.namespaces,
                      found != namespaces.end() ? *found->second : label_map{{"kubernetes.io/metadata.name", ns}});
     };
+    // Where one says something of its own, all are queues: pods are in queues that have none below them.
+    std::set<std::string_view> divided;
+    for (const local_queue& one : queues_->local_queues) {
+      const auto rules = queues_->cluster_queues.find(one.cluster_queue);
+      if (rules == queues_->cluster_queues.end()) continue;
+      if (one.state != queue_state::open || rules->second.weighs_local_queues || !takes(rules->second, one.ns))
+        divided.insert(one.cluster_queue);
+    }
     for (const local_queue& one : queues_->local_queues) {
       queue_manifest made;
       made.api = kueue_api, made.kind = "LocalQueue", made.ns = one.ns, made.name = one.name, made.from = one.from;
       made.spec.name = one.ns + "/" + one.name;
       made.spec.state = one.state;
       made.spec.parent = one.cluster_queue;
-      bool own = one.state != queue_state::open;
+      bool own = divided.contains(one.cluster_queue);
       const auto rules = queues_->cluster_queues.find(one.cluster_queue);
       if (rules == queues_->cluster_queues.end()) {
         into_->warnings.push_back({told(made), "spec.clusterQueue",
@@ -156,10 +165,8 @@ class queue_linker {
             {told(made), "metadata.namespace",
              fmt::format("is none that the ClusterQueue \"{}\" takes: its pods wait", one.cluster_queue)});
         made.spec.state = queue_state::hold;
-        own = true;
       } else if (rules->second.weighs_local_queues) {
         made.spec.weight = one.weight.value_or(1);
-        own = true;
       }
       if (!queues_->local_names.emplace(std::pair{one.ns, one.name}, own ? made.spec.name : one.cluster_queue).second)
         return wrong_with(made, errc::duplicate, "metadata.name", "there is one of that name already");
@@ -247,6 +254,46 @@ class queue_linker {
 
 }  // namespace
 
+std::optional<bool> read_queue_configuration(reader& read, const place& of, origin from, queue_objects& out) {
+  const bool yunikorn = of.at->find("partitions") != nullptr;
+  if (!yunikorn && of.at->find("physicalCluster") == nullptr && of.at->find("virtualClusters") == nullptr)
+    return std::nullopt;
+  if (yunikorn) {
+    read.set_object("YuniKorn");
+    if (out.yunikorn) return read.fail(errc::duplicate, of, "there is a configuration of YuniKorn already");
+    out.yunikorn.emplace().from = from;
+    return read_yunikorn(read, of, *out.yunikorn);
+  }
+  read.set_object("HiveD");
+  if (out.hived) return read.fail(errc::duplicate, of, "there is a configuration of HiveD already");
+  out.hived.emplace().from = from;
+  return read_hived(read, of, *out.hived);
+}
+
+/// A configuration in the ConfigMap that its scheduler reads; nothing if it is another one.
+static std::optional<bool> read_config_map(reader& read, const place& of, origin from, queue_objects& out) {
+  // Kubernetes has 1 MiB for all of an object.
+  static constexpr limits of_config_map{
+      .bytes = std::size_t{1} << 20, .depth = 100, .values = 200'000, .copied = 10'000};
+  const value* data = of.at->find("data");
+  if (data == nullptr) return std::nullopt;
+  for (const char* const name : {"queues.yaml", "hivedscheduler.yaml"}) {
+    const value* text = data->find(name);
+    if (text == nullptr || text->kind != value_kind::text) continue;
+    const bool fine = read_inside(
+        read, find_spot(of, {"data", name}), text->text,
+        [&](reader& inner, const place& v) {
+          const auto known = read_queue_configuration(inner, v, from, out);
+          return known ? *known : inner.fail(errc::malformed, v, "is no configuration of queues");
+        },
+        of_config_map);
+    if (fine && out.yunikorn && name[0] == 'q')
+      for (yunikorn_queue& one : out.yunikorn->queues) one.line = from.line;
+    return fine;
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> read_queue_object(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                       origin from, queue_objects& out) {
   const auto is = [&](std::string_view group, std::string_view name) { return api_group == group && kind == name; };
@@ -263,6 +310,7 @@ std::optional<bool> read_queue_object(reader& read, const place& of, std::string
     if (made.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
     return !made.cluster_queue.empty() || read.fail(errc::malformed, of, "needs spec.clusterQueue");
   }
+  if (is("", "ConfigMap")) return read_config_map(read, of, from, out);
   if (is("", "LimitRange")) {
     limit_range& range = out.limit_ranges.emplace_back();
     range.from = from;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/queues/yunikorn.hpp"
 
 /// Queues between being read and being made: what one object says of another is known only when everything was read.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -73,6 +74,15 @@ struct resource_quota {
   [[nodiscard]] std::string queue_name() const { return ns + "/" + name; }
 };
 
+struct hived_draft {
+  queues::hived::configuration configuration = {};
+  std::vector<std::size_t> devices = {};  ///< of each virtual cluster
+  origin from = {};
+};
+inline constexpr const char* hived_word = "hivedscheduler.microsoft.com/pod-scheduling-spec";
+/// An annotation that a pod with the one above gets.
+inline constexpr const char* hived_cluster_word = "hivedscheduler.microsoft.com/virtual-cluster";
+
 /// Everything about queues that was read.
 struct queue_objects {
   std::vector<flavor_manifest> flavors;
@@ -83,6 +93,8 @@ struct queue_objects {
   std::vector<queue_path> paths;
   std::vector<limit_range> limit_ranges;
   std::vector<resource_quota> resource_quotas;
+  std::optional<yunikorn_draft> yunikorn;
+  std::optional<hived_draft> hived;
   /// By namespace and name: the queue that a LocalQueue is, or is a name for. Known when queues are linked.
   std::map<std::pair<std::string, std::string>, std::string> local_names;
 };
@@ -105,6 +117,9 @@ bool read_workload_priority(reader& read, const place& of, std::map<std::string,
 bool read_volcano_queue(reader& read, const place& of, queue_spec& out, queue_path& path);
 bool read_kai_queue(reader& read, const place& of, queue_spec& out);
 /// Of Koordinator, or else of scheduler-plugins.
+/// YuniKorn's queues.yaml or HiveD's configuration, which have no kind; nothing if it is neither. Error: there is one already.
+std::optional<bool> read_queue_configuration(reader& read, const place& of, origin from, queue_objects& out);
+bool read_hived(reader& read, const place& of, hived_draft& out);
 bool read_limit_range(reader& read, const place& of, limit_range& out);
 bool read_resource_quota(reader& read, const place& of, resource_quota& out);
 bool read_elastic_quota(reader& read, const place& of, bool koordinator, queue_manifest& out);
@@ -114,6 +129,11 @@ bool read_quota_amounts(reader& read, const place& of, resource_list& out);
 
 // --- putting it together
 
+/// Queues of YuniKorn's configuration, those that its rules make for pods included, and what its pods say: applications become groups.
+std::optional<error> form_applications(manifests& into, queue_objects& queues);
+std::optional<error> add_yunikorn_queues(manifests& into, queue_objects& queues);
+/// HiveD's virtual clusters as queues, and what its pods say.
+std::optional<error> form_affinity_groups(manifests& into, queue_objects& queues);
 /// Queues that are only implied, flavors that are named; which queue each pod and group is in. Moves flavors and queues to @p into.
 std::optional<error> link_queues(manifests& into, queue_objects& queues);
 /// What pods and groups say of their queue, when it is known which queues there are.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
@@ -120,37 +121,28 @@ bool selects(const quota_scope& scope, const pod_manifest& pod) {
   }
 }
 
-/// What the quotas of all namespaces share.
-struct quota_placing {
-  manifests* into;
-  pod_home homes;
-  std::map<std::string, std::size_t, std::less<>> queues;  // by name
-  std::map<std::pair<std::string, std::string>, std::string> moved =
-      {};  // by namespace and queue: where its pods are instead
-};
-
 /// The quotas of one namespace, as queues within each other.
 class namespace_quotas {
  public:
-  namespace_quotas(quota_placing& all, std::string ns, std::vector<const resource_quota*> quotas)
-      : all_(&all), into_(all.into), ns_(std::move(ns)), quotas_(std::move(quotas)) {}
+  namespace_quotas(manifests& into, std::string ns, std::vector<const resource_quota*> quotas, const pod_home& homes)
+      : into_(&into), ns_(std::move(ns)), quotas_(std::move(quotas)), homes_(&homes), first_(into.queues.size()) {}
 
   std::optional<error> run(const std::vector<std::size_t>& pods, std::size_t new_from, bool read_ones) {
     pods_of_.resize(quotas_.size());
     for (const std::size_t i : pods) {
       const pod_manifest& pod = into_->pods[i];
-      bool any = false;
+      const bool free = homes_->of(pod).empty();
       for (std::size_t k = 0; k < quotas_.size(); ++k) {
         const auto holds = [&](const quota_scope& one) { return selects(one, pod); };
         if (!std::ranges::all_of(quotas_[k]->scopes, holds)) continue;
-        any = true;
-        pods_of_[k].push_back(i);
+        if (free)
+          pods_of_[k].push_back(i);
+        else
+          say_once(*quotas_[k], homes_->of(pod));
         const bool is_new = i >= new_from || (read_ones && pod.node.empty());
         if (auto wrong = is_new ? lacks(pod, *quotas_[k]) : std::nullopt) return wrong;
       }
-      if (any) bases_.insert(all_->homes.of(pod));
     }
-    if (bases_.empty()) bases_.insert(all_->homes.of_namespace(ns_));
     place();
     return std::nullopt;
   }
@@ -177,31 +169,29 @@ class namespace_quotas {
     return std::nullopt;
   }
 
+  /// A pod has one queue, and its own word counts.
+  void say_once(const resource_quota& quota, const std::string& queue) {
+    if (std::exchange(said_, true)) return;
+    into_->warnings.push_back(
+        {told(quota), "",
+         fmt::format("pods of its namespace are in the queue \"{}\": it holds for those that are in none", queue)});
+  }
+
   void place() {
-    // Who is in several queues cannot be in one of these as well.
-    const bool one_home = bases_.size() == 1;
-    const std::string base = one_home ? *bases_.begin() : std::string{};
-    std::string inner = base;
+    std::string inner;
     std::vector<std::size_t> scoped;
     for (std::size_t k = 0; k < quotas_.size(); ++k) {
-      if (!one_home) {
-        into_->warnings.push_back(
-            {told(*quotas_[k]), "",
-             "the pods of its namespace are in several queues: it holds for those that are in none"});
-        std::erase_if(pods_of_[k], [&](std::size_t i) { return !all_->homes.of(into_->pods[i]).empty(); });
-      }
-      if (quotas_[k]->scopes.empty()) {
+      if (quotas_[k]->scopes.empty())
         inner = add(*quotas_[k], inner);
-      } else {
+      else
         scoped.push_back(k);
-      }
     }
-    if (inner != base) move_namespace(base, inner);
+    if (!inner.empty() && homes_->of_namespace(ns_).empty()) into_->queues.back().spec.namespaces = {ns_};
     place_scoped(std::move(scoped), inner);
+    leave_leaves();
   }
 
   std::string add(const resource_quota& quota, const std::string& parent) {
-    all_->queues.emplace(quota.queue_name(), into_->queues.size());
     queue_manifest& made = into_->queues.emplace_back();
     made.api = "v1", made.kind = "ResourceQuota", made.ns = quota.ns, made.name = quota.name, made.from = quota.from;
     made.spec.name = quota.queue_name();
@@ -210,15 +200,26 @@ class namespace_quotas {
     return made.spec.name;
   }
 
-  /// Whoever of the namespace was in @p from is in @p to.
-  void move_namespace(const std::string& from, const std::string& to) {
-    bool takes = all_->homes.of_namespace(ns_).empty();
-    if (!from.empty()) {
-      const auto home = all_->queues.find(from);
-      takes = home != all_->queues.end() && std::erase(into_->queues[home->second].spec.namespaces, ns_) != 0;
-      all_->moved[{ns_, from}] = to;
+  /// Pods are in queues that have none below them: those of no narrower quota get one of their own.
+  void leave_leaves() {
+    for (std::size_t i = first_, end = into_->queues.size(); i < end; ++i) {
+      const std::string name = into_->queues[i].spec.name;
+      const auto below = [&](const queue_manifest& one) { return one.spec.parent == name; };
+      const auto own = into_->queues.begin() + static_cast<std::ptrdiff_t>(first_);
+      if (std::none_of(own, into_->queues.end(), below)) continue;
+      queue_manifest made = into_->queues[i];
+      made.spec = {
+          .name = name + "/others", .parent = name, .namespaces = std::exchange(into_->queues[i].spec.namespaces, {})};
+      bool any = !made.spec.namespaces.empty();
+      for (const std::vector<std::size_t>& pods : pods_of_) {
+        for (const std::size_t pod : pods) {
+          if (into_->pods[pod].spec.queue != name) continue;
+          into_->pods[pod].spec.queue = made.spec.name;
+          any = true;
+        }
+      }
+      if (any) into_->queues.push_back(std::move(made));
     }
-    if (takes) into_->queues[all_->queues.at(to)].spec.namespaces = {ns_};
   }
 
   /// Smaller sets of pods within larger ones. Of two sets that cross a pod would have to be in two queues.
@@ -254,12 +255,13 @@ class namespace_quotas {
     return false;
   }
 
-  quota_placing* all_;
   manifests* into_;
   std::string ns_;
   std::vector<const resource_quota*> quotas_;
-  std::vector<std::vector<std::size_t>> pods_of_;  // by quota, in order
-  std::set<std::string> bases_;                    // queues of the pods that any of them selects
+  const pod_home* homes_;
+  std::size_t first_;  // of its queues
+  bool said_ = false;
+  std::vector<std::vector<std::size_t>> pods_of_;  // by quota, in order: those that are in no other queue
 };
 
 }  // namespace
@@ -295,12 +297,8 @@ std::optional<error> place_resource_quotas(manifests& into, const queue_objects&
                                            bool read_ones) {
   if (queues.resource_quotas.empty()) return std::nullopt;
   std::map<std::string, std::vector<const resource_quota*>> by_namespace;
-  quota_placing placing{.into = &into, .homes = pod_home{into}, .queues = {}};
   std::set<std::string> names;
-  for (std::size_t i = 0; i < into.queues.size(); ++i) {
-    placing.queues.emplace(into.queues[i].spec.name, i);
-    names.insert(into.queues[i].spec.name);
-  }
+  for (const queue_manifest& one : into.queues) names.insert(one.spec.name);
   for (const resource_quota& one : queues.resource_quotas) {
     const auto wrong = [&](errc code, std::string field, std::string reason) {
       return error{code, where(into, one.from, "ResourceQuota", one.ns, one.name), std::move(field), std::move(reason)};
@@ -317,13 +315,9 @@ std::optional<error> place_resource_quotas(manifests& into, const queue_objects&
   for (const auto& [ns, all] : by_namespace) pods.try_emplace(ns);
   for (std::size_t i = 0; i < into.pods.size(); ++i)
     if (const auto found = pods.find(into.pods[i].spec.ns); found != pods.end()) found->second.push_back(i);
+  const pod_home homes{into};
   for (const auto& [ns, all] : by_namespace)
-    if (auto wrong = namespace_quotas{placing, ns, all}.run(pods.at(ns), new_from, read_ones)) return wrong;
-  const auto move = [&](const std::string& ns, std::string& queue) {
-    if (const auto found = placing.moved.find({ns, queue}); found != placing.moved.end()) queue = found->second;
-  };
-  for (pod_manifest& one : into.pods) move(one.spec.ns, one.spec.queue);
-  for (group_manifest& one : into.groups) move(one.spec.ns, one.spec.queue);
+    if (auto wrong = namespace_quotas{into, ns, all, homes}.run(pods.at(ns), new_from, read_ones)) return wrong;
   return std::nullopt;
 }
 

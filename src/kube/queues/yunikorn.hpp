@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gangsched/kube/queues.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
+
+/// YuniKorn's configuration as it was read.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+
+struct yunikorn_limit {
+  std::vector<std::string> users = {}, groups = {};
+  resource_list most = {};
+  std::uint32_t max_applications = 0;  ///< 0: no bound
+};
+
+struct yunikorn_queue {
+  std::string path = {}, parent = {};
+  std::uint32_t line = 0;
+  bool is_parent = false;  ///< has queues, or may get some
+  resource_list guaranteed = {}, most = {};
+  std::uint32_t max_applications = 0;  ///< 0: no bound
+  queues::yunikorn::application_order order = queues::yunikorn::application_order::fifo;
+  bool priority_first = true;
+  std::int32_t priority_offset = 0;
+  queues::yunikorn::priority_policy priority = queues::yunikorn::priority_policy::pass;
+  queues::yunikorn::preemption_policy preemption = queues::yunikorn::preemption_policy::allow;
+  instant preemption_delay = queues::yunikorn::queue_settings{}.preemption_delay;
+  bool reclaims = true;  ///< false: preemption is off here or above
+  std::vector<yunikorn_limit> limits = {};
+  std::vector<yunikorn_queue> child_template = {};  ///< none, or what those have that a rule makes in it
+};
+
+/// Which queue a pod that says nothing, or part of it, is in.
+struct placement_rule {
+  enum class kind : std::uint8_t { provided, fixed, tag, user } what = kind::provided;
+  bool named = false;
+  bool create = false;
+  std::string value = {};
+  std::vector<placement_rule> parent = {};  ///< none or one
+  bool filtered = false, denies = false;
+  std::vector<std::string> users = {}, groups = {};
+};
+
+struct yunikorn_draft {
+  std::vector<yunikorn_queue> queues = {};  ///< one before those in it
+  std::vector<placement_rule> rules = {};
+  origin from = {};
+};
+
+bool read_yunikorn(reader& read, const place& of, yunikorn_draft& out);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -1,0 +1,236 @@
+#include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/queues/yunikorn/partition.hpp"
+#include "kube/queue_reading.hpp"
+
+namespace gangsched::testing::yunikorn_queues_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+namespace yk = gangsched::queues::yunikorn;
+
+namespace {
+
+std::string partition(const std::string& inside) { return "partitions:\n- name: default\n  " + inside + "\n---\n"; }
+std::string root(const std::string& queues, const std::string& more = "") {
+  return partition("queues: [{name: root, queues: [" + queues + "]}]" + more);
+}
+const yk::queue_settings& settings(const manifests& of, const std::string& path) {
+  REQUIRE(of.yunikorn);
+  for (std::size_t i = 0; i < of.yunikorn->names.size(); ++i)
+    if (of.yunikorn->names[i] == path) return of.yunikorn->settings[i];
+  FAIL("no queue " + path);
+  return of.yunikorn->settings.front();
+}
+std::int64_t in(const manifests& of, const yk::resources& amounts, const std::string& type) {
+  for (yk::resource_type i = 0; i < of.yunikorn->types.size(); ++i)
+    if (of.yunikorn->types[i] == type) return amounts.has(i) ? amounts[i] : -1;
+  return -1;
+}
+std::string app(const std::string& name, const std::string& words, const std::string& annotations = "") {
+  return pod(name, "labels: {applicationId: a-" + name + words + "}, annotations: {" + annotations + "}");
+}
+
+}  // namespace
+
+TEST_CASE("YuniKorn's queues.yaml becomes queues and the policy's settings", "[kube][queues]") {
+  const std::string file = root(R"(
+      {name: Batch, maxapplications: 4, submitacl: "*",
+       resources: {guaranteed: {vcore: 2, memory: 4Gi}, max: {vcore: 2500m, nvidia.com/gpu: 6}},
+       properties: {application.sort.policy: fair, application.sort.priority: disabled, priority.policy: fence, priority.offset: "7",
+                    preemption.policy: fence, preemption.delay: 90s},
+       limits: [{limit: some, users: [ann, bob], maxresources: {memory: 8G}}, {users: ["*"], groups: [dev], maxapplications: 2}]},
+      {name: lent, parent: true, properties: {preemption.policy: disabled}, queues: [{name: deep, resources: {guaranteed: {vcore: 1}}}]})");
+  const manifests all = fine(file);
+  CHECK(all.warnings.empty());
+  REQUIRE(all.yunikorn);
+  CHECK(all.yunikorn->names == std::vector<std::string>{"root", "root.batch", "root.lent", "root.lent.deep"});
+  CHECK(all.yunikorn->parents == std::vector<std::string>{"", "root", "root", "root.lent"});
+  const queue_spec& batch = queue(all, "root.batch").spec;
+  CHECK(batch.parent == "root");
+  CHECK(said(batch.quotas.at(0).guaranteed, "cpu") == "2");
+  CHECK(said(batch.quotas.at(0).limit, "cpu") == "2500m");
+  CHECK(said(batch.quotas.at(0).limit, "nvidia.com/gpu") == "6");
+  CHECK(batch.max_running == 4);
+  CHECK(batch.priority == 7);
+  CHECK(batch.within_queue == queue_preemption::never);
+  CHECK(batch.reclaim == queue_reclaim::any);
+  CHECK(queue(all, "root.lent.deep").spec.reclaim == queue_reclaim::never);
+  CHECK(queue(all, "root.lent").spec.priority == 0);
+
+  const yk::queue_settings& to = settings(all, "root.batch");
+  CHECK(in(all, to.guaranteed, "cpu") == 2000);
+  CHECK(in(all, to.guaranteed, "memory") == std::int64_t{4} << 30);
+  CHECK(in(all, to.max, "cpu") == 2500);
+  CHECK(in(all, to.max, "memory") == -1);
+  CHECK(to.order == yk::application_order::fair);
+  CHECK_FALSE(to.priority_first);
+  CHECK(to.priority == yk::priority_policy::fence);
+  CHECK(to.priority_offset == 7);
+  CHECK(to.preemption == yk::preemption_policy::fence);
+  CHECK(to.preemption_delay == std::chrono::seconds{90});
+  REQUIRE(to.limits.size() == 2);
+  CHECK(to.limits[0].users == std::vector<std::string>{"ann", "bob"});
+  CHECK(in(all, to.limits[0].max, "memory") == 8'000'000'000);
+  CHECK(to.limits[1].max_applications == 2);
+  CHECK(to.limits[1].groups == std::vector<std::string>{"dev"});
+
+  // The policy takes it as it is.
+  std::vector<queues::queue_link> links;
+  for (std::size_t i = 0; i < all.yunikorn->names.size(); ++i)
+    links.push_back({all.yunikorn->names[i], all.yunikorn->parents[i]});
+  const auto tree = queues::queue_tree::make(links);
+  REQUIRE(tree);
+  CHECK(yk::partition::make(*tree, all.yunikorn->settings));
+  cluster on;
+  REQUIRE(apply(on, all));
+  CHECK(on.queues().find("root.lent.deep"));
+
+  // In its ConfigMap it is the same.
+  std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yunikorn-configs}\ndata:\n  queues.yaml: |\n";
+  std::size_t from = 0;
+  const std::string text = file.substr(0, file.find("\n---"));
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    map += "    " + text.substr(from, end - from) + "\n";
+    from = end + 1;
+  }
+  const manifests mapped = fine(map);
+  CHECK(mapped.warnings.empty());
+  CHECK(mapped.yunikorn->names == all.yunikorn->names);
+  CHECK(queue(mapped, "root.batch").from.line == 1);
+}
+
+TEST_CASE("a partition without a queue root gets one, and limits of the partition are the root's", "[kube][queues]") {
+  const manifests all = fine(partition("queues: [{name: a}, {name: b}]\n  limits: [{users: [ann], maxapplications: "
+                                       "3}]\n  preemption: {enabled: false}") +
+                             pod("p", "labels: {queue: root.a}"));
+  CHECK(all.yunikorn->names == std::vector<std::string>{"root", "root.a", "root.b"});
+  CHECK(settings(all, "root").limits.at(0).max_applications == 3);
+  CHECK(queue(all, "root.b").spec.reclaim == queue_reclaim::never);
+  CHECK(pod_in(all, "p").spec.queue.empty());  // a label that anybody may have, of a pod that is not YuniKorn's
+}
+
+TEST_CASE("YuniKorn's pods are placed by what they say and by rules", "[kube][queues]") {
+  const std::string queues =
+      "{name: batch}, {name: default}, {name: teams, parent: true, childtemplate: {maxapplications: 2, resources: "
+      "{max: {vcore: 4}}}, queues: [{name: maps}]}";
+  const auto placed = [&](const std::string& rules, const std::string& of) {
+    const manifests all = fine(root(queues, rules.empty() ? "" : "\n  placementrules: [" + rules + "]") + of);
+    return all.pods.at(0).spec.queue;
+  };
+  CHECK(placed("", app("p", ", queue: root.batch")) == "root.batch");
+  CHECK(placed("", app("p", ", queue: Batch")) == "root.batch");
+  CHECK(placed("", app("p", ", queue: root.none")) == "root.default");  // no rule matches
+  CHECK(placed("", app("p", "")) == "root.default");
+  CHECK(placed("", app("p", ", queue: root.teams")) == "root.default");  // is no leaf
+  CHECK(placed("", pod("p", "annotations: {yunikorn.apache.org/queue: root.batch}")) == "root.batch");
+  CHECK(placed("", pod("p", "labels: {yunikorn.apache.org/queue: root.batch, yunikorn.apache.org/app-id: x}")) ==
+        "root.batch");
+  CHECK(placed("", pod("p", "labels: {a: b}", ", schedulerName: yunikorn")) == "root.default");
+  CHECK(placed("", pod("p", "labels: {a: b}")).empty());
+  const std::string by_namespace = "{name: tag, value: namespace, create: true, parent: {name: fixed, value: teams}}";
+  CHECK(placed(by_namespace, app("p", "")) == "root.teams.default");
+  CHECK(placed("{name: provided, create: true}, " + by_namespace, app("p", ", queue: root.teams.new.one")) ==
+        "root.teams.new.one");
+  CHECK(placed("{name: provided, create: true}", app("p", ", queue: root.batch.one")) ==
+        "root.default");  // below a leaf
+  CHECK(placed("{name: fixed, value: root.batch}", app("p", "")) == "root.batch");
+  const std::string by_user =
+      "{name: user, create: true, parent: {name: fixed, value: teams}, filter: {type: allow, users: [ann, x.y]}}";
+  const std::string ann = "yunikorn.apache.org/user.info: '{\"user\": \"ann\", \"groups\": [\"dev\"]}'";
+  const std::string xy = "yunikorn.apache.org/user.info: '{\"user\": \"x.y\"}'";
+  CHECK(placed(by_user, app("p", "", ann)) == "root.teams.ann");
+  CHECK(placed(by_user, app("p", "", xy)) == "root.teams.x_dot_y");
+  CHECK(placed(by_user, app("p", "")) == "root.default");
+  CHECK(placed("{name: fixed, value: batch, filter: {type: deny, groups: [dev]}}", app("p", "", ann)) ==
+        "root.default");
+  CHECK(placed("{name: fixed, value: batch, filter: {type: deny, groups: [dev, ops]}}", app("p", "", xy)) ==
+        "root.batch");
+
+  // What a rule makes has what the template says.
+  const manifests made = fine(root(queues, "\n  placementrules: [" + by_namespace + "]") + app("p", "", ann));
+  CHECK(queue(made, "root.teams.default").spec.max_running == 2);
+  CHECK(said(quota(made, "root.teams.default").limit, "cpu") == "4");
+  CHECK(settings(made, "root.teams.default").max_applications == 2);
+  CHECK(pod_in(made, "p").user == "ann");
+  CHECK(pod_in(made, "p").user_groups == std::vector<std::string>{"dev"});
+}
+
+TEST_CASE("an application is a group, and a gang if it has task groups", "[kube][queues]") {
+  const std::string tasks =
+      R"(yunikorn.apache.org/task-groups: '[{"name": "w", "minMember": 2, "minResource": {"cpu": "1"}}, {"name": "d", "minMember": 1}]')";
+  const auto member = [&](const std::string& name, const std::string& task) {
+    return pod(name,
+               "labels: {applicationId: spark, queue: root.a}, annotations: {yunikorn.apache.org/task-group-name: " +
+                   task + (task == "d" ? ", " + tasks : "") + "}");
+  };
+  const manifests all = fine(root("{name: a}") + member("driver", "d") + member("one", "w") + member("two", "w") +
+                             app("single", ", queue: root.a"));
+  const gang& spark = gang_in(all, "spark");
+  CHECK(spark.min_count == 3);
+  REQUIRE(spark.roles.size() == 2);
+  CHECK(spark.roles[1].role == "w");
+  CHECK(spark.roles[1].min_count == 2);
+  CHECK(pod_in(all, "one").spec.role == "w");
+  CHECK(group(all, "spark").spec.queue == "root.a");
+  CHECK(std::holds_alternative<basic>(group(all, "a-single").spec.policy));
+  const auto refused = [&](const std::string& groups) {
+    return refusal(
+        root("{name: a}") +
+        pod("p", "labels: {applicationId: x}, annotations: {yunikorn.apache.org/task-groups: '" + groups + "'}"));
+  };
+  CHECK(refused("{}").find("task-groups\"]: is no JSON list like") != std::string::npos);
+  CHECK(refused(R"([{"name": "w", "minMember": 0}])").ends_with("0 members are not 1 to 2^31-1"));
+  CHECK(refused(R"([{"name": "w", "minMember": 1}, {"name": "w", "minMember": 1}])")
+            .ends_with("there is another task group \"w\""));
+}
+
+TEST_CASE("mistakes in queues.yaml name the queue's field and the reason", "[kube][queues]") {
+  const auto of = [](const std::string& queues) {
+    const std::string made = refusal(root(queues));
+    const std::size_t at = made.find("YuniKorn: ");
+    return at == std::string::npos ? made : made.substr(at + 10);
+  };
+  const std::string first = "partitions[0].queues[0].queues[0]";
+  CHECK(of("{resources: {}}") == first + ": needs a name");
+  CHECK(of("{name: a.b}") == first + ".name: \"a.b\" is not 1 to 64 letters, digits or _ : # / @ -");
+  CHECK(of("{name: a}, {name: A}") == "partitions[0].queues[0].queues[1]: there is a queue of that name already");
+  CHECK(of("{name: a, resources: {max: {memory: 500m}}}") ==
+        first + ".resources.max.memory: \"500m\" is no quantity of YuniKorn's, like 10, 500m (vcore) or 4Gi");
+  CHECK(of("{name: a, resources: {max: {vcore: 1.5}}}").find("\"1.5\" is no quantity") != std::string::npos);
+  CHECK(of("{name: a, resources: {max: {vcore: 9223372036854775807}}}").find("is no quantity") != std::string::npos);
+  CHECK(of("{name: a, resources: {guaranteed: {vcore: 2}, max: {vcore: 1}}}") ==
+        first + ".resources.guaranteed: cpu: 2 is above max, 1");
+  CHECK(of("{name: a, resources: {max: {vcore: 1}}, queues: [{name: b, resources: {max: {vcore: 2}}}]}") ==
+        first + ".queues[0].resources.max: cpu: 2 is above 1, the max on the way up");
+  CHECK(of("{name: a, resources: {guaranteed: {vcore: 3}}, queues: [{name: b, resources: {guaranteed: {vcore: 2}}}, "
+           "{name: c, resources: "
+           "{guaranteed: {vcore: 2}}}]}") ==
+        first + ".queues: are guaranteed more together than the queue that they are in has");
+  CHECK(of("{name: a, maxapplications: 2, queues: [{name: b}]}") ==
+        first + ".queues[0].maxapplications: is not 1 to 2, as the queue above it has it");
+  CHECK(of("{name: a, properties: {application.sort.policy: lifo}}") ==
+        first + ".properties[\"application.sort.policy\"]: \"lifo\" is not one of fifo, fair, stateaware");
+  CHECK(of("{name: a, limits: [{maxapplications: 1}]}") == first + ".limits[0]: names neither users nor groups");
+  CHECK(of("{name: a, limits: [{users: [u]}]}") == first + ".limits[0]: bounds nothing");
+  CHECK(of("{name: a, limits: [{users: [\"*\"], maxapplications: 1}, {users: [u], maxapplications: 1}]}") ==
+        first + ".limits[1].users[0]: comes after \"*\", which has to be the last one");
+  CHECK(of("{name: a, limits: [{groups: [\"*\"], maxapplications: 1}]}")
+            .ends_with("\"*\" is the only group: that would be all of the queue"));
+  CHECK(refusal(partition("queues: [{name: root, resources: {max: {vcore: 1}}}]"))
+            .ends_with("partitions[0].queues[0].resources: the queue root has what all nodes have"));
+  CHECK(refusal(root("{name: a}", "\n  placementrules: [{name: tag, value: team}]"))
+            .ends_with("pods have no tag \"team\" but namespace"));
+  CHECK(refusal(root("{name: a}", "\n  placementrules: [{name: user, filter: {users: [\"a.*\"]}}]"))
+            .ends_with("is a pattern, which is not modelled"));
+  CHECK(refusal(root("{name: a}") + root("{name: b}")).ends_with("there is a configuration of YuniKorn already"));
+  CHECK(warned(fine("partitions: [{name: default, queues: []}, {name: gpu, queues: []}]"))
+            .at(0)
+            .ends_with("partitions[1]: no node of Kubernetes is in the partition \"gpu\"; it is left out"));
+  std::string many;
+  for (int i = 0; i < 33; ++i) many += "r" + std::to_string(i) + ": 1, ";
+  CHECK(refusal(root("{name: a, resources: {max: {" + many + "}}}"))
+            .ends_with("resources: there are more than 32 kinds of resources"));
+}
+
+}  // namespace gangsched::testing::yunikorn_queues_test
