@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gangsched/framework/views.hpp>
+#include <gangsched/model/label_selector.hpp>
 
 #include <algorithm>
 #include <chrono>

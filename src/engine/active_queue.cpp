@@ -1,5 +1,7 @@
 #include "gangsched/engine/active_queue.hpp"
 
+#include "gangsched/model/state.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void active_queue::add(const queued& what, entity who, std::uint32_t ticket) {

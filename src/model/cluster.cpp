@@ -72,8 +72,9 @@ GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const no
   return made;
 }
 
-GANGSCHED_INLINE bool same_devices(const std::optional<device_record>& a, const std::optional<device_record>& b) {
-  if (a.has_value() != b.has_value()) return false;
+GANGSCHED_INLINE bool same_devices(const std::shared_ptr<const device_record>& a,
+                                   const std::shared_ptr<const device_record>& b) {
+  if ((a == nullptr) != (b == nullptr)) return false;
   return !a || (a->inventory == b->inventory && a->ids == b->ids && a->unhealthy == b->unhealthy);
 }
 
@@ -100,7 +101,9 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
   made->allocatable = to_amounts(state, allocatable);
   for (const auto& [driver, most] : spec.volume_limits)
     made->volume_limits.push_back({state.names.intern(driver), most});
-  if (devices) made->devices = detail::make_device_record(state, spec.devices, std::move(*devices));
+  if (devices)
+    made->devices =
+        std::make_shared<const device_record>(detail::make_device_record(state, spec.devices, std::move(*devices)));
   made->unschedulable = spec.unschedulable;
   made->cookie = spec.cookie;
   return made;

@@ -23,7 +23,9 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
   const std::uint32_t place = gpu ? *index : *index - inventory.gpu_count();
   if (record.devices->unhealthy[*index] == healthy) {
     auto changed = std::make_unique<node_record>(record);
-    changed->devices->unhealthy[*index] = !healthy;
+    device_record devices = *record.devices;
+    devices.unhealthy[*index] = !healthy;
+    changed->devices = std::make_shared<const device_record>(std::move(devices));
     const std::uint32_t word = gpu ? 2 * place : inventory.first_other() + place;
     const auto now = static_cast<std::uint64_t>(state.nodes.devices.at(node.row, word));
     state.nodes.devices.set(node.row, word, static_cast<std::int64_t>(now ^ gpu_word::unhealthy_bit));

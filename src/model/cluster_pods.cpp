@@ -405,8 +405,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns, own));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
-  const std::optional<device_record>* devices = held == no_row ? nullptr : &state.nodes.record[held]->devices;
-  const bool aligned = devices != nullptr && *devices && (*devices)->inventory->numa;
+  const device_record* devices = held == no_row ? nullptr : state.nodes.record[held]->devices.get();
+  const bool aligned = devices != nullptr && devices->inventory->numa;
   const bool asks_other_devices =
       asks_other && !detail::ask_alike(state.classes[cls], state.classes[pods.cls[row]], aligned);
   const std::vector<resource_claim_id> shared = state.classes[pods.cls[row]].claims;

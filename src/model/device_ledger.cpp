@@ -222,15 +222,15 @@ GANGSCHED_INLINE void device_ledger::count_devices(row_t pod, row_t node, std::i
 }
 
 GANGSCHED_INLINE void device_ledger::clear_devices(row_t node) {
-  const std::optional<device_record>& devices = nodes_.record[node]->devices;
-  for (std::uint32_t word = 0; devices && word < devices->inventory->words(); ++word) {
+  const device_record* const devices = nodes_.record[node]->devices.get();
+  for (std::uint32_t word = 0; devices != nullptr && word < devices->inventory->words(); ++word) {
     if (nodes_.devices.at(node, word) != 0) nodes_.devices.set(node, word, 0);
   }
 }
 
 GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
-  const std::optional<device_record>& devices = nodes_.record[node]->devices;
-  if (!devices) return;
+  const device_record* const devices = nodes_.record[node]->devices.get();
+  if (devices == nullptr) return;
   const device_inventory& inventory = *devices->inventory;
   nodes_.devices.grow(nodes_.rows.count(), inventory.words());
   for (std::uint32_t i = 0; i < devices->unhealthy.size(); ++i) {

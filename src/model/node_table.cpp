@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/device_record.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -62,14 +62,14 @@ namespace detail {
 
 }  // namespace detail
 
+GANGSCHED_INLINE viewed_tables::viewed_tables(const kube_semantics& whose, queue_table& queues)
+    : semantics(whose), nodes(names, undo), kinds(names, nodes, queues), pods(undo), groups(undo), classes(undo) {}
+GANGSCHED_INLINE viewed_tables::~viewed_tables() = default;
+
 GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_semantics& whose)
-    : semantics(whose),
+    : viewed_tables(whose, queues),
       log(log_bound),
-      nodes(names, undo),
       queues(undo),
-      pods(undo),
-      groups(undo),
-      classes(undo),
       topologies(undo),
       choices(undo),
       counters(undo),

@@ -1,4 +1,5 @@
 // expect: gangsched: the plugin lists point::choose_devices but has no hook for it \(misspelt\?\); expected: device_rules choose_devices\b
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 

@@ -1,4 +1,5 @@
 // expect: gangsched: the hook for point::choose_devices has the wrong type; expected: device_rules choose_devices\b
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 

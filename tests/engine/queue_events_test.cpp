@@ -1,5 +1,6 @@
 // Plugins that go by queues of the cluster: what they see in trials, and who is tried again when queues change.
 #include "column_plugins.hpp"
+#include "gangsched/framework/queue_view.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 
 namespace gangsched::testing::queue_events_test {

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/lower.hpp"
 #include "support/catch.hpp"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gangsched/devices/device_inventory.hpp"
 #include "host.hpp"
 
 /// Questions, which change nothing and agree with the model; and calls that have to be refused.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gangsched/engine/active_queue.hpp"
+#include "gangsched/model/state.hpp"
 #include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"

@@ -27,7 +27,6 @@ class trial;
 enum class hint : std::uint8_t;
 struct assignment;
 struct decision;
-struct device_rules;
 struct event;
 struct filtered_group;
 struct group_progress;

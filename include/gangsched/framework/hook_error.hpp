@@ -15,12 +15,10 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// A hook threw an exception: the attempt ends, and is a contract error of the cycle (`cycle::error`). No call of the library throws it;
 /// hooks that try things (post_filter, group_preempt) may see it pass through from another plugin's hook, and let it pass.
-class hook_error : public std::exception {
+class GANGSCHED_API hook_error : public std::exception {
  public:
-  hook_error(std::string_view plugin, std::string_view what)
-      : text_(std::make_shared<const std::string>("plugin " + std::string{plugin} +
-                                                  " threw an exception: " + std::string{what})) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_->c_str(); }
+  hook_error(std::string_view plugin, std::string_view what);
+  [[nodiscard]] const char* what() const noexcept override;
 
  private:
   std::shared_ptr<const std::string> text_;  // copies do not throw
@@ -75,3 +73,7 @@ auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
 
 }  // namespace detail
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/hook_error.cpp"
+#endif

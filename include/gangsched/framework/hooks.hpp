@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "gangsched/core/result.hpp"
 #include "gangsched/framework/decision.hpp"
 #include "gangsched/framework/events.hpp"
 #include "gangsched/framework/views.hpp"
@@ -100,7 +101,7 @@ class node_names {
 /// A pod on the node chosen for it.
 class reservation {
  public:
-  reservation(cluster_state& state, row_t pod_row, row_t node_row, instant when) noexcept
+  reservation(viewed_tables& state, row_t pod_row, row_t node_row, instant when) noexcept
       : pod(state, pod_row), node(state, node_row), now(when), state_(&state) {}
 
   pod_info pod;
@@ -111,7 +112,7 @@ class reservation {
 
  private:
   friend class new_reservation;
-  cluster_state* state_;
+  viewed_tables* state_;
 };
 
 /// The same while it is made: what reserve hooks get. Only here a plugin may note something, since only what is noted before the
@@ -135,17 +136,11 @@ class new_reservation : public reservation {
     if (groups.alive(of.row) && groups.rows.generation(of.row) == of.generation)
       note(column.index, of.row, of.generation, amount);
   }
-  void add(scope_column column, scope_row_id row, std::int64_t amount) const {
-    if (state_->columns.contains(row)) note(column.index, row.row, row.generation, amount);
-  }
-  void add(scope_column column, std::string_view row, std::int64_t amount) const {
-    add(column, state_->columns.id_of(state_->columns.row(state_->columns.scope_of(column.index), row)), amount);
-  }
+  GANGSCHED_API void add(scope_column column, scope_row_id row, std::int64_t amount) const;
+  GANGSCHED_API void add(scope_column column, std::string_view row, std::int64_t amount) const;
 
  private:
-  void note(std::uint32_t column, row_t row, std::uint32_t generation, std::int64_t amount) const {
-    state_->columns.note(pod.row(), {column, row, generation, amount});
-  }
+  GANGSCHED_API void note(std::uint32_t column, row_t row, std::uint32_t generation, std::int64_t amount) const;
 };
 
 /// What permit says, and how long a wait may last (at most 15 minutes, as in kube-scheduler).
@@ -169,45 +164,32 @@ class permit_room {
 /// A column with a name is found by it: by other plugins, by the host, and by a scheduler that is made later; one without is the plugin's.
 class column_maker {
  public:
-  explicit column_maker(cluster_state& state) noexcept : state_(&state) {}
+  explicit column_maker(viewed_tables& state) noexcept : state_(&state) {}
 
   // What reserve hooks count up (`new_reservation::add`). O(rows).
-  node_column make_node_column(std::string_view name = {}) {
-    return {get(scope_number::nodes, name, column_writer::reserve_hooks)};
-  }
-  group_column make_group_column(std::string_view name = {}) {
-    return {get(scope_number::groups, name, column_writer::reserve_hooks)};
-  }
+  node_column make_node_column(std::string_view name = {}) { return {of_nodes(name, false)}; }
+  group_column make_group_column(std::string_view name = {}) { return {of_groups(name, false)}; }
   scope_column make_scope_column(std::string_view scope, std::string_view name = {}) {
-    return {get(state_->columns.scope(scope), name, column_writer::reserve_hooks)};
+    return {of_scope(scope, name, false)};
   }
   // What the host sets (`cluster::set_column`), by a name that is not empty.
-  by_host<node_column> node_column_by_host(std::string_view name) {
-    return {get(scope_number::nodes, name, column_writer::host)};
-  }
-  by_host<group_column> group_column_by_host(std::string_view name) {
-    return {get(scope_number::groups, name, column_writer::host)};
-  }
+  by_host<node_column> node_column_by_host(std::string_view name) { return {of_nodes(name, true)}; }
+  by_host<group_column> group_column_by_host(std::string_view name) { return {of_groups(name, true)}; }
   by_host<scope_column> scope_column_by_host(std::string_view scope, std::string_view name) {
-    return {get(state_->columns.scope(scope), name, column_writer::host)};
+    return {of_scope(scope, name, true)};
   }
   /// Spread constraints for pods without any; the number of the set in `pod_counters::default_spread`.
-  std::uint32_t add_default_spread(spread_defaults set) { return state_->counting.add_default_spread(std::move(set)); }
+  GANGSCHED_API std::uint32_t add_default_spread(const spread_defaults& set);
 
   /// Of all columns that the plugin asked for.
   [[nodiscard]] reads facets() const noexcept { return all_; }
 
  private:
-  std::uint32_t get(scope_number of, std::string_view name, column_writer writer) {
-    std::optional<std::uint32_t> column = state_->columns.find(of, name, writer);
-    if (!column) {
-      if (!any(mine_)) mine_ = state_->columns.new_facet();
-      column = state_->columns.make(of, name, writer, mine_);
-    }
-    all_ |= state_->columns.facet_of(*column);
-    return *column;
-  }
-  cluster_state* state_;
+  GANGSCHED_API std::uint32_t of_nodes(std::string_view name, bool by_host);
+  GANGSCHED_API std::uint32_t of_groups(std::string_view name, bool by_host);
+  GANGSCHED_API std::uint32_t of_scope(std::string_view scope, std::string_view name, bool by_host);
+  std::uint32_t find_or_make(scope_number of, std::string_view name, bool by_host);
+  viewed_tables* state_;
   reads mine_ = reads::nothing;  ///< of those that it made
   reads all_ = reads::nothing;
 };
@@ -272,3 +254,7 @@ struct victim_plan {
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/hooks.cpp"
+#endif

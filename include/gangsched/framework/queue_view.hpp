@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "gangsched/framework/views.hpp"
 #include "gangsched/model/state.hpp"
 
 /// Queues as hooks see them.
@@ -117,5 +118,15 @@ class flavor_view {
   const cluster_state* state_;
   row_t row_;
 };
+
+template <class Visit>
+void cluster_view::each_queue(Visit&& visit) const {
+  whole(*state_).queues.each([&](row_t row) { visit(queue_view{whole(*state_), row}); });
+}
+template <class Visit>
+void cluster_view::each_flavor(Visit&& visit) const {
+  const flavor_table& flavors = whole(*state_).queues.flavors;
+  for (row_t row = flavors.first[0]; row != no_row; row = flavors.next[row]) visit(flavor_view{whole(*state_), row});
+}
 
 }  // namespace gangsched::inline GANGSCHED_ABI

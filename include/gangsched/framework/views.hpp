@@ -5,12 +5,34 @@
 #include <string_view>
 
 #include "gangsched/core/status.hpp"
-#include "gangsched/framework/queue_view.hpp"
-#include "gangsched/model/label_selector.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/framework/fwd.hpp"
+#include "gangsched/model/change.hpp"
+#include "gangsched/model/counter_spec.hpp"
+#include "gangsched/model/own_column.hpp"
+#include "gangsched/model/viewed_tables.hpp"
 
 /// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.
+/// A hook that looks into devices includes device_views.hpp too, one that looks into queues queue_view.hpp.
 namespace gangsched::inline GANGSCHED_ABI {
+
+struct budget_record;
+class flavor_view;
+
+namespace detail {
+// What views ask of tables that they do not read in line.
+[[nodiscard]] GANGSCHED_API std::int64_t own_word(const viewed_tables& tables, std::uint32_t column,
+                                                  row_t row) noexcept;
+[[nodiscard]] GANGSCHED_API domain_id domain_of(const viewed_tables& tables, topology_id key, row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API flavor_id flavor_of(const viewed_tables& tables, row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API std::int32_t count_at(const viewed_tables& tables, counter_id counter, row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API status claims_allow(const viewed_tables& tables, const pod_class& cls, row_t node) noexcept;
+/// The number of the oldest that is kept; and one that is.
+[[nodiscard]] GANGSCHED_API std::uint64_t first_change(const viewed_tables& tables) noexcept;
+[[nodiscard]] GANGSCHED_API const change& change_at(const viewed_tables& tables, std::uint64_t number) noexcept;
+[[nodiscard]] GANGSCHED_API row_t budget_rows(const viewed_tables& tables) noexcept;
+/// Null: there is none in this row.
+[[nodiscard]] GANGSCHED_API const budget_record* budget_at(const viewed_tables& tables, row_t row) noexcept;
+}  // namespace detail
 
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
 /// one that takes `node_info` (everything) is asked every time. `reads::claims` is not the node's own: it is nothing to pods that share no
@@ -20,7 +42,7 @@ class node_view {
  public:
   static constexpr reads facets = Reads;
 
-  constexpr node_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  constexpr node_view(const viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
   /// A view that reads more serves where less is asked for.
   template <reads More>
     requires(covers(More, Reads) && More != Reads)
@@ -115,49 +137,40 @@ class node_view {
   }
   [[nodiscard]] std::int64_t own(node_column column) const {
     needs<reads::own>();
-    return state_->columns.at(column.index, row_);
+    return detail::own_word(*state_, column.index, row_);
   }
   [[nodiscard]] std::int64_t own(by_host<node_column> column) const { return own(node_column{column.index}); }
   /// The node's domain of a topology key, or no_domain.
   [[nodiscard]] domain_id domain(topology_id key) const {
     needs<reads::labels>();
-    return state_->topologies.domain(key, row_);
+    return detail::domain_of(*state_, key, row_);
   }
   /// What it is of for queues that have quota by flavor; a default id if it is of none. Plans are made anew when flavors change.
   [[nodiscard]] flavor_id flavor() const noexcept {
     needs<reads::labels>();
-    return state_->queues.flavors.id_of(state_->queues.flavors.of[row_]);
+    return detail::flavor_of(*state_, row_);
   }
   /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
-  [[nodiscard]] device_state devices() const noexcept {
-    needs<reads::devices>();
-    return state_->devices.devices_of(row_);
-  }
+  [[nodiscard]] device_state devices() const noexcept;
   /// Whether the host told of any. O(1).
   [[nodiscard]] bool has_devices() const noexcept {
     needs<reads::devices>();
     return state_->nodes.inventory[row_] != nullptr;
   }
   /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
-  [[nodiscard]] device_wants wants_of(const pod_class& cls) const {
-    needs<reads::devices>();
-    return state_->devices.wants_of(cls, row_);
-  }
+  [[nodiscard]] device_wants wants_of(const pod_class& cls) const;
   /// That, if it is one thing only, and the node has devices and no kubelet that aligns anything. O(requests).
-  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const {
-    needs<reads::devices>();
-    return state_->devices.only_want(cls, row_);
-  }
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const;
   /// Whether claims that pods of @p cls share let one more of them onto the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
     needs<reads::claims>();
-    return state_->devices.claims_allow(cls, row_);
+    return detail::claims_allow(*state_, cls, row_);
   }
   /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
   /// elsewhere it changes with pods on other nodes.
   [[nodiscard]] std::int32_t count(counter_id counter) const {
     needs<reads::labels | reads::taints | reads::name | reads::pods>();
-    return state_->counters.count(counter, domain(state_->counters.spec(counter).topology));
+    return detail::count_at(*state_, counter, row_);
   }
   /// Calls visit(pod_info) for every pod on the node, newest first.
   template <class Visit>
@@ -177,7 +190,7 @@ class node_view {
                   "node_view it takes");
   }
   [[nodiscard]] const node_record& record() const noexcept { return *state_->nodes.record[row_]; }
-  const cluster_state* state_;
+  const viewed_tables* state_;
   row_t row_;
 };
 
@@ -186,7 +199,7 @@ using node_info = node_view<reads::everything>;
 /// A pod's class: all that hooks which are cached may read of a pod.
 class pod_view {
  public:
-  constexpr pod_view(const cluster_state& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
+  constexpr pod_view(const viewed_tables& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
 
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
   /// Whose behaviour is followed; it never changes.
@@ -216,20 +229,16 @@ class pod_view {
   [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kinds.symbols()[kind]; }
 
   /// What one of the class's counters counts, and whether its topology is local. Neither changes while a plan is used.
-  [[nodiscard]] const counter_spec& counter(counter_id id) const { return state_->counters.spec(id); }
-  [[nodiscard]] bool local(topology_id key) const { return state_->topologies.local(key); }
+  [[nodiscard]] GANGSCHED_API const counter_spec& counter(counter_id id) const noexcept;
+  [[nodiscard]] GANGSCHED_API bool local(topology_id key) const noexcept;
   /// The domain of a label's value, or no_domain.
-  [[nodiscard]] domain_id find_domain(topology_id key, symbol value) const {
-    return state_->topologies.find(key, value);
-  }
+  [[nodiscard]] GANGSCHED_API domain_id find_domain(topology_id key, symbol value) const noexcept;
   /// Several words as one key, and back. A tuple of one is its own key.
-  [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> words) const { return state_->tuples.pack(words); }
-  [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const {
-    return state_->tuples.unpack(key, words);
-  }
+  [[nodiscard]] GANGSCHED_API std::int64_t pack(std::span<const std::int64_t> words) const;
+  [[nodiscard]] GANGSCHED_API std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const;
 
  protected:
-  const cluster_state* state_;
+  const viewed_tables* state_;
   const pod_class* class_;
 };
 
@@ -239,7 +248,7 @@ class cluster_view;
 /// One pod with all of its own: a hook that takes it is asked about every pod anew.
 class pod_info : public pod_view {
  public:
-  pod_info(const cluster_state& state, row_t row) noexcept
+  pod_info(const viewed_tables& state, row_t row) noexcept
       : pod_view(state, state.classes[state.pods.cls[row]]), row_(row) {}
 
   [[nodiscard]] pod_id id() const noexcept { return {row_, state_->pods.rows.generation(row_)}; }
@@ -259,14 +268,12 @@ class pod_info : public pod_view {
   /// The volumes that are the pod's own; null if there are none.
   [[nodiscard]] const pod_disks* disks() const noexcept { return record().disks.get(); }
   /// How many pods on nodes use an exclusive claim.
-  [[nodiscard]] std::uint32_t claim_users(symbol claim) const noexcept { return state_->assigned.claims.users(claim); }
+  [[nodiscard]] GANGSCHED_API std::uint32_t claim_users(symbol claim) const noexcept;
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
   /// The queue that it is in; it may be one that nobody has added yet.
-  [[nodiscard]] std::optional<queue_view> queue() const noexcept {
-    return in_queue() ? std::optional{queue_view{*state_, in_queue().row}} : std::nullopt;
-  }
+  [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue() const noexcept;
   /// What it has of its node's devices; null if nothing.
   [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
   /// What it is in its group; "" if nothing special. And its index there, if it has one.
@@ -292,7 +299,7 @@ class pod_info : public pod_view {
 /// A gang or basic group: of pods, or of groups.
 class group_view {
  public:
-  group_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  group_view(const viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
 
   [[nodiscard]] group_id id() const noexcept { return {row_, state_->groups.rows.generation(row_)}; }
   [[nodiscard]] std::string_view name() const { return spec().name; }
@@ -346,19 +353,18 @@ class group_view {
   }
   /// Its queue, or that of the groups above it; of one without a word for itself that of its first pod that is in one.
   /// O(depth of its tree + its pods).
-  [[nodiscard]] std::optional<queue_view> queue() const noexcept {
-    const row_t row = state_->queued.queue_of_group(row_);
-    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
-  }
+  [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue() const noexcept;
   [[nodiscard]] row_t row() const noexcept { return row_; }
-  [[nodiscard]] std::int64_t own(group_column column) const { return state_->columns.at(column.index, row_); }
-  [[nodiscard]] std::int64_t own(by_host<group_column> column) const { return state_->columns.at(column.index, row_); }
+  [[nodiscard]] std::int64_t own(group_column column) const { return detail::own_word(*state_, column.index, row_); }
+  [[nodiscard]] std::int64_t own(by_host<group_column> column) const {
+    return detail::own_word(*state_, column.index, row_);
+  }
   /// The cluster it is in, and whose behaviour is followed there.
   [[nodiscard]] cluster_view cluster() const noexcept;
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
 
  private:
-  const cluster_state* state_;
+  const viewed_tables* state_;
   row_t row_;
 };
 
@@ -379,22 +385,13 @@ void node_view<Reads>::each_pod(Visit&& visit) const {
 /// A PodDisruptionBudget.
 class budget_view {
  public:
-  budget_view(const cluster_state& state, row_t row) noexcept : record_(state.named.budgets.record[row]) {}
+  explicit budget_view(const budget_record& of) noexcept : record_(&of) {}
 
-  [[nodiscard]] const pod_disruption_budget_spec& spec() const noexcept { return record_->spec; }
+  [[nodiscard]] GANGSCHED_API const pod_disruption_budget_spec& spec() const noexcept;
   /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
-  [[nodiscard]] bool covers(const pod_info& pod) const {
-    const std::optional<label_selector>& selector = record_->spec.selector;
-    if (pod.spec().ns != record_->ns || !selector || pod.labels().empty()) return false;
-    if (selector->match_labels.empty() && selector->match_expressions.empty()) return false;
-    return matches(*selector, pod.labels());
-  }
+  [[nodiscard]] GANGSCHED_API bool covers(const pod_info& pod) const;
   /// Whether the pod is on its way out and counted as that already.
-  [[nodiscard]] bool disrupts(const pod_info& pod) const {
-    for (const std::string& name : record_->spec.disrupted_pods)
-      if (name == pod.name()) return true;
-    return false;
-  }
+  [[nodiscard]] GANGSCHED_API bool disrupts(const pod_info& pod) const;
 
  private:
   const budget_record* record_;
@@ -403,11 +400,9 @@ class budget_view {
 /// The cluster as a whole, read only.
 class cluster_view {
  public:
-  explicit cluster_view(const cluster_state& state) noexcept : state_(&state) {}
+  explicit cluster_view(const viewed_tables& state) noexcept : state_(&state) {}
   /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
-  [[nodiscard]] std::optional<std::int32_t> lowest_priority() const noexcept {
-    return state_->assigned.priorities.lowest();
-  }
+  [[nodiscard]] GANGSCHED_API std::optional<std::int32_t> lowest_priority() const noexcept;
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).
@@ -436,8 +431,8 @@ class cluster_view {
   /// Calls visit(budget_view) for every disruption budget by row.
   template <class Visit>
   void each_budget(Visit&& visit) const {
-    for (row_t row = 0; row < state_->named.budgets.rows.count(); ++row) {
-      if (state_->named.budgets.record[row] != nullptr) visit(budget_view{*state_, row});
+    for (row_t row = 0; row < detail::budget_rows(*state_); ++row) {
+      if (const budget_record* const one = detail::budget_at(*state_, row)) visit(budget_view{*one});
     }
   }
   /// The pod with this id, if there is one.
@@ -463,73 +458,56 @@ class cluster_view {
   }
 
   /// How many changes were committed so far, to compare with later; what a transaction did is not among them. O(1).
-  [[nodiscard]] std::uint64_t changes() const noexcept { return state_->log.committed_end(); }
+  [[nodiscard]] GANGSCHED_API std::uint64_t changes() const noexcept;
   /// Calls visit(const change&) for each of them from number @p first on. False, without any, if they are not kept that long.
   template <class Visit>
   bool each_change(std::uint64_t first, Visit&& visit) const {
-    if (first < state_->log.begin()) return false;
-    for (std::uint64_t i = first; i < changes(); ++i) visit(state_->log[i]);
+    if (first < detail::first_change(*state_)) return false;
+    for (std::uint64_t i = first; i < changes(); ++i) visit(detail::change_at(*state_, i));
     return true;
   }
   /// Whether they are of the same cluster.
   friend bool operator==(const cluster_view& a, const cluster_view& b) noexcept { return a.state_ == b.state_; }
   /// Whether there are queues, or have been. O(1).
-  [[nodiscard]] bool has_queues() const noexcept { return state_->queued.any(); }
+  [[nodiscard]] GANGSCHED_API bool has_queues() const noexcept;
   /// Calls visit(queue_view) for every queue, those that are only named too: parents first, siblings by name.
   template <class Visit>
-  void each_queue(Visit&& visit) const {
-    state_->queues.each([&](row_t row) { visit(queue_view{*state_, row}); });
-  }
+  void each_queue(Visit&& visit) const;
   /// The queue with this name, or id, if there is one; and that of the pods of a class.
-  [[nodiscard]] std::optional<queue_view> find_queue(std::string_view name) const {
-    return queue_at(state_->queues.by_name.find({}, name));
-  }
-  [[nodiscard]] std::optional<queue_view> queue(queue_id id) const noexcept {
-    return queue_at(state_->queues.find(id));
-  }
-  [[nodiscard]] std::optional<queue_view> queue_of(const pod_view& pod) const noexcept { return queue(pod.in_queue()); }
+  [[nodiscard]] GANGSCHED_API std::optional<queue_view> find_queue(std::string_view name) const;
+  [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue(queue_id id) const noexcept;
+  [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue_of(const pod_view& pod) const noexcept;
   /// Calls visit(flavor_view) for every flavor, by name.
   template <class Visit>
-  void each_flavor(Visit&& visit) const {
-    for (row_t row = state_->queues.flavors.first[0]; row != no_row; row = state_->queues.flavors.next[row])
-      visit(flavor_view{*state_, row});
-  }
+  void each_flavor(Visit&& visit) const;
   /// The flavor in this row (a key that was made of it), if there is one.
-  [[nodiscard]] std::optional<flavor_view> flavor_at(row_t row) const noexcept {
-    return state_->queues.flavors.alive(row) ? std::optional{flavor_view{*state_, row}} : std::nullopt;
-  }
+  [[nodiscard]] GANGSCHED_API std::optional<flavor_view> flavor_at(row_t row) const noexcept;
 
   /// The row of that name in the column's scope, if there is one. O(length).
-  [[nodiscard]] std::optional<scope_row_id> find_row(scope_column column, std::string_view name) const {
-    const row_t row = state_->columns.find_row(state_->columns.scope_of(column.index), name);
-    return row == no_row ? std::nullopt : std::optional{state_->columns.id_of(row)};
-  }
+  [[nodiscard]] GANGSCHED_API std::optional<scope_row_id> find_row(scope_column column, std::string_view name) const;
   [[nodiscard]] std::optional<scope_row_id> find_row(by_host<scope_column> column, std::string_view name) const {
     return find_row(scope_column{column.index}, name);
   }
   /// The word of a row; 0 of one that is gone. O(1).
-  [[nodiscard]] std::int64_t own(scope_column column, scope_row_id row) const {
-    return state_->columns.contains(row) ? state_->columns.at(column.index, row.row) : 0;
-  }
+  [[nodiscard]] GANGSCHED_API std::int64_t own(scope_column column, scope_row_id row) const;
   [[nodiscard]] std::int64_t own(by_host<scope_column> column, scope_row_id row) const {
     return own(scope_column{column.index}, row);
   }
 
   /// The model's counters (counters.hpp). O(1).
-  [[nodiscard]] std::int32_t count(counter_id counter, domain_id domain) const {
-    return state_->counters.count(counter, domain);
-  }
-  [[nodiscard]] std::int64_t total(counter_id counter) const { return state_->counters.total(counter); }
-  [[nodiscard]] std::int32_t least(counter_id counter) const { return state_->counters.least(counter); }
-  [[nodiscard]] std::uint32_t domains(counter_id counter) const { return state_->counters.domains(counter); }
+  [[nodiscard]] GANGSCHED_API std::int32_t count(counter_id counter, domain_id domain) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t total(counter_id counter) const;
+  [[nodiscard]] GANGSCHED_API std::int32_t least(counter_id counter) const;
+  [[nodiscard]] GANGSCHED_API std::uint32_t domains(counter_id counter) const;
 
  private:
-  [[nodiscard]] std::optional<queue_view> queue_at(row_t row) const noexcept {
-    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
-  }
-  const cluster_state* state_;
+  const viewed_tables* state_;
 };
 
 inline cluster_view group_view::cluster() const noexcept { return cluster_view{*state_}; }
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/views.cpp"
+#endif

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/pod_class.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/counter_spec.hpp"
 #include "gangsched/model/topology.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -17,26 +18,6 @@ struct pod_query {
 };
 /// All of them must match.
 using pod_scope = std::vector<pod_query>;
-using scope_id = std::uint32_t;
-
-/// What goes up where a pod is placed.
-enum class counts : std::uint8_t {
-  matching,             ///< pods in the scope
-  carrying_anti,        ///< required anti-affinity terms about the scope, of pods
-  carrying_affinity,    ///< required affinity terms
-  carrying_preference,  ///< preferred terms; `weight` is negative for anti-affinity
-};
-
-/// What a counter counts, per domain of its topology.
-struct counter_spec {
-  counts what = counts::matching;
-  std::int32_t weight = 0;
-  topology_id topology = node_itself;
-  choice_id nodes = every_node;  ///< pods elsewhere do not count
-  scope_id scope = 0;
-  bool spread = false;  ///< terminating pods do not count; and it knows the least count of a domain
-  bool nobody = false;  ///< a spread constraint with an empty selector: matches pods, counts none (kube-framework 7.2)
-};
 
 /// How a pod leaves its node, or comes back.
 enum class removal : std::uint8_t {

@@ -12,6 +12,7 @@
 #include "gangsched/devices/device_fit.hpp"
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/class_table.hpp"
+#include "gangsched/model/device_record.hpp"
 #include "gangsched/model/node_table.hpp"
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/resource_claims.hpp"

@@ -4,9 +4,9 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/group_spec.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/slots.hpp"
-#include "gangsched/model/spec.hpp"
 
 /// The groups of a cluster: a row each, with its members and its place in its tree as lists through the rows, and how many are where.
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,6 +1,6 @@
 #pragma once
 #include "gangsched/core/config.hpp"
-#include "gangsched/model/spec.hpp"
+#include "gangsched/model/affinity_spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gangsched/core/interner.hpp"
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/counters.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/topology.hpp"

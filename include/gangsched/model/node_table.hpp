@@ -3,12 +3,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
-#include "gangsched/devices/device_fit.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/fwd.hpp"
 #include "gangsched/model/image_table.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
@@ -26,19 +25,6 @@ struct volume_limit {
   friend bool operator==(const volume_limit&, const volume_limit&) = default;
 };
 
-/// A node's devices, as far as they change only when the host says so.
-struct device_record {
-  std::shared_ptr<const device_inventory> inventory;
-  std::vector<std::string> ids;  ///< of the GPUs, then of the others
-  std::vector<bool> unhealthy;   ///< the same
-  /// Resources that count GPUs, and what a pod that requests one of them asks for.
-  std::vector<std::pair<resource_kind, device_demand>> counted;
-  std::vector<resource_kind> memory_kinds;  ///< of its NUMA cells: what each kind of memory there is requested as
-
-  /// Its place in `ids`, if the node has the device. O(devices).
-  [[nodiscard]] GANGSCHED_API std::optional<std::uint32_t> find(std::string_view id) const noexcept;
-};
-
 /// What of a node changes only when the host says so.
 struct node_record {
   std::string name_text;
@@ -48,7 +34,7 @@ struct node_record {
   std::vector<image_symbols> images;  ///< by name symbol, each name once
   std::vector<amount> allocatable;
   std::vector<volume_limit> volume_limits;
-  std::optional<device_record> devices;
+  std::shared_ptr<const device_record> devices;  ///< null: it has none
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 

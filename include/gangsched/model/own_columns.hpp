@@ -10,28 +10,10 @@
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
+#include "gangsched/model/own_column.hpp"
 #include "gangsched/model/slots.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
-
-/// Columns of 64-bit integers that a plugin asked for when it was attached: what its reserve hooks count up for pods. Rolled back like the
-/// rest of the cluster.
-struct node_column {
-  std::uint32_t index = 0;
-};
-struct group_column {
-  std::uint32_t index = 0;
-};
-struct scope_column {
-  std::uint32_t index = 0;
-};
-/// The same as the host sets them (`cluster::set_column`): hooks only read them.
-template <class Column>
-struct by_host {
-  std::uint32_t index = 0;
-};
-
-enum class column_writer : std::uint8_t { reserve_hooks, host };
 
 /// What a reserve hook added to a column for a pod.
 struct column_use {

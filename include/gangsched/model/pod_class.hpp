@@ -8,9 +8,11 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
-#include "gangsched/devices/device_demand.hpp"
+#include "gangsched/devices/cpu_bind_policy.hpp"
 #include "gangsched/devices/numa_container.hpp"
-#include "gangsched/model/spec.hpp"
+#include "gangsched/model/affinity_spec.hpp"
+#include "gangsched/model/fwd.hpp"
+#include "gangsched/model/group_spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -138,6 +140,7 @@ struct pod_counters {
   std::vector<std::vector<spread_rule>> default_spread;  ///< by registered set of defaults; without own constraints
 };
 
+/// (Who makes, copies or ends one, or looks into what it says of devices, includes devices/device_demand.hpp.)
 /// All that plugins can read of a pod, shared by every pod that is the same in this: its class. Names never count, labels only
 /// through the selectors that live in the cluster.
 struct pod_class {

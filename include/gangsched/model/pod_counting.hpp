@@ -17,12 +17,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Spread constraints that a profile gives to pods without any (kube-framework 7.1). They have no selectors.
-struct spread_defaults {
-  std::vector<topology_spread> constraints;
-  bool system = false;  ///< defaultingType System: nodes that lack a label take part
-};
-
 /// Which counters a pod is counted in: keeps classes, counters and the topologies that they count by right while pods, nodes and namespaces
 /// change. It owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod
 /// and the record of a node, and reads the others.

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "gangsched/core/config.hpp"
-#include "gangsched/devices/device_fit.hpp"
+#include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/fwd.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/slots.hpp"
-#include "gangsched/model/spec.hpp"
 
 /// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
 namespace gangsched::inline GANGSCHED_ABI {

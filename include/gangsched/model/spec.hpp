@@ -10,96 +10,14 @@
 #include "gangsched/core/quantity.hpp"
 #include "gangsched/core/sorted_map.hpp"
 #include "gangsched/devices/device_spec.hpp"
+#include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/group_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
 namespace gangsched::inline GANGSCHED_ABI {
 
-using label_map = sorted_map<std::string>;
-
 /// Amounts by resource name: "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "nvidia.com/gpu", …
 using resource_list = sorted_map<quantity>;
-
-enum class taint_effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
-
-struct taint {
-  std::string key;
-  std::string value = {};
-  taint_effect effect = taint_effect::no_schedule;
-};
-
-enum class toleration_operator : std::uint8_t { equal, exists };
-
-struct toleration {
-  std::string key = {};  ///< empty: every key (the operator must be exists)
-  toleration_operator op = toleration_operator::equal;
-  std::string value = {};
-  std::optional<taint_effect> effect = {};  ///< absent: every effect
-};
-
-enum class selector_operator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };
-
-struct selector_requirement {
-  std::string key;
-  selector_operator op = selector_operator::in;  ///< gt and lt in node selectors only
-  std::vector<std::string> values = {};
-};
-
-/// metav1.LabelSelector: everything must hold; an empty one matches everything, an absent one nothing.
-struct label_selector {
-  label_map match_labels = {};
-  std::vector<selector_requirement> match_expressions = {};
-};
-
-/// All requirements of a term must hold; a term without any matches nothing.
-struct node_selector_term {
-  std::vector<selector_requirement> match_expressions = {};
-  std::vector<selector_requirement> match_fields = {};  ///< key metadata.name, operator in or not_in, one value
-};
-
-struct preferred_node_term {
-  std::int32_t weight = 1;  ///< 1 to 100
-  node_selector_term term = {};
-};
-
-struct node_affinity {
-  std::optional<std::vector<node_selector_term>> required =
-      {};  ///< one term must hold; present and empty: nothing matches
-  std::vector<preferred_node_term> preferred = {};
-};
-
-struct pod_affinity_term {
-  std::string topology_key;
-  std::optional<label_selector> selector = {};
-  std::vector<std::string> namespaces = {};
-  std::optional<label_selector> namespace_selector = {};
-};
-
-struct preferred_pod_term {
-  std::int32_t weight = 1;  ///< 1 to 100
-  pod_affinity_term term = {};
-};
-
-struct pod_affinity {
-  std::vector<pod_affinity_term> required = {};
-  std::vector<preferred_pod_term> preferred = {};
-};
-
-enum class when_unsatisfiable : std::uint8_t { do_not_schedule, schedule_anyway };
-enum class node_inclusion : std::uint8_t { honor, ignore };
-
-struct topology_spread {
-  std::string topology_key;
-  std::int32_t max_skew = 1;
-  when_unsatisfiable action = when_unsatisfiable::do_not_schedule;
-  std::optional<label_selector> selector = {};
-  std::int32_t min_domains = 1;
-  node_inclusion node_affinity_policy = node_inclusion::honor;
-  node_inclusion node_taints_policy = node_inclusion::ignore;
-  std::vector<std::string> match_label_keys = {};
-};
-
-enum class protocol : std::uint8_t { tcp, udp, sctp };
 
 struct container_port {
   std::int32_t host_port = 0;  ///< 0: none
@@ -112,15 +30,6 @@ struct container {
   std::string image = {};
   std::vector<container_port> ports = {};
   bool sidecar = false;  ///< an init container with restartPolicy Always
-};
-
-/// What owns a pod, as far as the default spread constraints read its selector (kube-framework 7.1).
-enum class controller_kind : std::uint8_t { none, replication_controller, replica_set, stateful_set };
-
-/// The owner reference with controller = true; kinds that are not listed are none.
-struct controller_ref {
-  controller_kind kind = controller_kind::none;
-  std::string name = {};
 };
 
 /// A zone or region label of a volume: the node must have one of the values.
@@ -274,15 +183,6 @@ struct controller_spec {
 struct namespace_spec {
   std::string name;
   label_map labels = {};
-};
-
-/// PodDisruptionBudget as the API object has it: who the selector is about, and what its status allows now.
-struct pod_disruption_budget_spec {
-  std::string name;
-  std::string ns = "default";
-  std::optional<label_selector> selector = {};   ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
-  std::int32_t disruptions_allowed = 0;          ///< status.disruptionsAllowed
-  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods on their way out already
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

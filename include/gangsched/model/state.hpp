@@ -23,27 +23,20 @@
 #include "gangsched/model/queue_table.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 #include "gangsched/model/topology.hpp"
+#include "gangsched/model/viewed_tables.hpp"
 
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
-struct GANGSCHED_API cluster_state {
+struct GANGSCHED_API cluster_state : viewed_tables {
   explicit cluster_state(std::size_t log_bound, const kube_semantics& whose = {});
   cluster_state(const cluster_state&) = delete;
   cluster_state& operator=(const cluster_state&) = delete;
 
-  const kube_semantics semantics;
-  undo_log undo;
   change_log log;
-  interner names;
-  node_table nodes;
   queue_table queues;
   held_rooms rooms{undo, nodes.used};
-  resource_kinds kinds{names, nodes, queues};
-  pod_table pods;
-  group_table groups;
-  class_table classes;
   device_ledger devices{undo, log, names, nodes, pods, classes, kinds, in_hook};
   pod_templates templates;
   topology_table topologies;
@@ -72,6 +65,14 @@ struct GANGSCHED_API cluster_state {
   /// Equal states, equal digests. O(state).
   [[nodiscard]] std::uint64_t digest() const;
 };
+
+/// The cluster whose tables these are.
+[[nodiscard]] inline const cluster_state& whole(const viewed_tables& tables) noexcept {
+  return static_cast<const cluster_state&>(tables);
+}
+[[nodiscard]] inline cluster_state& whole(viewed_tables& tables) noexcept {
+  return static_cast<cluster_state&>(tables);
+}
 
 inline bool name_collection::due() const noexcept {
   const cluster_state& in = state_;

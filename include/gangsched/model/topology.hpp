@@ -4,6 +4,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
+#include "gangsched/model/counter_spec.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/slots.hpp"
@@ -12,14 +13,6 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 struct node_record;
 struct node_table;
-
-/// A topology key of the cluster, numbered. 0 is the node itself: every row is a domain of its own, whatever its labels say.
-using topology_id = std::uint32_t;
-inline constexpr topology_id node_itself = 0;
-
-/// A value of a topology key that some node has, numbered per key; numbers of values that nobody has any more are used again.
-using domain_id = std::uint32_t;
-inline constexpr domain_id no_domain = 0xffffffffu;
 
 /// Topology keys and which domain of each every node is in. A key is followed from the day something counts by it; a change of a
 /// node costs O(keys followed).
@@ -112,9 +105,6 @@ struct node_choice {
   bool taints = false;  ///< no untolerated NoSchedule or NoExecute taint
   std::vector<toleration_symbols> tolerations = {};
 };
-
-using choice_id = std::uint32_t;
-inline constexpr choice_id every_node = 0;
 
 /// Node choices and whom they take, kept like topologies.
 class GANGSCHED_API choice_table {

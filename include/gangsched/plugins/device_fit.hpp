@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -12,6 +12,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/group_victims.hpp"
 #include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
+
 #include "gangsched/devices/gpu_outlook.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/normalize.hpp"
 #include "gangsched/framework/points.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gangsched/devices/gpu_outlook.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 

@@ -1,9 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gangsched/devices/gpu_bids.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/expected_pods_argument.hpp"
 #include "gangsched/framework/points.hpp"
 

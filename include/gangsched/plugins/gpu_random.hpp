@@ -4,6 +4,7 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

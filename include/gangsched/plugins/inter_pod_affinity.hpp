@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "gangsched/devices/device_fit.hpp"
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

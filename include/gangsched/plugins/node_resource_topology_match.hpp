@@ -8,6 +8,7 @@
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,6 +1,8 @@
 #pragma once
+#include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
+#include "gangsched/model/counter_spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -1,0 +1,32 @@
+#pragma once
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/interner.hpp"
+#include "gangsched/model/class_table.hpp"
+#include "gangsched/model/fwd.hpp"
+#include "gangsched/model/group_table.hpp"
+#include "gangsched/model/kube_semantics.hpp"
+#include "gangsched/model/node_table.hpp"
+#include "gangsched/model/pod_table.hpp"
+#include "gangsched/model/resource_kinds.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Those of a cluster's tables that views read in line, because hooks ask for them node by node and pod by pod. Every one of them is a part
+/// of a `cluster_state`: what views ask of the others is compiled once (framework/views.cpp), so that a plugin's header reads none of them.
+struct viewed_tables {
+  viewed_tables(const kube_semantics& whose, queue_table& queues);
+  ~viewed_tables();
+  viewed_tables(const viewed_tables&) = delete;
+  viewed_tables& operator=(const viewed_tables&) = delete;
+
+  const kube_semantics semantics;
+  undo_log undo;
+  interner names;
+  node_table nodes;
+  resource_kinds kinds;
+  pod_table pods;
+  group_table groups;
+  class_table classes;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
