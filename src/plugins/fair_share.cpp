@@ -70,6 +70,26 @@ struct fair_share_policy::rule final : victim_rule {
     who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
   }
+  /// Whether somebody may have to go at all, asked before everybody who runs is looked at: either the queue's due has room for all that is
+  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities + groups).
+  [[nodiscard]] bool may_find_somebody(const cluster_view& cluster) const {
+    using namespace queues::fair_share;
+    const fair_share_books::counts now_used{of, cluster};
+    bool due = who.others != others_victims::never;
+    for (std::size_t i = 0; i < who.request.size(); ++i)
+      due = due && (who.request[i] == 0 || now_used.used(who.queue, i) <= of.shares.due(who.queue, i) - who.request[i]);
+    if (due || who.own == own_victims::never) return due;
+    const auto less = [&](std::int32_t priority) {
+      return priority < who.priority ||
+             (priority == who.priority && who.own == own_victims::lower_or_newer_equal_priority);
+    };
+    const std::optional<std::int32_t> lowest = cluster.lowest_priority();
+    bool found = lowest && less(*lowest);
+    if (!found)
+      cluster.each_group(
+          [&](const group_view& group) { found = found || (group.spec().priority && less(*group.spec().priority)); });
+    return found;
+  }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     if (!pod.queue() || of.find(*pod.queue()) == queues::no_queue) return false;
     return own_tree == no_row || !pod.group() || pod.group()->root().row() != own_tree;
@@ -414,6 +434,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
     demand wanted{b, *queue};
     wanted.add(b, pod, flavor);
     rule by{b, wanted, options_, *queue, pod.priority(), pod.arrival(), attempt.now()};
+    if (!by.may_find_somebody(attempt.cluster())) continue;
     victim_plan made = make_room(attempt, pod, by, flavor);
     if (!made.verdict.ok()) continue;
     made.reason = detail::why_evicted;
@@ -437,6 +458,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, co
     rule by{b, wanted, options_, *queue, tree_priority(group), arrival, attempt.now()};
     by.own_tree = group.root().row();
     attempt.reset();
+    if (!by.may_find_somebody(attempt.cluster())) continue;
     victim_plan made = find_group_victims(attempt, group, by, true, options_.lost_work);
     made.reason = detail::why_evicted;
     if (made.verdict.code == code::error || (made.verdict.ok() && !made.victims.empty())) return made;
