@@ -202,7 +202,17 @@ constexpr std::array<quantile, 14> training_arrivals{{{0, 0},
                                                       {1000, 10817571}}};
 constexpr std::size_t trainings = 13'716;
 
-enum stream : std::uint64_t { of_pods = 1'000'000'001, of_trainings };  // beside those of the replay
+/// How many of a thousand jobs each virtual cluster has.
+struct cluster_share {
+  std::int64_t count;
+  const char* name;
+};
+constexpr std::array cluster_shares{cluster_share{170, "vc-a"}, cluster_share{160, "vc-b"}, cluster_share{150, "vc-c"},
+                                    cluster_share{140, "vc-d"}, cluster_share{90, "vc-e"},  cluster_share{80, "vc-f"},
+                                    cluster_share{70, "vc-g"},  cluster_share{60, "vc-h"},  cluster_share{50, "vc-i"},
+                                    cluster_share{30, "vc-j"}};
+
+enum stream : std::uint64_t { of_pods = 1'000'000'001, of_trainings, of_clusters };  // beside those of the replay
 
 }  // namespace
 
@@ -241,10 +251,11 @@ openb::trace generate_openb(std::uint64_t seed) {
 philly::trace generate_philly(std::uint64_t seed) {
   philly::trace to;
   to.source = fmt::format("generated, seed {}", seed);
-  random from{seed, of_trainings};
+  random from{seed, of_trainings}, owners{seed, of_clusters};
   for (std::size_t i = 0; i < trainings; ++i) {
     const auto& kind = pick<training_kind>(from, training_kinds);
     to.jobs.push_back({.name = fmt::format("job-{:05}", i),
+                       .cluster = pick<cluster_share>(owners, cluster_shares).name,
                        .arrival = draw(from, training_arrivals),
                        .workers = kind.workers,
                        .duration = draw(from, kind.durations)});

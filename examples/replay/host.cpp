@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gangsched/gangsched.hpp>
+#include <gangsched/model/cluster_queues.hpp>
 
 #include <algorithm>
 #include <queue>
@@ -36,9 +37,28 @@ T must(gangsched::result<T> got) {
   if constexpr (!std::is_void_v<T>) return *std::move(got);
 }
 
-gangsched::kernel_table profile_for(const workload& work, profile_choice choice) {
-  return choice == profile_choice::pack ? gangsched::profiles::bin_packing(work.gpu_resource)
-                                        : gangsched::profiles::kube_default();
+/// The plugins of a profile as an administrator would list them: the policy of queues before the others.
+gangsched::kernel_table profile_with(const std::string& queue_policy, gangsched::argument fit) {
+  const gangsched::plugin_registry plugins = gangsched::builtin_plugins();
+  gangsched::runtime_profile profile{plugins};
+  profile.enable(queue_policy).enable("PrioritySort").enable("NodeResourcesFit", 0, std::move(fit));
+  for (const char* name :
+       {"GangScheduling", "NodeResourcesBalancedAllocation", "TopologyPlacementGenerator", "PodGroupPodsCount"})
+    profile.enable(name);
+  return must(profile.table());
+}
+
+gangsched::kernel_table profile_for(const workload& work, const replay_options& how) {
+  using fields = gangsched::argument::fields;
+  using list = gangsched::argument::list;
+  const bool packs = how.profile == profile_choice::pack;
+  if (how.queue_policy.empty())
+    return packs ? gangsched::profiles::bin_packing(work.gpu_resource) : gangsched::profiles::kube_default();
+  if (!packs) return profile_with(how.queue_policy, {});
+  const auto resource = [](const std::string& name, int weight) { return fields{{"name", name}, {"weight", weight}}; };
+  const list all{resource("cpu", 1), resource("memory", 1), resource(work.gpu_resource, 5)};
+  return profile_with(how.queue_policy,
+                      fields{{"scoringStrategy", fields{{"type", "MostAllocated"}, {"resources", all}}}});
 }
 
 gangsched::scheduler_options options_for(const replay_options& how) {
@@ -88,7 +108,9 @@ class host {
     std::uint32_t placed = 0;  // reserved or bound
     std::uint32_t bound = 0;
     bool started = false, over = false, was_partial = false;
-    instant complete{};  // when its last worker arrived
+    instant complete{};       // when its last worker arrived
+    instant since{}, left{};  // when it started last; what it had left to do then
+    std::uint32_t runs = 0;
     gangsched::group_id group = {};
   };
   struct arrival {
@@ -98,6 +120,7 @@ class host {
   struct leaving {
     instant when;
     std::uint32_t job;
+    std::uint32_t run;  // it does not leave if it lost its GPUs before
     friend auto operator<=>(const leaving&, const leaving&) = default;
   };
 
@@ -107,13 +130,18 @@ class host {
 
   [[nodiscard]] std::optional<instant> next_time();
   void worker_arrives(std::uint32_t index);
+  void add_worker(std::uint32_t index);
   void job_leaves(std::uint32_t index);
+  void remove_workers(std::uint32_t index, task_state to);
+  void start_again(std::uint32_t index);
   void schedule();
   void execute(const decision& d);
   void placed(std::uint32_t index, task_state to);
   void taken_back(std::uint32_t index);
   void rejected(std::uint32_t index, const char* reason);
   void explain_rejections();
+  void add_queues();
+  void hold(std::uint32_t index, std::int64_t milli, bool at_work);
   void start(std::uint32_t job_index);
   void measure();
   [[nodiscard]] bool gangs_block_each_other() const;
@@ -139,6 +167,8 @@ class host {
   std::uint64_t events_ = 0;
 
   std::set<std::uint32_t> partial_;  // jobs with some workers placed, but not all
+  std::set<std::uint32_t> evicted_;  // jobs of which a worker is to go, for others
+  tenant_ledger tenants_;
   std::int64_t computing_ = 0, idle_ = 0;
   std::optional<instant> blocked_since_;
   std::vector<std::pair<std::uint32_t, const char*>> just_rejected_;  // for the first time, with the decision's reason
@@ -148,9 +178,10 @@ class host {
 };
 
 host::host(const workload& work, const replay_options& how, const progress_sink& show)
-    : work_(work), how_(how), show_(show), jobs_(work.jobs.size()), latest_(work.shapes.size()) {
+    : work_(work), how_(how), show_(show), jobs_(work.jobs.size()), tenants_(work), latest_(work.shapes.size()) {
   for (const gangsched::node_spec& node : work.nodes) must(cluster_.add_node(node));
-  scheduler_.emplace(cluster_, profile_for(work, how.profile), options_for(how));
+  if (!how.queue_policy.empty()) add_queues();
+  scheduler_.emplace(cluster_, profile_for(work, how), options_for(how));
 
   for (std::uint32_t j = 0; j < work.jobs.size(); ++j) {
     jobs_[j].first_task = static_cast<std::uint32_t>(tasks_.size());
@@ -164,6 +195,7 @@ host::host(const workload& work, const replay_options& how, const progress_sink&
   }
   std::ranges::stable_sort(arrivals_, {}, &arrival::when);
   out_.gangs = how.gangs;
+  out_.queue_policy = how.queue_policy;
   out_.gpu_milli = work.gpu_milli;
   out_.waits.resize(work.sizes.size());
   if (!arrivals_.empty()) {
@@ -182,9 +214,9 @@ outcome host::run() {
     }
     now_ = *next;
     while (!leavings_.empty() && leavings_.top().when <= now_) {
-      const std::uint32_t leaver = leavings_.top().job;
+      const leaving leaver = leavings_.top();
       leavings_.pop();
-      job_leaves(leaver);
+      if (leaver.run == jobs_[leaver.job].runs) job_leaves(leaver.job);
     }
     while (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].when <= now_) {
       worker_arrives(arrivals_[next_arrival_++].task);
@@ -197,6 +229,7 @@ outcome host::run() {
   out_.wall_seconds = std::chrono::duration<double>(clock::now() - begin).count();
   count_fates();
   explain_those_waiting();
+  out_.tenants = tenants_.take(out_.first_arrival, out_.last_arrival);
   for (auto& waits : out_.waits) std::ranges::sort(waits);
   return std::move(out_);
 }
@@ -213,7 +246,30 @@ std::optional<instant> host::next_time() {
   return next;
 }
 
+void host::add_queues() {
+  for (const tenant& one : work_.tenants) {
+    gangsched::queue_spec spec{.name = one.name};
+    spec.quotas.push_back({.guaranteed = {{work_.gpu_resource, one.gpus}}});
+    must(cluster_.queues().add(spec));
+  }
+}
+
 void host::worker_arrives(std::uint32_t index) {
+  const job& j = work_.jobs[tasks_[index].job];
+  job_state& state = jobs_[tasks_[index].job];
+  add_worker(index);
+  if (++state.arrived == j.workers) {
+    state.complete = now_;
+    state.left = j.lifetime.value_or(instant{});
+    if (!work_.tenants.empty()) tenants_.arrived(tasks_[index].job);
+    if (work_.lifetimes == lifetime_rule::from_arrival && j.lifetime)
+      leavings_.push({j.arrival + *j.lifetime, tasks_[index].job, 0});
+  }
+  last_event_ = now_;
+  ++events_;
+}
+
+void host::add_worker(std::uint32_t index) {
   task& t = tasks_[index];
   const job& j = work_.jobs[t.job];
   job_state& state = jobs_[t.job];
@@ -226,34 +282,55 @@ void host::worker_arrives(std::uint32_t index) {
           how_.gangs == handling::permit ? gangsched::gang_mode::permit : gangsched::gang_mode::group_cycle;
       state.group = must(cluster_.add_group(
           {.name = j.name,
-           .policy = gangsched::gang{.min_count = static_cast<std::int32_t>(j.workers), .mode = mode}}));
+           .policy = gangsched::gang{.min_count = static_cast<std::int32_t>(j.workers), .mode = mode},
+           .disruption = gangsched::disruption_mode::all}));
     }
     spec.group = state.group;
   }
+  if (!how_.queue_policy.empty()) spec.queue = work_.tenants[j.tenant].name;
   t.pod = must(cluster_.add_pod(spec));
   t.state = task_state::waiting;
-  if (++state.arrived == j.workers) {
-    state.complete = now_;
-    if (work_.lifetimes == lifetime_rule::from_arrival && j.lifetime) leavings_.push({j.arrival + *j.lifetime, t.job});
-  }
-  last_event_ = now_;
-  ++events_;
 }
 
 void host::job_leaves(std::uint32_t index) {
   job_state& state = jobs_[index];
-  const std::uint32_t workers = work_.jobs[index].workers;
-  for (std::uint32_t i = state.first_task; i < state.first_task + workers; ++i) {
-    must(cluster_.remove_pod(tasks_[i].pod));
-    tasks_[i].state = task_state::gone;
-  }
-  if (state.group) must(cluster_.remove_group(state.group));
-  const std::int64_t held = milli_of(index) * state.placed;
-  (state.started ? computing_ : idle_) -= held;
-  partial_.erase(index);
+  remove_workers(index, task_state::gone);
   state.over = true;
+  if (state.started && !work_.tenants.empty()) tenants_.ended(index, state.complete, now_);
   last_event_ = now_;
-  events_ += workers;
+  events_ += work_.jobs[index].workers;
+}
+
+/// The job's pods go, with what they hold.
+void host::remove_workers(std::uint32_t index, task_state to) {
+  job_state& state = jobs_[index];
+  for (std::uint32_t i = state.first_task; i < state.first_task + work_.jobs[index].workers; ++i) {
+    if (tasks_[i].state == task_state::coming) continue;
+    must(cluster_.remove_pod(tasks_[i].pod));
+    tasks_[i].state = to;
+  }
+  if (state.group) must(cluster_.remove_group(std::exchange(state.group, {})));
+  hold(index, -milli_of(index) * state.placed, state.started);
+  partial_.erase(index);
+}
+
+/// The job lost its GPUs to another one: it goes on from where it was when it has some again.
+void host::start_again(std::uint32_t index) {
+  job_state& state = jobs_[index];
+  remove_workers(index, task_state::waiting);
+  if (state.started) state.left -= now_ - state.since;
+  state.started = false;
+  state.placed = state.bound = 0;
+  ++state.runs;
+  if (!work_.tenants.empty()) tenants_.preempted(index);
+  for (std::uint32_t i = state.first_task; i < state.first_task + state.arrived; ++i)
+    if (tasks_[i].state == task_state::waiting) add_worker(i);
+}
+
+/// So many thousandths of GPUs more, or fewer, are held by the job.
+void host::hold(std::uint32_t index, std::int64_t milli, bool at_work) {
+  (at_work ? computing_ : idle_) += milli;
+  if (milli != 0 && !work_.tenants.empty()) tenants_.holds(index, milli, now_);
 }
 
 void host::schedule() {
@@ -270,6 +347,7 @@ void host::schedule() {
       out_.calls.add(static_cast<std::uint64_t>(nanos));
       for (const decision& d : cycle) execute(d);
       explain_rejections();
+      for (const std::uint32_t job : std::exchange(evicted_, {})) start_again(job);
     }
     const gangsched::cycle verdicts = scheduler_->permit(now_);
     if (verdicts.error() != nullptr) throw std::runtime_error{verdicts.error()->message()};
@@ -287,8 +365,8 @@ void host::execute(const decision& d) {
     case decision_kind::wait: return placed(index, task_state::reserved);
     case decision_kind::revoke: return taken_back(index);
     case decision_kind::reject: return rejected(index, d.reason);
-    case decision_kind::nominate:
-    case decision_kind::evict: break;  // nobody has a priority here
+    case decision_kind::nominate: return;
+    case decision_kind::evict: evicted_.insert(tasks_[index].job); return;
   }
   throw std::runtime_error{fmt::format("unexpected decision: {}", to_string(d.kind))};
 }
@@ -298,7 +376,7 @@ void host::placed(std::uint32_t index, task_state to) {
   job_state& state = jobs_[t.job];
   if (t.state == task_state::waiting) {
     ++state.placed;
-    idle_ += milli_of(t.job);
+    hold(t.job, milli_of(t.job), false);
     partial_.insert(t.job);
   }
   if (to == task_state::bound && t.state != task_state::bound && ++state.bound == work_.jobs[t.job].workers)
@@ -311,7 +389,7 @@ void host::taken_back(std::uint32_t index) {
   job_state& state = jobs_[t.job];
   if (t.state != task_state::reserved) throw std::runtime_error{"revoked what was not waiting to be permitted"};
   t.state = task_state::waiting;
-  idle_ -= milli_of(t.job);
+  hold(t.job, -milli_of(t.job), false);
   if (--state.placed == 0) partial_.erase(t.job);
 }
 
@@ -322,8 +400,11 @@ void host::start(std::uint32_t job_index) {
   partial_.erase(job_index);
   idle_ -= milli_of(job_index) * j.workers;
   computing_ += milli_of(job_index) * j.workers;
-  out_.waits[work_.shapes[j.shape].size].push_back(std::chrono::duration<double>(now_ - state.complete).count());
-  if (work_.lifetimes == lifetime_rule::from_start && j.lifetime) leavings_.push({now_ + *j.lifetime, job_index});
+  state.since = now_;
+  if (state.runs == 0)
+    out_.waits[work_.shapes[j.shape].size].push_back(std::chrono::duration<double>(now_ - state.complete).count());
+  if (work_.lifetimes == lifetime_rule::from_start && j.lifetime)
+    leavings_.push({now_ + state.left, job_index, state.runs});
 }
 
 void host::rejected(std::uint32_t index, const char* reason) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "replay/outcome.hpp"
 #include "replay/workload.hpp"
@@ -12,6 +13,8 @@ enum class profile_choice : std::uint8_t { pack, spread };
 struct replay_options {
   profile_choice profile = profile_choice::pack;
   handling gangs = handling::group_cycle;
+  std::string queue_policy =
+      {};                  ///< the plugin that divides the cluster between the workload's tenants; empty: nobody does
   std::uint64_t seed = 1;  ///< of ties, and of when a job's workers arrive
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "replay/report.hpp"
+#include "replay/tenants_report.hpp"
 #include "replay/text.hpp"
 
 namespace replay {
@@ -133,7 +134,61 @@ void write(json_writer& out, const workload& work, const outcome& of) {
   out.close();
 }
 
+void write_times(json_writer& out, std::string_view key, const std::vector<double>& sorted) {
+  const wait_figures w = figures_of(sorted);
+  out.open(key);
+  out.field("count", w.count);
+  out.field("mean", w.mean);
+  out.field("p50", w.p50);
+  out.field("p90", w.p90);
+  out.field("p99", w.p99);
+  out.field("max", w.most);
+  out.close();
+}
+
+void write(json_writer& out, std::string_view key, const workload& work, const std::vector<tenant_outcome>& tenants) {
+  out.open(key);
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    const tenant_outcome& one = tenants[i];
+    out.open(work.tenants[i].name);
+    out.field("gpus", work.tenants[i].gpus);
+    out.field("arrived", one.arrived);
+    out.field("evicted", one.preempted);
+    write_times(out, "waiting_seconds", one.waits);
+    write_times(out, "completion_seconds", one.completion);
+    write_times(out, "slowdown", one.slowdown);
+    out.field("gpu_seconds", one.gpu_seconds);
+    out.field("share", one.share);
+    out.close();
+  }
+  out.close();
+}
+
 }  // namespace
+
+std::string json_report(const tenants_chapter& of) {
+  json_writer out;
+  out.open();
+  out.field("source", of.of.work.source);
+  out.field("nodes", of.of.work.nodes.size());
+  out.field("gpus", of.of.work.gpu_milli / 1000);
+  out.field("seed", of.of.seed);
+  for (const outcome& one : of.of.outcomes) {
+    out.open(one.queue_policy.empty() ? "FIFO" : one.queue_policy);
+    std::vector<double> shares;
+    for (const tenant_outcome& each : one.tenants) shares.push_back(each.share);
+    out.field("jain_index", jain_index(shares));
+    const sharing_anomaly anomaly = anomaly_of(one.tenants, of.alone);
+    out.field("tenants_worse_than_alone", anomaly.tenants);
+    out.field("most_seconds_worse", anomaly.most_seconds);
+    write(out, "tenants", of.of.work, one.tenants);
+    write(out, of.of.work, one);
+    out.close();
+  }
+  write(out, "alone", of.of.work, of.alone);
+  out.close();
+  return out.take();
+}
 
 std::string json_report(const std::vector<chapter>& all) {
   json_writer out;

@@ -12,6 +12,7 @@
 #include "replay/options.hpp"
 #include "replay/philly.hpp"
 #include "replay/report.hpp"
+#include "replay/tenants_report.hpp"
 
 namespace {
 
@@ -30,7 +31,39 @@ void finish(chapter of, const command_line& options, std::vector<chapter>& all) 
   all.push_back(std::move(of));
 }
 
+workload philly_of(const command_line& options) {
+  return to_workload(options.gangs.empty() ? generate_philly(options.seed) : philly::read(options.gangs),
+                     philly::options{.gpus = options.gpus, .speed = options.speed, .spread = options.spread});
+}
+
+/// Philly under one policy after another, and each of its tenants alone.
+int run_by_tenant(const command_line& options) {
+  tenants_chapter all{.of = {.name = "philly",
+                             .work = philly_of(options),
+                             .profile = options.profile,
+                             .seed = options.seed,
+                             .outcomes = {}},
+                      .alone = {}};
+  const workload& work = all.of.work;
+  if (work.tenants.empty()) throw bad_input{options.gangs + ": no column vc, which says whose job it is"};
+  const auto replay = [&](const workload& what, const std::string& title, const std::string& policy) {
+    std::uint64_t pods = 0;
+    for (const job& one : what.jobs) pods += one.workers;
+    examples::progress bar{fmt::format("{}, {}", all.of.name, title), 2 * pods};
+    return replay_workload(what, {.profile = options.profile, .queue_policy = policy, .seed = options.seed},
+                           [&](std::uint64_t done) { bar.show(done); });
+  };
+  for (std::uint32_t tenant = 0; tenant < work.tenants.size(); ++tenant)
+    all.alone.push_back(
+        std::move(replay(alone(work, tenant), work.tenants[tenant].name + " alone", "").tenants[tenant]));
+  for (const std::string& policy : options.policies)
+    all.of.outcomes.push_back(replay(work, policy, policy == "FIFO" ? "" : policy));
+  fmt::print("{}", options.json ? json_report(all) : text_report(all));
+  return 0;
+}
+
 int run(const command_line& options) {
+  if (options.queues) return run_by_tenant(options);
   // All files are read before anything runs: a bad one is reported at once.
   std::vector<chapter> todo;
   const auto add = [&](const char* name, workload work) {
@@ -43,8 +76,7 @@ int run(const command_line& options) {
                     openb::options{.speed = options.speed, .stay = options.stay}));
   }
   if (options.generated() || !options.gangs.empty()) {
-    add("philly", to_workload(options.generated() ? generate_philly(options.seed) : philly::read(options.gangs),
-                              philly::options{.gpus = options.gpus, .speed = options.speed, .spread = options.spread}));
+    add("philly", philly_of(options));
   }
 
   std::vector<chapter> done;

@@ -19,13 +19,14 @@ constexpr const char* where =
   openb   nodes and pods of a production cluster with 6,212 GPUs
           https://github.com/alibaba/clusterdata, folder cluster-trace-gpu-v2023/csv:
           openb_node_list_gpu_node.csv (or _all_node), openb_pod_list_*.csv
-  philly  columns job,arrival_s,workers,duration_s (others are ignored), one job a line; every worker takes one GPU.
+  philly  columns job,arrival_s,workers,duration_s, and vc for --queues (others are ignored), one job a line; every worker takes one GPU.
           Made from the traces in https://github.com/stanford-futuredata/gavel, folder scheduler/traces/msr:
           duration = steps / the throughput that gavel measured for that model and gang size on V100s
 
 Examples
   gangsched-replay --nodes openb_node_list_gpu_node.csv --pods openb_pod_list_default.csv --stay
   gangsched-replay --gangs philly_gangs.csv --gpus 512 --json
+  gangsched-replay --gangs philly_gangs.csv --queues
 
 Exit codes: 0; 1 something went wrong; 2 a mistake in the command line or a bad file (file:line:column: reason).)";
 
@@ -67,10 +68,19 @@ parsed parse(int argc, char** argv) {
   app.add_option("--seed", to.seed, "Of generated input, of ties, of when workers arrive")
       ->type_name("N")
       ->capture_default_str();
+  auto* queues =
+      app.add_flag("--queues", to.queues,
+                   "Philly's virtual clusters as queues: what each had under each policy, and in a cluster of its own");
+  app.add_option("--policies", to.policies,
+                 "Plugins that divide the cluster, by name; FIFO: nobody does [FIFO,FairShare]")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->needs(queues);
   app.add_flag("--json", to.json, "The key figures as JSON instead of the report");
 
   try {
     app.parse(argc, argv);
+    if (to.policies.empty()) to.policies = {"FIFO", "FairShare"};
   } catch (const CLI::ParseError& failure) {
     result.exit_code = app.exit(failure) == 0 ? 0 : 2;
   }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "replay/host.hpp"
 
@@ -17,6 +18,8 @@ struct command_line {
   profile_choice profile = profile_choice::pack;
   std::uint64_t seed = 1;
   bool json = false;
+  bool queues = false;                ///< philly by its tenants
+  std::vector<std::string> policies;  ///< of queues; "FIFO" has none
 
   [[nodiscard]] bool generated() const { return nodes.empty() && gangs.empty(); }
 };

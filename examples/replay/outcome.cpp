@@ -47,7 +47,9 @@ wait_figures figures_of(const std::vector<double>& sorted) {
   return {.count = sorted.size(),
           .mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size()),
           .p50 = percentile(0.50),
-          .p99 = percentile(0.99)};
+          .p90 = percentile(0.90),
+          .p99 = percentile(0.99),
+          .most = sorted.back()};
 }
 
 }  // namespace replay

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "replay/tenants.hpp"
 #include "replay/workload.hpp"
 
 namespace replay {
@@ -77,12 +78,14 @@ class latencies {
 /// What a replay measured.
 struct outcome {
   handling gangs = handling::pod_by_pod;
+  std::string queue_policy = {};           ///< the plugin that divided the cluster between tenants, if one did
   fates pods, jobs, multi;                 ///< multi: jobs of more than one worker
   std::vector<std::vector<double>> waits;  ///< seconds from the last worker's arrival to the start, by size; sorted
   std::vector<usage_point> usage;
   instant first_arrival{}, last_arrival{}, end{};
   std::int64_t gpu_milli = 0;  ///< of the cluster
   partial_gangs partial;
+  std::vector<tenant_outcome> tenants;  ///< as in the workload
   std::uint64_t rejected_attempts = 0;
   std::map<std::string, rejection> rejections;     ///< by reasons
   std::map<std::string, rejection> still_waiting;  ///< of pods at the end
@@ -101,7 +104,7 @@ struct load {
 
 struct wait_figures {
   std::uint64_t count = 0;
-  double mean = 0, p50 = 0, p99 = 0;
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0, most = 0;
 };
 [[nodiscard]] wait_figures figures_of(const std::vector<double>& sorted);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <numeric>
 
 #include "replay/csv.hpp"
@@ -57,10 +58,43 @@ double demand_in_busiest_quarter(const trace& from, double speed) {
   return most / (step * quarter);
 }
 
+/// The virtual clusters by name, with whole nodes: each has what its largest job needs, and those that are left go one by one to whom most is
+/// lacking of his part of the GPU time.
+std::vector<tenant> tenants_of(const trace& from, std::int64_t nodes) {
+  struct part {
+    double gpu_seconds = 0;
+    std::int64_t nodes = 0;
+  };
+  std::map<std::string, part> parts;
+  double all = 0;
+  for (const training& t : from.jobs) {
+    if (t.cluster.empty()) return {};
+    part& of = parts[t.cluster];
+    const double work = static_cast<double>(t.workers) * static_cast<double>(t.duration);
+    of.gpu_seconds += work;
+    all += work;
+    of.nodes = std::max(of.nodes, (t.workers + gpus_per_node - 1) / gpus_per_node);
+  }
+  for (const auto& [name, of] : parts) nodes -= of.nodes;
+  for (; nodes > 0; --nodes) {
+    const auto lacks = [&](const auto& one) {  // GPU time for each node that it would have
+      return one.second.gpu_seconds / static_cast<double>(one.second.nodes + 1);
+    };
+    ++std::ranges::max_element(parts, {}, lacks)->second.nodes;
+  }
+  std::vector<tenant> tenants;
+  for (const auto& [name, of] : parts) tenants.push_back({name, of.nodes * gpus_per_node});
+  return tenants;
+}
+
 std::int64_t suitable_gpus(const trace& from, double speed) {
   const double nodes = demand_in_busiest_quarter(from, speed) / default_load / static_cast<double>(gpus_per_node);
   const std::int64_t largest = std::ranges::max(from.jobs, {}, &training::workers).workers;
-  const std::int64_t least = (largest + gpus_per_node - 1) / gpus_per_node;
+  std::int64_t least = (largest + gpus_per_node - 1) / gpus_per_node;
+  if (const std::vector<tenant> tenants = tenants_of(from, 0); !tenants.empty()) {
+    least = 0;
+    for (const tenant& one : tenants) least += one.gpus / gpus_per_node;
+  }
   return std::max(least, static_cast<std::int64_t>(std::lround(std::min(nodes, 100'000.0)))) * gpus_per_node;
 }
 
@@ -72,11 +106,13 @@ trace read(const std::string& path) {
   const auto arrival = file.find("arrival_s");
   const auto workers = file.find("workers");
   const auto duration = file.find("duration_s");
+  const auto cluster = file.find_if_there("vc");
   std::int64_t all = 0;
   trace to;
   to.source = std::filesystem::path{path}.filename().string();
   while (file.next()) {
     to.jobs.push_back({.name = file.unique(name),
+                       .cluster = cluster ? file.text(*cluster) : "",
                        .arrival = file.number(arrival, 0, most_seconds),
                        .workers = file.number(workers, 1, most_workers),
                        .duration = file.number(duration, 0, most_seconds)});
@@ -85,6 +121,7 @@ trace read(const std::string& path) {
     if (const auto failure = gangsched::check(gangsched::group_spec{.name = to.jobs.back().name})) {
       file.fail(name, failure->reason);
     }
+    if (cluster && to.jobs.back().cluster.empty()) file.fail(*cluster, "no name");
   }
   return to;
 }
@@ -109,10 +146,16 @@ workload to_workload(const trace& from, const options& how) {
   for (std::uint32_t size = 0; size < to.sizes.size(); ++size) {
     to.shapes.push_back({.pod = worker, .gpu_milli = 1000, .size = size});
   }
+  to.tenants = tenants_of(from, static_cast<std::int64_t>(to.nodes.size()));
+  const auto tenant_of = [&](const training& t) {
+    const auto found = std::ranges::lower_bound(to.tenants, t.cluster, {}, &tenant::name);
+    return static_cast<std::uint32_t>(found - to.tenants.begin());
+  };
   for (const training& t : from.jobs) {
     to.jobs.push_back({.name = t.name,
                        .shape = size_of(t.workers),
                        .workers = static_cast<std::uint32_t>(t.workers),
+                       .tenant = tenant_of(t),
                        .arrival = arrival_at(t.arrival, how.speed),
                        .lifetime = std::chrono::seconds{t.duration}});
   }

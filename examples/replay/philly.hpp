@@ -13,6 +13,7 @@ inline constexpr double default_load = 0.9;
 
 struct training {
   std::string name;
+  std::string cluster = {};  ///< the virtual cluster that it belongs to
   std::int64_t arrival = 0;  ///< seconds
   std::int64_t workers = 1;
   std::int64_t duration = 0;  ///< seconds, from when all workers are there
@@ -32,7 +33,8 @@ struct options {
   std::int64_t spread = 60;  ///< seconds within which a job's workers arrive
 };
 
-/// Nodes of 8 GPUs, 96 CPUs and 768 GiB; a worker takes one GPU, 8 CPUs and 64 GiB.
+/// Nodes of 8 GPUs, 96 CPUs and 768 GiB; a worker takes one GPU, 8 CPUs and 64 GiB. The virtual clusters are its tenants. The trace does
+/// not say how large each was: it is entitled to whole nodes by its part of the GPU time of all jobs, at least to what its largest job takes.
 [[nodiscard]] workload to_workload(const trace& from, const options& how);
 
 }  // namespace replay::philly

@@ -24,11 +24,18 @@ struct pod_shape {
   std::uint32_t size = 0;      ///< the row of the report it is counted in: index into workload::sizes
 };
 
+/// Who shares the cluster with others, and how many of its GPUs are his.
+struct tenant {
+  std::string name;
+  std::int64_t gpus = 0;
+};
+
 /// Some pods that only make sense together. One of a single worker is just a pod.
 struct job {
   std::string name;
   std::uint32_t shape = 0;
   std::uint32_t workers = 1;
+  std::uint32_t tenant = 0;  ///< index into workload::tenants, if there are any
   instant arrival{};
   std::optional<instant> lifetime;  ///< none: it stays for ever
 };
@@ -42,6 +49,7 @@ struct workload {
   std::vector<pod_shape> shapes;
   std::vector<job> jobs;           ///< by arrival
   std::vector<std::string> sizes;  ///< rows of the report
+  std::vector<tenant> tenants;     ///< empty: it is everybody's
   lifetime_rule lifetimes = lifetime_rule::from_start;
   instant spread{};  ///< a job's workers arrive within this time
 };
