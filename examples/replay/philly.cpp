@@ -58,8 +58,8 @@ double demand_in_busiest_quarter(const trace& from, double speed) {
   return most / (step * quarter);
 }
 
-/// The virtual clusters by name, with whole nodes: each has what its largest job needs, and those that are left go one by one to whom most is
-/// lacking of his part of the GPU time.
+/// The virtual clusters by name, with whole nodes: each has what its largest job needs, and those that are left go one by one to whom
+/// most is lacking of his part of the GPU time.
 std::vector<tenant> tenants_of(const trace& from, std::int64_t nodes) {
   struct part {
     double gpu_seconds = 0;

@@ -34,7 +34,8 @@ struct options {
 };
 
 /// Nodes of 8 GPUs, 96 CPUs and 768 GiB; a worker takes one GPU, 8 CPUs and 64 GiB. The virtual clusters are its tenants. The trace does
-/// not say how large each was: it is entitled to whole nodes by its part of the GPU time of all jobs, at least to what its largest job takes.
+/// not say how large each was: it is entitled to whole nodes by its part of the GPU time of all jobs, at least to what its largest job
+/// takes.
 [[nodiscard]] workload to_workload(const trace& from, const options& how);
 
 }  // namespace replay::philly

@@ -6,8 +6,8 @@
 
 namespace replay {
 
-/// What each tenant had under each policy, side by side, and how much better he would be off alone: `alone` is by tenant, each replayed in a
-/// cluster of his own.
+/// What each tenant had under each policy, side by side, and what he would have alone: `alone` is by tenant, each replayed in a cluster of
+/// his own.
 struct tenants_chapter {
   chapter of;  ///< its outcomes differ in `queue_policy`
   std::vector<tenant_outcome> alone;
