@@ -15,6 +15,7 @@ inline std::int64_t claimed_low(const fill_claim& claim) {
   return claim.lends ? std::min(guarantee, claim.request) : guarantee;
 }
 inline std::int64_t claimed_high(const fill_claim& claim) {
+  if (claim.weight == 0) return claimed_low(claim);
   return std::max(std::min(claim.request, claim.limit), claimed_low(claim));
 }
 
@@ -118,7 +119,7 @@ GANGSCHED_INLINE water_level water_filling::divide_checked(std::int64_t total, s
   if (lows > total)  // guarantees are weights of their own then
     for (bounds& one : open_) one = {0, one.low, one.low, one.claim};
   std::erase_if(open_, [&](const bounds& one) {
-    const bool settled = one.low == one.high || one.weight == 0;
+    const bool settled = one.low == one.high;  // so are those without weight
     if (settled) shares[one.claim] = one.low;
     if (settled) total -= one.low;
     return settled;

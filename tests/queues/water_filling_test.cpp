@@ -51,6 +51,7 @@ TEST_CASE("limits hold, and without weight there is the guarantee alone") {
   CHECK(divide(12, {{.request = 20, .guarantee = 5, .limit = 3}, {.request = 5}}) == amounts{3, 5});
   CHECK(divide(12, {{.request = 20, .guarantee = 5, .weight = 0}, {.request = 3}}) == amounts{5, 3});
   CHECK(divide(12, {{.request = 20, .guarantee = 5, .weight = 0}, {.request = 30}}) == amounts{5, 7});
+  CHECK(divide(12, {{.request = 6, .guarantee = 5, .weight = 0}, {.request = 3}}) == amounts{5, 3});
 }
 
 TEST_CASE("81 GPUs for ten borrowers and a donor are handed out to the last") {
@@ -116,7 +117,9 @@ std::int64_t low_of(const fill_claim& one) {
   const std::int64_t guarantee = std::min(one.guarantee, one.limit);
   return one.lends ? std::min(guarantee, one.request) : guarantee;
 }
-std::int64_t high_of(const fill_claim& one) { return std::max(std::min(one.request, one.limit), low_of(one)); }
+std::int64_t high_of(const fill_claim& one) {
+  return one.weight == 0 ? low_of(one) : std::max(std::min(one.request, one.limit), low_of(one));
+}
 
 struct tallies {
   std::size_t levels = 0, rounded = 0, shrunk = 0, satisfied = 0;
@@ -146,7 +149,7 @@ void certify(std::int64_t total, const std::vector<fill_claim>& claims, const am
   std::optional<wide> least_given, most_refused;  // remainders
   std::optional<std::pair<wide, wide>> at_high, at_low;
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    const std::int64_t high = weights[i] == 0 ? lows[i] : highs[i];
+    const std::int64_t high = highs[i];
     sum += shares[i];
     wide exact = wide{weights[i]} * level.numerator;
     if (level.numerator == 0) exact = wide{shares[i]} * level.denominator;
@@ -166,11 +169,6 @@ void certify(std::int64_t total, const std::vector<fill_claim>& claims, const am
       at_low = per_weight;
   }
   if (least_given && most_refused) REQUIRE(*least_given >= *most_refused);
-  const bool weightless_want = sum < total;  // what only those without weight ask for stays
-  if (weightless_want) {
-    for (std::size_t i = 0; i < claims.size(); ++i) REQUIRE((weights[i] == 0 || shares[i] == highs[i]));
-    return;
-  }
   REQUIRE(sum == total);
   REQUIRE(exact_sum == wide{total} * level.denominator);
   if (level.numerator == 0 && at_high && at_low)
