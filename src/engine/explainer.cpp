@@ -139,6 +139,13 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
   out.push_back(std::move(why));
 }
 
+/// Of a pod that waits.
+GANGSCHED_INLINE void explainer::add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const {
+  if (plugin.admission_words == nullptr || state_->pods.state[pod] != pod_state::pending) return;
+  const std::string words = plugin.admission_words(plugin.self.get(), pod_info{*state_, pod}, cluster_view{*state_});
+  if (!words.empty()) (why.summary += ": ") += words;
+}
+
 GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
   if (!entities_->has_profile(pod)) {
     explanation why;
@@ -170,9 +177,14 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
     if (!said.ok()) return rejected(plugin, said, "gated");
   }
   if (state_->pods.state[pod] == pod_state::pending) {
-    if (const refusal no = admission_->ask(entities_->entity_of(pod))) return rejected(*no.by, no.said, "not admitted");
+    if (const refusal no = admission_->ask(entities_->entity_of(pod))) {
+      explanation why = rejected(*no.by, no.said, "not admitted");
+      add_words_of(*no.by, pod, why);
+      return why;
+    }
   }
   explanation why = picks_->explain(pod);
+  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::admission)) add_words_of(plugin, pod, why);
   const row_t group = state_->pods.group[pod];
   if (group != no_row) {
     const row_t root = state_->groups.root(group);

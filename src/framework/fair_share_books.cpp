@@ -24,6 +24,7 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
       default: most = news::all;
     }
   });
+  last_asked = nullptr;
   whose = cluster;
   read_to = cluster.changes();
   if (!kept || most == news::all) make(cluster);

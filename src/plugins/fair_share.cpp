@@ -256,16 +256,21 @@ GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const clu
 GANGSCHED_INLINE status fair_share_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   const auto queue = pod.queue();
   if (!queue) return status::success();
-  const fair_share_books& b = read(cluster);
+  fair_share_books& b = read(cluster);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
-  demand wanted{b, *queue};
   const auto group = pod.group();
+  // Of a line of pods that are alike all are asked.
+  const bool alike = !group && !pod.nominated_node();
+  if (alike && b.last_asked == &pod.spec()) return b.last_said;
+  demand wanted{b, *queue};
   if (group) {
     wanted.add_least(b, group->root(), {});  // which says whether some of it runs
     wanted.request.assign(b.resources.size(), 0);
   }
   wanted.add(b, pod, {});
-  return check(wanted, cluster, pod.priority(), pod.id(), group ? group->root().row() : no_row);
+  const status said = check(wanted, cluster, pod.priority(), pod.id(), group ? group->root().row() : no_row);
+  if (alike) b.last_asked = &pod.spec(), b.last_said = said;
+  return said;
 }
 
 GANGSCHED_INLINE status fair_share_policy::admit(const group_view& group, const cluster_view& cluster) const {
@@ -324,17 +329,22 @@ GANGSCHED_INLINE std::vector<flavor_id> fair_share_policy::flavors_of(const clus
   return made;
 }
 
-GANGSCHED_INLINE std::string fair_share_policy::explain(const pod_info& pod, const cluster_view& cluster) const {
+GANGSCHED_INLINE std::string fair_share_policy::admission_words(const pod_info& pod,
+                                                                const cluster_view& cluster) const {
   const auto queue = pod.queue();
-  if (!queue) return "it is in no queue";
   const fair_share_books& b = read(cluster);
+  if (!queue || b.find(*queue) == queues::no_queue) return {};
   demand wanted{b, *queue};
-  wanted.add(b, pod, {});
+  if (const auto group = pod.group())
+    wanted.add_least(b, group->root(), {});
+  else
+    wanted.add(b, pod, {});
+  const fair_share_books::counts now{b, cluster};
+  const auto said = queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now, wanted.runs);
+  if (said.ok()) return {};
   std::vector<std::string_view> names;
   for (const fair_share_books::resource& one : b.resources) names.push_back(pod.kind_name(one.kind));
-  const fair_share_books::counts now{b, cluster};
-  return queues::fair_share::explain(
-      b.shares, queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now), names, now);
+  return queues::fair_share::explain(b.shares, said, names, now);
 }
 
 GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const pod_info& pod, rule& by,

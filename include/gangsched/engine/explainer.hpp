@@ -37,6 +37,7 @@ class GANGSCHED_API explainer {
   void forget_row(row_t pod);
 
  private:
+  void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change);
 
   cluster_state* state_;

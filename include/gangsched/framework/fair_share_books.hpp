@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/core/status.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
@@ -54,6 +55,8 @@ struct GANGSCHED_API fair_share_books {
   std::vector<queues::queue_index> index_of = {};  ///< by row; no_queue of one that is not there
   queues::fair_share::fair_shares shares = {};
   queues::fair_share::reclaim_plan plan = {};
+  const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
+  status last_said = {};
 
   [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
     return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;

@@ -75,9 +75,9 @@ class fair_share_policy {
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// What quota says of the pod now, in words: which limit of which queue, how much is missing, who uses more than it is due, and how much
-  /// would have to end. Flavors are not looked at.
-  [[nodiscard]] GANGSCHED_API std::string explain(const pod_info& pod, const cluster_view& cluster) const;
+  /// What quota says of the pod, or of the least that its group needs: which limit of which queue, how much is missing, who uses more than
+  /// it is due, and how much would have to end. Nothing if it may start. Flavors are not looked at.
+  [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
 
  private:
   struct demand;

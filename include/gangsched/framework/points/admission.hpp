@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "gangsched/framework/extension_point.hpp"
 
 /// What lets those that the queue is about to give up for an attempt have one.
@@ -21,7 +23,8 @@ concept admits = requires(const P p, const Who& who, const cluster_view& cluster
 /// group_view&, const cluster_view&) const` for groups that stand there as one (of a tree its root); one of them or both. Asked when
 /// somebody was popped, before the attempt: anything but success ends it there. Asked again at events that concern the plugin (`requeue`;
 /// without that all of them), and who would be let in then is woken. One that takes `const pod_view&` is asked for one pod of a class
-/// only.
+/// only. With `std::string admission_words(const pod_info&, const cluster_view&) const` it says more to who asks `explain`: about a
+/// refusal, or what stands in the way of a pod that may try; nothing if there is nothing to say.
 template <class P>
 concept admission_plugin = lists<P, point::admission> &&
                            (detail::admits<P, pod_info> || detail::admits<P, group_view>)&&(
@@ -36,6 +39,7 @@ struct extension_point<point::admission> {
     status (*admit_pod)(const void* self, const pod_info&, const cluster_view&) = nullptr;
     status (*admit_group)(const void* self, const group_view&, const cluster_view&) = nullptr;
     bool admits_by_class = false;  ///< of pods: those of a class are told the same
+    std::string (*admission_words)(const void* self, const pod_info&, const cluster_view&) = nullptr;
   };
   template <class P>
   static constexpr bool well_formed = admission_plugin<P>;
@@ -54,6 +58,13 @@ struct extension_point<point::admission> {
         return heard<P>([&] { return self_of<P>(p).admit(pod, cluster); });
       };
       k.admits_by_class = admits<P, pod_view>;
+    }
+    if constexpr (requires(const P& of, const pod_info& pod, const cluster_view& cluster) {
+                    { of.admission_words(pod, cluster) } -> std::same_as<std::string>;
+                  }) {
+      k.admission_words = [](const void* p, const pod_info& pod, const cluster_view& cluster) {
+        return heard<P>([&] { return self_of<P>(p).admission_words(pod, cluster); });
+      };
     }
     if constexpr (admits<P, group_view>) {
       k.admit_group = [](const void* p, const group_view& group, const cluster_view& cluster) {
