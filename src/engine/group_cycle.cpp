@@ -84,6 +84,7 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   else if (found.helped)
     with_.queue.park_group(group, unknown_rejectors);
   for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
+  found.add_moves_to(with_.decisions);
   return found.helped;
 }
 

@@ -17,6 +17,12 @@ GANGSCHED_INLINE void preemption_result::add_to(decision_list& decisions) const 
   }
 }
 
+GANGSCHED_INLINE void preemption_result::add_moves_to(decision_list& decisions) const {
+  for (const assignment& one : moves) {
+    if (decisions.has(decision_kind::evict, one.pod)) decisions.nominate(one.pod.row, one.node);
+  }
+}
+
 GANGSCHED_INLINE void preemption::forget_cached() {
   trials_.forget_cached();
   own_ = {};
@@ -68,7 +74,7 @@ GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t 
   }
   nominate(pod, plan.nominated, out);
   out.waits.push_back({pod, rejectors});
-  out.victims = std::move(plan.victims);
+  take_victims(plan, out);
   return out;
 }
 
@@ -86,9 +92,25 @@ GANGSCHED_INLINE preemption_result preemption::for_group(row_t group) {
     return out;
   }
   nominate_members(group, plan.nominations, out);
-  out.victims = std::move(plan.victims);
-  out.reason = plan.reason;
+  take_victims(plan, out);
   return out;
+}
+
+/// Victims that run are the caller's to evict. Those that are only nominated lose that, or get another node.
+GANGSCHED_INLINE void preemption::take_victims(victim_plan& plan, preemption_result& out) {
+  out.reason = plan.reason;
+  out.moves = std::move(plan.moves);
+  out.victims = std::move(plan.victims);
+  for (const pod_id victim : out.victims) {
+    const row_t pod = victim.row;
+    if (!state_->pods.alive(pod) || state_->pods.rows.generation(pod) != victim.generation) continue;
+    if (state_->pods.state[pod] != pod_state::pending) continue;
+    const auto its =
+        std::find_if(out.moves.begin(), out.moves.end(), [&](const assignment& one) { return one.pod == victim; });
+    const bool moves = its != out.moves.end() && gangsched::detail::names_node(*state_, its->node);
+    state_->assigned.nominate(pod, moves ? its->node.row : no_row);
+    if (moves) out.words.push_back({pod, its->node});
+  }
 }
 
 GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preemption_result& out) {

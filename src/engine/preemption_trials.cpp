@@ -17,7 +17,8 @@ class preemption_trials::open_trial final : public trial {
         plugin_(plugin),
         nested_(state_->undo.trying()),
         group_(for_group),
-        whole_(*state_) {
+        whole_(*state_),
+        put_(with.search_->nobody()) {
     now_.emplace(*state_);
   }
 
@@ -60,8 +61,24 @@ class preemption_trials::open_trial final : public trial {
     taken_ = true;
     need_.reset();
   }
+  [[nodiscard]] bool put(pod_id pod, node_id node) override {
+    begun_ = no_row;
+    need_.reset();
+    picked where;
+    where.node = node.row;
+    status said;
+    return put_.place(pod.row, where, said);
+  }
+  [[nodiscard]] std::size_t put_so_far() const override { return put_.size(); }
+  void take_back(std::size_t left) override {
+    begun_ = no_row;
+    need_.reset();
+    put_.undo(left);
+  }
   void reset() override {
-    if (homes_.empty() && !taken_) return;
+    if (homes_.empty() && !taken_ && put_.empty()) return;
+    if (!put_.empty()) begun_ = no_row;
+    put_.discard();
     if (begun_ != no_row && !with_->picks_->plan_of(state_->pods.cls[begun_]).incremental.empty()) {
       while (!homes_.empty()) restore(homes_.back().first);
     }
@@ -249,6 +266,7 @@ class preemption_trials::open_trial final : public trial {
   status said_;
   transaction whole_;
   std::optional<transaction> now_;
+  placed_members put_;
   std::vector<std::pair<pod_id, row_t>> homes_;
   std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
   std::optional<group_need> need_;

@@ -95,6 +95,8 @@ void run_file(const std::string& path, tally& into) {
       run_queue_case(root, path, into);
     } else if (root.find("gates") != nullptr && root.find("steps") != nullptr) {
       run_group_case(root, path, into);
+    } else if (root.find("kai") != nullptr && root.find("want") != nullptr) {
+      run_kai_scheduling_case(root, path, into);
     } else if (root.find("kai") != nullptr) {
       run_kai_queue_case(root, path, into);
     } else if (root.find("tiers") != nullptr && root.find("steps") != nullptr) {

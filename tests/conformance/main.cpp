@@ -9,9 +9,10 @@
 
 #include "conformance/cases.hpp"
 
-// gangsched-conformance [--first N] [--newer LIST] PATH…: files of recorded decisions, or folders with .jsonl files; N differences of
-// each file are shown (10). With a list: groups as in 1.37, where exactly the cases listed come out differently. Exit 0: no difference; 1:
-// some, or nothing to compare; 2: something could not be read.
+// gangsched-conformance [--first N] [--newer LIST] [--except LIST] PATH…: files of recorded decisions, or folders with .jsonl files; N
+// differences of each file are shown (10). With a list of newer ones: groups as in 1.37, where exactly the cases listed come out
+// differently. With exceptions: cases that are known to differ; one that does not is a difference. Exit 0: no difference; 1: some, or
+// nothing to compare; 2: something could not be read.
 
 int main(int argc, char** argv) {
   using namespace gangsched::conformance;
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> files;
     std::size_t keep = 10;
     std::optional<std::map<std::string, std::string>> newer;
+    std::map<std::string, std::string> exceptions;
     for (int i = 1; i < argc; ++i) {
       if (std::string_view{argv[i]} == "--first" && i + 1 < argc) {
         keep = std::strtoul(argv[++i], nullptr, 10);
@@ -26,6 +28,10 @@ int main(int argc, char** argv) {
       }
       if (std::string_view{argv[i]} == "--newer" && i + 1 < argc) {
         newer = read_reasons(argv[++i]);
+        continue;
+      }
+      if (std::string_view{argv[i]} == "--except" && i + 1 < argc) {
+        exceptions = read_reasons(argv[++i]);
         continue;
       }
       if (!std::filesystem::is_directory(argv[i])) {
@@ -42,11 +48,13 @@ int main(int argc, char** argv) {
     if (files.empty()) throw unreadable("usage: gangsched-conformance PATH...");
     tally all;
     for (const std::string& file : files) {
-      tally one{.keep = keep, .newer = newer};
+      tally one{.keep = keep, .newer = newer, .exceptions = exceptions};
       run_file(file, one);
       std::printf("%s: %zu cases, %zu steps, %zu differences\n", file.c_str(), one.cases, one.steps, one.differences);
       for (const auto& [what, level] : one.levels)
-        std::printf("  %s: %zu compared, %zu differences\n", what.c_str(), level.compared, level.differences);
+        std::printf(
+            "  %s: %zu compared, %zu differences%s\n", what.c_str(), level.compared, level.differences,
+            level.exceptions == 0 ? "" : (", " + std::to_string(level.exceptions) + " listed exceptions").c_str());
       for (const difference& d : one.first) std::printf("%s\n", d.message().c_str());
       if (one.differences > one.first.size()) std::printf("  and %zu more\n", one.differences - one.first.size());
       all.cases += one.cases;

@@ -103,6 +103,39 @@ struct group_clearing {
   }
 };
 
+/// Moves somebody lower to another node; @p back: it changes its mind first.
+struct mover {
+  static constexpr std::string_view name = "Mover";
+  using points = implements<point::post_filter>;
+  bool back = false;
+
+  [[nodiscard]] victim_plan post_filter(trial& t, const pod_info& pod) const {
+    std::vector<std::pair<pod_id, node_id>> lower;
+    t.cluster().each_node([&](const node_info& node) {
+      for (const pod_id one : lower_on(node, pod.priority())) lower.emplace_back(one, node.id());
+    });
+    for (const auto& [victim, from] : lower) {
+      t.reset();
+      t.take_node(victim);
+      if (!t.filter(pod.id(), from).ok() || !t.put(pod.id(), from)) continue;
+      node_id to;
+      t.cluster().each_node([&](const node_info& node) {
+        if (!to && t.filter(victim, node.id()).ok() && t.put(victim, node.id())) to = node.id();
+      });
+      if (back) {
+        t.take_back(1);
+        const bool again = t.put_so_far() == 1 && t.put(victim, to);
+        if (!again) return {};
+      }
+      if (!to) continue;
+      victim_plan plan{status::success(), from, {victim}};
+      plan.moves = {{victim, to}};
+      return plan;
+    }
+    return {};
+  }
+};
+
 /// Follows trials: no node with more than one pod labelled "lonely"; counts them once a cycle.
 struct lonely {
   static constexpr std::string_view name = "Lonely";
@@ -304,6 +337,25 @@ TEST_CASE("a group for which nobody can be evicted is rejected member by member"
   CHECK(w.run() == words{"reject g0", "reject g1"});
   CHECK(asked.asked->size() == 1);
   CHECK(w.cluster.assumed().empty());
+}
+
+TEST_CASE("a plan may move victims: the host is told where they find room, and nothing of the trial is left",
+          "[engine][trial]") {
+  const bool back = GENERATE(false, true);
+  world w{with(mover{back})};
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_node{"m"}.cpu(4));
+  w.add(a_node{"full"}.cpu(4));
+  run_on(w, "a", "n", 2);
+  run_on(w, "b", "m", 2);
+  run_on(w, "c", "full", 4, 9);
+  w.add(a_pod{"p"}.cpu(4).priority(5));
+  CHECK(w.run() == words{"nominate p n", "evict a n", "nominate a m"});
+  CHECK(w.cluster.requested(w.node("n"), "cpu") == 2000);
+  CHECK(w.cluster.requested(w.node("m"), "cpu") == 2000);
+  CHECK(w.cluster.node_of(w.pod("a")) == w.node("n"));
+  CHECK(w.cluster.state_of(w.pod("a")) == pod_state::bound);
+  CHECK(w.scheduler.verify());
 }
 
 }  // namespace gangsched::testing::trial_test

@@ -25,10 +25,13 @@ struct preemption_result {
   std::vector<word> words;
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
   std::vector<pod_id> victims;
-  const char* reason = nullptr;  ///< of their eviction
+  std::vector<assignment> moves;  ///< those of them that find room elsewhere
+  const char* reason = nullptr;   ///< of their eviction
 
   /// The words, as decisions.
   void add_to(decision_list& decisions) const;
+  /// Where victims go that are only moved, after their evictions.
+  void add_moves_to(decision_list& decisions) const;
 };
 
 /// Makes room for pods and groups that find no node (kube-framework 1.3, kube-workloads 6): asks post_filter and group_preempt hooks, and
@@ -76,6 +79,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   preemption_result for_minimum(row_t pod);
   preemption_result for_members(row_t group);
   [[nodiscard]] std::vector<assignment> fitting_members(row_t group);
+  void take_victims(victim_plan& plan, preemption_result& out);
   void nominate(row_t pod, const node_id& node, preemption_result& out);
   void nominate_members(row_t group, std::span<const assignment> places, preemption_result& out);
   void clear_nominations(row_t pod, row_t node);

@@ -213,7 +213,13 @@ class trial {
   virtual void restore(pod_id victim) = 0;
   /// Takes the node of a member that has one, running or not: place then looks for one for it, as for those that wait.
   virtual void take_node(pod_id member) = 0;
-  /// Puts everybody back.
+  /// Puts a pod that has no node on one, until it is taken back: with devices, told to reserve hooks. Filters are not asked. False, and
+  /// nothing done, if devices, a reserve hook or a sum will not have it. Of a pod that runs take_node comes first.
+  [[nodiscard]] virtual bool put(pod_id pod, node_id node) = 0;
+  /// How many were put; and takes the last ones off again, down to @p left.
+  [[nodiscard]] virtual std::size_t put_so_far() const = 0;
+  virtual void take_back(std::size_t left) = 0;
+  /// Puts everybody back, and takes back who was put.
   virtual void reset() = 0;
   /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
   [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
@@ -245,9 +251,12 @@ class trial {
 struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
-  std::vector<pod_id> victims = {};
+  std::vector<pod_id> victims =
+      {};  ///< who runs is evicted; who only waits for the node that it is nominated to loses that
   /// Of a group: where its members are to go once the victims are gone. Each is nominated to its node.
   std::vector<assignment> nominations = {};
+  /// Victims that are only to move, and where they find room again: the host is told by a `nominate` after the `evict`.
+  std::vector<assignment> moves = {};
   const char* reason = nullptr;  ///< of the evictions, if they need one; static storage
   /// Without success the pod loses the node it was nominated to, unless every plugin says this.
   bool keep_nomination = false;

@@ -440,12 +440,23 @@ class cluster_view {
     if (!state_->pods.alive(id.row) || state_->pods.rows.generation(id.row) != id.generation) return std::nullopt;
     return pod_info{*state_, id.row};
   }
+  [[nodiscard]] row_t pod_rows() const noexcept { return state_->pods.rows.count(); }
+  /// Calls visit(pod_info) for every pod by row. O(pods).
+  template <class Visit>
+  void each_pod(Visit&& visit) const {
+    for (row_t row = 0; row < state_->pods.rows.count(); ++row) {
+      if (state_->pods.alive(row)) visit(pod_info{*state_, row});
+    }
+  }
   /// The node in this row, if there is one.
   [[nodiscard]] std::optional<node_info> node_at(row_t row) const {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
+  /// The kinds of resources that somebody named are below that; "" is the name of one that nobody does any more.
+  [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
+  [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
 
   /// Whether there are groups, or have been. O(1).
   [[nodiscard]] bool has_groups() const noexcept { return state_->groups.rows.count() != 0; }

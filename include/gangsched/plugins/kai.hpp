@@ -1,0 +1,131 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/queues/kai/min_runtime.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// KAI-Scheduler's policy on the queues of the cluster (docs/queues/kai.md): whose turn it is, what a queue may hold, and who goes or
+/// moves so that a job fits.
+///
+/// A job is a tree of groups, or a pod without a group; its pod sets are the groups of pods in it, with their minimums. It is preemptible
+/// below `non_preemptible_from`. Resources are cpu, memory and GPUs, with shares of them (`device_request::milli`) and MIG instances. Of a
+/// queue KAI reads guaranteed (deserved; `kai_snapshot::unbounded`: as much as there is), limit and weights of all nodes together,
+/// priority and minimum run times. Queues are as old as their rows. Fair shares are divided anew at each question.
+///
+/// Who is admitted stays within the limits on the way up, and, if not preemptible, within what is deserved there. For a job that finds no
+/// nodes, in this order: room that others are leaving anyway; preemptible jobs move closer together (`consolidate`); who holds more than
+/// its fair share gives back (`reclaim`); lower priorities of the same queue go (`preempt`). Victims are taken in the reverse order of
+/// queues and jobs, surplus pods one by one, then whole jobs; those that find another place are moved there.
+class kai_policy {
+ public:
+  static constexpr std::string_view name = "Kai";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::queue_sort, point::queue_order, point::admission, point::group_pre_filter,
+                            point::post_filter, point::group_preempt>;
+
+  /// What a cycle may do, KAI's actions. Its stale gangs are `gang::stale_after`.
+  struct actions {
+    bool allocate = true;  ///< else no group gets a node that is free
+    bool consolidate = true;
+    bool reclaim = true;
+    bool preempt = true;
+  };
+  struct options {
+    kai_policy::actions actions = {};
+    std::int32_t non_preemptible_from = 100;  ///< priority
+    double saturation_multiplier = 1;         ///< at least 1: `queues::kai::reclaim_plan`
+    std::int32_t most_moved_jobs = 16;        ///< that a consolidation looks at; −1: any number
+    bool reclaim_may_move = true;             ///< victims of a reclaim that find another place do not count as taken
+    instant default_preempt_min_runtime{};    ///< where no queue on the way up has one
+    instant default_reclaim_min_runtime{};
+    queues::kai::reclaim_protection protection = queues::kai::reclaim_protection::common_ancestor;
+    std::string gpu = "nvidia.com/gpu";  ///< the resource that counts them
+  };
+  kai_policy() = default;
+  /// @pre check(chosen) finds nothing.
+  explicit kai_policy(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
+  /// The first option that is out of bounds.
+  [[nodiscard]] static std::optional<error> check(const options& chosen) {
+    const auto wrong = [](const char* option, const char* reason) {
+      return error{errc::out_of_range, "Kai", option, reason};
+    };
+    if (!(chosen.saturation_multiplier >= 1 && chosen.saturation_multiplier <= 1e9))
+      return wrong("saturation_multiplier", "has to be at least 1");
+    if (chosen.most_moved_jobs < -1) return wrong("most_moved_jobs", "has to be -1 or more");
+    if (chosen.default_preempt_min_runtime < instant{} || chosen.default_reclaim_min_runtime < instant{})
+      return wrong("default_min_runtime", "has to be at least 0");
+    if (chosen.gpu.empty()) return wrong("gpu", "has to name a resource");
+    return std::nullopt;
+  }
+  /// Arguments: nonPreemptibleFrom, mostMovedJobs, gpu, and actions, a list of allocate, consolidation, reclaim and preempt.
+  [[nodiscard]] static result<kai_policy> from(const argument& args) {
+    options chosen;
+    argument_reader read{name};
+    using bounds = std::numeric_limits<std::int32_t>;
+    std::int64_t least = chosen.non_preemptible_from, moved = chosen.most_moved_jobs;
+    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      if (key == "nonPreemptibleFrom") return read.number(value, path, bounds::min(), bounds::max(), least);
+      if (key == "mostMovedJobs") return read.number(value, path, -1, bounds::max(), moved);
+      if (key == "gpu") return read.text(value, path, chosen.gpu);
+      if (key != "actions") return read.unknown(path);
+      std::vector<std::string> named;
+      if (!read.texts(value, path, named)) return false;
+      actions& may = chosen.actions = {false, false, false, false};
+      for (const std::string& one : named) {
+        bool* const meant = one == "allocate"        ? &may.allocate
+                            : one == "consolidation" ? &may.consolidate
+                            : one == "reclaim"       ? &may.reclaim
+                            : one == "preempt"       ? &may.preempt
+                                                     : nullptr;
+        if (meant == nullptr) return read.fail(errc::unknown, path, "there is no action \"" + one + "\"");
+        *meant = true;
+      }
+      return true;
+    });
+    if (!fine) return std::move(read).failure();
+    chosen.non_preemptible_from = static_cast<std::int32_t>(least);
+    chosen.most_moved_jobs = static_cast<std::int32_t>(moved);
+    if (const auto wrong = check(chosen)) return *wrong;
+    return kai_policy{std::move(chosen)};
+  }
+
+  /// By priority, highest first, then age.
+  [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
+    return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
+  }
+  /// Its queue, in thirds: jobs below their minimum, at it, above it.
+  [[nodiscard]] GANGSCHED_API std::int64_t queue_of(const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
+                                                const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+  /// Groups above a limit of their queue may still take the place of others in it.
+  [[nodiscard]] GANGSCHED_API status group_pre_filter(const group_view& group) const;
+  /// O(pods · tasks · victims) filters at most: see the class.
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+ private:
+  struct search;
+  options options_;
+};
+
+static_assert(queue_sort_plugin<kai_policy> && queue_order_plugin<kai_policy> && admission_plugin<kai_policy>);
+static_assert(group_pre_filter_plugin<kai_policy> && post_filter_plugin<kai_policy> &&
+              group_preempt_plugin<kai_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/kai.cpp"
+#endif

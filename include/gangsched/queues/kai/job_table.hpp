@@ -1,0 +1,117 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/queues/kai/gangs.hpp"
+#include "gangsched/queues/kai/job_queue.hpp"
+#include "gangsched/queues/kai/queue_shares.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::queues::kai {
+
+enum class task_state : unsigned char {
+  waiting,
+  placed,       ///< on a node and staying, or promised one
+  leaving,      ///< its job asks for nothing in its stead
+  coming_back,  ///< evicted, and to be started again: its queue asks for as much
+  taken_off,    ///< in a trial; there it may be placed again
+};
+
+/// A pod of a job.
+struct job_task {
+  std::size_t job = 0;
+  std::uint32_t set = 0;
+  std::int32_t rank = 0;      ///< the lowest of a set is started first
+  std::uint64_t arrival = 0;  ///< then the smallest
+  task_state state = task_state::waiting;
+};
+struct job_set {
+  std::uint32_t least = 1;
+  std::vector<std::size_t> tasks = {};  ///< in the order in which they are started
+};
+struct job_entry {
+  queue_index queue = no_queue;
+  job_rank rank = {};
+  bool preemptible = true;
+  std::optional<instant> started = {};  ///< when the last of its tasks was
+  std::vector<job_set> sets = {};
+};
+
+/// Jobs of queues with their tasks: who of them would be started next, and who would go. Jobs and tasks are named by their numbers, in
+/// the order in which they were added. Questions are about the states that are given, one for each task: those that it was filled with, or
+/// what a trial made of them.
+class GANGSCHED_API job_table {
+ public:
+  using states = std::span<const task_state>;
+  explicit job_table(std::size_t resources) : resources_{resources} {}
+
+  std::size_t add_job(job_entry job);
+  std::uint32_t add_set(std::size_t job, std::uint32_t least);
+  /// @param needs by resource.
+  std::size_t add_task(const job_task& task, amounts needs);
+  /// After the last task: the order of tasks in sets, and the elastic states of the jobs' ranks.
+  void finish();
+
+  [[nodiscard]] const std::vector<job_entry>& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] job_entry& job(std::size_t which) { return jobs_[which]; }
+  [[nodiscard]] const std::vector<job_task>& tasks() const noexcept { return tasks_; }
+  [[nodiscard]] const std::vector<task_state>& as_filled() const noexcept { return states_; }
+  [[nodiscard]] amounts needs(std::size_t task) const { return amounts{needs_}.subspan(task * resources_, resources_); }
+  [[nodiscard]] std::vector<double> sum_of(std::span<const std::size_t> tasks) const;
+
+  [[nodiscard]] std::vector<pod_set> sets_of(std::size_t job, states at) const;
+  [[nodiscard]] elastic_state state_of(std::size_t job, states at) const;
+  /// All that its sets' minimums lack; of a job that lacks nothing one task more.
+  [[nodiscard]] std::vector<std::size_t> next_tasks(std::size_t job, states at) const;
+  /// Who goes first (`next_eviction`), the last started first.
+  [[nodiscard]] std::vector<std::size_t> next_victims(std::size_t job, states at) const;
+  /// Those of it that are placed.
+  [[nodiscard]] std::vector<std::size_t> placed_of(std::size_t job, states at) const;
+
+  /// Adds what the tasks hold and ask for to queues' loads.
+  void count_into(queue_shares& shares) const;
+
+  /// Tasks of one job, as a reclaim looks at them: those above its sets' minimums one by one, the others as one. Only those still
+  /// taken off in @p at count, or all if @p moved_too.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> reclaimed_of(std::span<const std::size_t> tasks, states at,
+                                                                   bool moved_too) const;
+
+ private:
+  std::size_t resources_;
+  std::vector<job_entry> jobs_;
+  std::vector<job_task> tasks_;
+  std::vector<double> needs_;  ///< by task, then resource
+  std::vector<task_state> states_;
+};
+
+/// Tasks of one job that go together.
+struct job_victims {
+  std::size_t job = 0;
+  std::vector<std::size_t> tasks = {};
+};
+
+/// Victims among some jobs, in the order in which they are taken: a job's surplus one by one, then what is left of it. Table and shares
+/// have to outlive it.
+class GANGSCHED_API victim_order {
+ public:
+  victim_order(const job_table& table, const queue_shares& shares)
+      : table_{&table}, order_{shares, true}, at_{table.as_filled()} {}
+  void add(std::size_t job);
+  /// The next ones; nothing if nobody is left.
+  std::optional<job_victims> next();
+
+ private:
+  const job_table* table_;
+  job_queue order_;
+  std::vector<task_state> at_;  ///< who was taken is taken off
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::queues::kai
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/queues/kai/job_table.cpp"
+#endif

@@ -1,0 +1,411 @@
+#include "gangsched/plugins/kai.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "gangsched/framework/kai_snapshot.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/kai/reclaim.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// One call's search for room.
+struct kai_policy::search {
+  using state = kai_snapshot::state;
+  using job_victims = queues::kai::job_victims;
+
+  const options& chosen;
+  trial& attempt;
+  kai_snapshot now;
+  std::size_t mine = kai_snapshot::nothing;     ///< the job that needs room
+  std::vector<std::size_t> wanted = {};         ///< its tasks that do, in order
+  std::vector<kai_snapshot::amount> idle = {};  ///< by node row: what nobody uses, as things stand
+  // What a simulation came to, by task.
+  std::vector<state> at = {};
+  std::vector<node_id> where = {};
+  std::vector<bool> same_shares = {};  ///< of the GPUs that it had
+
+  search(const options& with, trial& in)
+      : chosen{with}, attempt{in}, now{in.cluster(), with.gpu, with.non_preemptible_from} {
+    if (!now.has_queues()) return;
+    idle.resize(attempt.cluster().node_rows());
+    attempt.cluster().each_node([&](const node_info& node) { idle[node.id().row] = now.free_of(node); });
+  }
+
+  enum class kind : std::uint8_t { consolidate, reclaim, preempt };
+
+  [[nodiscard]] const queues::kai::job_entry& job(std::size_t which) const { return now.table.jobs()[which]; }
+  [[nodiscard]] node_id home_of(std::size_t task) const { return now.places[task].node; }
+
+  victim_plan run(std::size_t of) {
+    victim_plan plan;
+    if (of == kai_snapshot::nothing) return plan;
+    mine = of;
+    wanted = now.next_tasks(mine);
+    if (wanted.empty()) {
+      plan.keep_nomination = now.waits_for_victims(mine);
+      return plan;
+    }
+    if (chosen.actions.allocate && wait_for_leaving(plan)) return plan;
+    const bool preemptible = job(mine).preemptible;
+    if (chosen.actions.consolidate && preemptible && enough_gpus() && solve(kind::consolidate, plan)) {
+      plan.reason = "it moves to make room for a larger job";
+      return plan;
+    }
+    const auto asked = now.table.sum_of(wanted);
+    if (chosen.actions.reclaim && can_reclaim(*now.shares, {job(mine).queue, asked, preemptible}) &&
+        solve(kind::reclaim, plan)) {
+      plan.reason = "its queue gives back what it holds above its fair share";
+      return plan;
+    }
+    if (chosen.actions.preempt && !now.exceeds_deserved(mine) && solve(kind::preempt, plan))
+      plan.reason = "a job of higher priority needs room";
+    return plan;
+  }
+
+  /// Those who leave are gone, those who are promised a node have it, and the victims have none.
+  void begin(std::span<const std::size_t> victims) {
+    attempt.reset();
+    at = now.table.as_filled();
+    where.resize(at.size());
+    same_shares.assign(at.size(), true);
+    for (std::size_t t = 0; t < at.size(); ++t) {
+      where[t] = home_of(t);
+      if (at[t] == state::leaving || at[t] == state::coming_back) attempt.remove(now.places[t].pod);
+    }
+    for (const std::size_t t : victims) {
+      at[t] = state::taken_off;
+      if (!now.places[t].promised)
+        attempt.take_node(now.places[t].pod);
+      else if (attempt.put(now.places[t].pod, home_of(t)))
+        attempt.take_back(0);  // who had a node is not nominated any more
+    }
+    for (std::size_t t = 0; t < at.size(); ++t) {
+      if (now.places[t].promised && at[t] == state::placed) (void)attempt.put(now.places[t].pod, home_of(t));
+    }
+  }
+
+  /// Nodes in the order in which a task takes them: where it fits as things are, without GPUs if it needs none, the fullest first.
+  [[nodiscard]] std::vector<node_id> nodes_for(std::size_t task, const std::vector<node_id>* within) const {
+    struct rated {
+      bool fits_now, apart;
+      double free;
+      node_id id;
+    };
+    std::vector<rated> all;
+    const queues::kai::amounts needs = now.table.needs(task);
+    const bool gpus = needs[2] > 0;
+    const auto rate = [&](const node_info& node) {
+      rated one{true, false, now.free_of(node)[gpus ? 2 : 0], node.id()};
+      for (std::size_t r = 0; r < kai_snapshot::resources; ++r)
+        one.fits_now = one.fits_now && needs[r] <= idle[node.id().row][r];
+      one.apart = !gpus && node.allocatable(chosen.gpu) == 0;
+      all.push_back(one);
+    };
+    if (within == nullptr) {
+      attempt.cluster().each_node(rate);
+    } else {
+      for (const node_id id : *within) rate(*attempt.cluster().node(id));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const rated& a, const rated& b) {
+      if (a.fits_now != b.fits_now) return a.fits_now;
+      if (a.apart != b.apart) return a.apart;
+      return a.free < b.free;
+    });
+    std::vector<node_id> order;
+    for (const rated& one : all) order.push_back(one.id);
+    return order;
+  }
+
+  bool place_within(std::span<const std::size_t> tasks, const std::vector<node_id>* within) {
+    const std::size_t before = attempt.put_so_far();
+    const auto put_somewhere = [&](std::size_t t) {
+      const pod_id pod = now.places[t].pod;
+      for (const node_id node : nodes_for(t, within)) {
+        if (!attempt.filter(pod, node).ok() || !attempt.put(pod, node)) continue;
+        where[t] = node;
+        same_shares[t] = kai_snapshot::shares_of(*attempt.cluster().pod(pod)) == now.places[t].shares;
+        return true;
+      }
+      return false;
+    };
+    if (std::ranges::all_of(tasks, put_somewhere)) return true;
+    attempt.take_back(before);
+    return false;
+  }
+  /// All of them or none, within what queues may hold.
+  bool place(std::size_t of, std::span<const std::size_t> tasks, queues::kai::queue_shares& shares) {
+    const auto sum = now.table.sum_of(tasks);
+    if (shares.shortage(job(of).queue, sum, job(of).preemptible)) return false;
+    std::vector<placement> candidates;
+    if (const auto group = group_of(of); group && !group->spec().topology.within.empty())
+      candidates = attempt.placements(*group);
+    bool done = candidates.empty() && place_within(tasks, nullptr);
+    for (const placement& one : candidates) {
+      if (done) break;
+      done = place_within(tasks, one.all ? nullptr : &one.nodes);
+    }
+    if (!done) return false;
+    shares.allocate(job(of).queue, sum, job(of).preemptible);
+    for (const std::size_t t : tasks) at[t] = state::placed;
+    return true;
+  }
+  [[nodiscard]] std::optional<group_view> group_of(std::size_t of) const {
+    if (!now.groups[of]) return std::nullopt;
+    const auto pod = attempt.cluster().pod(now.places[job(of).sets.front().tasks.front()].pod);
+    return pod ? std::optional{pod->group()->root()} : std::nullopt;
+  }
+
+  /// Room that others leave anyway.
+  bool wait_for_leaving(victim_plan& plan) {
+    begin({});
+    queues::kai::queue_shares shares = *now.shares;
+    if (!place(mine, wanted, shares)) return false;
+    promise(plan);
+    return true;
+  }
+  void promise(victim_plan& plan) const {
+    plan.verdict = status::success();
+    for (const std::size_t t : wanted) plan.nominations.push_back({now.places[t].pod, where[t]});
+    plan.nominated = where[wanted.front()];
+  }
+
+  [[nodiscard]] bool enough_gpus() {
+    begin({});
+    double free = 0;
+    attempt.cluster().each_node([&](const node_info& node) { free += now.free_gpus(node); });
+    return free >= now.table.sum_of(wanted)[2];
+  }
+
+  // --- victims
+
+  [[nodiscard]] bool is_protected(kind how, std::size_t victim) const {
+    if (how == kind::consolidate || !job(victim).started) return false;
+    const queues::queue_tree& tree = now.shares->tree();
+    queues::kai::min_runtimes all;
+    all.default_preempt = chosen.default_preempt_min_runtime;
+    all.default_reclaim = chosen.default_reclaim_min_runtime;
+    all.method = chosen.protection;
+    all.preempt.resize(tree.size());
+    all.reclaim.resize(tree.size());
+    attempt.cluster().each_queue([&](const queue_view& queue) {
+      const queues::queue_index i = now.index_of.at(queue.row());
+      if (queue.spec().preempt_min_runtime != instant{}) all.preempt[i] = queue.spec().preempt_min_runtime;
+      if (queue.spec().reclaim_min_runtime != instant{}) all.reclaim[i] = queue.spec().reclaim_min_runtime;
+    });
+    const instant least = how == kind::preempt ? preempt_min_runtime(tree, all, job(victim).queue)
+                                               : reclaim_min_runtime(tree, all, job(mine).queue, job(victim).queue);
+    return queues::kai::is_protected(job(victim).started, least, attempt.now());
+  }
+  [[nodiscard]] bool may_be_victim(kind how, std::size_t which) const {
+    const queues::kai::job_entry& of = job(which);
+    if (!of.preemptible || which == mine) return false;
+    if (now.table.placed_of(which, now.table.as_filled()).empty()) return false;
+    if (how == kind::reclaim && of.queue == job(mine).queue) return false;
+    if (how == kind::preempt && (of.queue != job(mine).queue || of.rank.priority >= job(mine).rank.priority))
+      return false;
+    return is_elastic(now.table.sets_of(which, now.table.as_filled())) || !is_protected(how, which);
+  }
+
+  /// Whether the first of those wanted, and then as many victims as can, find a node when the victims are taken off.
+  bool simulate(std::span<const std::size_t> first, std::span<const std::size_t> victims) {
+    begin(victims);
+    queues::kai::queue_shares shares = *now.shares;
+    std::vector<bool> is_victim(now.table.jobs().size());
+    for (const std::size_t t : victims) {
+      const std::size_t its = now.table.tasks()[t].job;
+      shares.release(job(its).queue, now.table.needs(t), job(its).preemptible);
+      is_victim[its] = true;
+    }
+    queues::kai::job_queue order{shares, false};
+    for (std::size_t j = 0; j < now.table.jobs().size(); ++j) {
+      const auto next = j == mine ? std::vector<std::size_t>(first.begin(), first.end()) : now.table.next_tasks(j, at);
+      if (next.empty()) continue;
+      queues::kai::job_rank rank = job(j).rank;
+      rank.state = now.table.state_of(j, at);
+      order.push({job(j).queue, rank, now.table.sum_of(next), j});
+    }
+    bool placed = false;
+    while (!order.empty()) {
+      const std::size_t j = order.pop().which;
+      if (j == mine) {
+        if (!place(j, first, shares)) return false;
+        placed = true;
+      } else if (is_victim[j]) {
+        (void)place(j, now.table.next_tasks(j, at), shares);
+      }
+    }
+    return placed;
+  }
+
+  /// Whether the policy allows what the simulation came to. @p all: whom it was about, whether they had to go or not.
+  [[nodiscard]] bool is_allowed(kind how, std::span<const std::size_t> first,
+                                const std::vector<job_victims>& all) const {
+    const auto goes = [&](std::size_t t) { return at[t] == state::taken_off; };
+    if (how == kind::consolidate)
+      return std::ranges::none_of(all, [&](const job_victims& one) { return std::ranges::any_of(one.tasks, goes); });
+    std::map<std::size_t, std::vector<std::size_t>> by_job;
+    for (const job_victims& one : all)
+      by_job[one.job].insert(by_job[one.job].end(), one.tasks.begin(), one.tasks.end());
+    std::vector<std::vector<double>> held;
+    std::vector<queues::queue_index> from;
+    for (const auto& [j, tasks] : by_job) {
+      std::vector<std::uint32_t> lost(job(j).sets.size());
+      for (const std::size_t t : tasks) ++lost[now.table.tasks()[t].set];
+      const auto sets = now.table.sets_of(j, now.table.as_filled());
+      if (is_elastic(sets) && is_protected(how, j) && !keeps_minimum(sets, lost)) return false;
+      if (how == kind::preempt) continue;
+      for (const auto& part : now.table.reclaimed_of(tasks, at, !chosen.reclaim_may_move))
+        held.push_back(now.table.sum_of(part)), from.push_back(job(j).queue);
+    }
+    if (how == kind::preempt) return true;
+    std::vector<queues::kai::reclaimee> victims;
+    for (std::size_t i = 0; i < held.size(); ++i) victims.push_back({from[i], held[i]});
+    const auto asked = now.table.sum_of(first);
+    queues::kai::reclaim_plan scratch;
+    return may_reclaim(*now.shares, {job(mine).queue, asked, job(mine).preemptible}, victims, scratch,
+                       chosen.saturation_multiplier);
+  }
+
+  /// Finds victims for the first of those wanted, then for one more, and so on: who had to go before goes first. True if all find room.
+  bool solve(kind how, victim_plan& plan) {
+    std::vector<std::size_t> candidates;
+    for (std::size_t j = 0; j < now.table.jobs().size(); ++j) {
+      const bool enough = how == kind::consolidate && chosen.most_moved_jobs >= 0 &&
+                          candidates.size() > static_cast<std::size_t>(chosen.most_moved_jobs);
+      if (!enough && may_be_victim(how, j)) candidates.push_back(j);
+    }
+    if (candidates.empty()) return false;
+    std::vector<job_victims> recorded;
+    bool solved = false;
+    for (std::size_t k = 1; k <= wanted.size(); ++k) {
+      solved = solve_first(how, std::span{wanted}.first(k), candidates, recorded);
+      if (!solved) continue;
+      for (job_victims& one : recorded) std::erase_if(one.tasks, [&](std::size_t t) { return stays(t); });
+      std::erase_if(recorded, [](const job_victims& one) { return one.tasks.empty(); });
+    }
+    if (solved) {
+      promise(plan);
+      for (const job_victims& one : recorded) {
+        for (const std::size_t t : one.tasks) {
+          plan.victims.push_back(now.places[t].pod);
+          if (at[t] == state::placed) plan.moves.push_back({now.places[t].pod, where[t]});
+        }
+      }
+    }
+    attempt.reset();
+    return solved;
+  }
+  /// Of a victim: the simulation put it back where it was.
+  [[nodiscard]] bool stays(std::size_t t) const {
+    return at[t] == state::placed && where[t] == home_of(t) && same_shares[t];
+  }
+
+  bool solve_first(kind how, std::span<const std::size_t> first, const std::vector<std::size_t>& candidates,
+                   std::vector<job_victims>& recorded) {
+    std::vector<std::size_t> always;
+    for (const job_victims& one : recorded) always.insert(always.end(), one.tasks.begin(), one.tasks.end());
+    std::vector<job_victims> scenario = recorded;
+    if (!always.empty() && simulate(first, always) && is_allowed(how, first, scenario)) return true;
+    queues::kai::victim_order order{now.table, *now.shares};
+    for (const std::size_t j : candidates) order.add(j);
+    std::vector<job_victims> potential;
+    while (std::optional<job_victims> next = order.next()) {
+      const auto known = [&](std::size_t t) { return std::ranges::find(always, t) != always.end(); };
+      if (std::ranges::any_of(next->tasks, known)) continue;
+      potential.push_back(*next);
+      scenario.push_back(*std::move(next));
+      for (const node_id node : nodes_of(potential.back().job)) {
+        std::vector<job_victims> here = recorded;
+        std::vector<std::size_t> victims = always;
+        for (const job_victims& one : potential) {
+          if (!has_task_on(one.job, node, potential)) continue;
+          here.push_back(one);
+          victims.insert(victims.end(), one.tasks.begin(), one.tasks.end());
+        }
+        if (!simulate(first, victims)) continue;
+        if (!is_allowed(how, first, scenario)) break;
+        recorded = std::move(here);
+        return true;
+      }
+    }
+    return false;
+  }
+  /// Where tasks of a job are.
+  [[nodiscard]] std::vector<node_id> nodes_of(std::size_t of) const {
+    std::vector<node_id> all;
+    for (const queues::kai::job_set& set : job(of).sets) {
+      for (const std::size_t t : set.tasks)
+        if (home_of(t) && std::ranges::find(all, home_of(t)) == all.end()) all.push_back(home_of(t));
+    }
+    return all;
+  }
+  [[nodiscard]] bool has_task_on(std::size_t of, node_id node, const std::vector<job_victims>& among) const {
+    return std::ranges::any_of(among, [&](const job_victims& one) {
+      return one.job == of && std::ranges::any_of(one.tasks, [&](std::size_t t) { return home_of(t) == node; });
+    });
+  }
+};
+
+GANGSCHED_INLINE std::int64_t kai_policy::queue_of(const pod_info& pod) const {
+  const auto queue = pod.queue();
+  if (!queue) return -1;
+  queues::kai::pod_set set;
+  std::vector<queues::kai::pod_set> sets;
+  const auto add = [&](const group_view& group, const auto& self) -> void {
+    if (group.members() != 0) {
+      set = {group.is_gang() ? group.min_count() : 1, group.members(), 0, 0};
+      group.each_member([&](const pod_info& one) { set.allocated += one.node() && !one.terminating() ? 1 : 0; });
+      sets.push_back(set);
+    }
+    group.each_child([&](const group_view& child) { self(child, self); });
+  };
+  if (const auto group = pod.group()) add(group->root(), add);
+  return std::int64_t{queue->row()} * 3 + (sets.empty() ? 0 : static_cast<int>(elastic_state_of(sets)));
+}
+
+GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_head& b,
+                                               const cluster_view& cluster) const {
+  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  const std::size_t first = now.job_of(a.pod), second = now.job_of(b.pod);
+  if (first == kai_snapshot::nothing || second == kai_snapshot::nothing) return first != kai_snapshot::nothing;
+  queues::kai::job_queue order{*now.shares, false};
+  for (const std::size_t j : {second, first}) {
+    const queues::kai::job_entry& its = now.table.jobs()[j];
+    order.push({its.queue, its.rank, now.table.sum_of(now.next_tasks(j)), j});
+  }
+  return order.pop().which == first;
+}
+
+GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  const std::size_t job = now.job_of(pod.id());
+  const status may = now.may_start(job);
+  return may.ok() ? now.within_limits(job) : may;
+}
+
+GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  return now.may_start(now.job_of(group));
+}
+
+GANGSCHED_INLINE status kai_policy::group_pre_filter(const group_view& group) const {
+  if (!options_.actions.allocate) return status::unschedulable("nobody is allocated");
+  if (group.parent()) return status::success();
+  const kai_snapshot now{group.cluster(), options_.gpu, options_.non_preemptible_from};
+  return now.within_limits(now.job_of(group));
+}
+
+GANGSCHED_INLINE victim_plan kai_policy::post_filter(trial& attempt, const pod_info& pod) const {
+  search one{options_, attempt};
+  return one.run(one.now.job_of(pod.id()));
+}
+
+GANGSCHED_INLINE victim_plan kai_policy::group_preempt(trial& attempt, const group_view& group) const {
+  search one{options_, attempt};
+  return one.run(one.now.job_of(group));
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,191 @@
+// KAI's policy on the queues of a cluster: turns, limits, and who goes or moves.
+#include "gangsched/framework/kai_snapshot.hpp"
+#include "gangsched/model/cluster_queues.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::kai_policy_test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Queues of GPUs that deserve so many, and jobs in them.
+struct kai_world : world {
+  explicit kai_world(kai_policy::options chosen = {})
+      : world(profile{kai_policy{std::move(chosen)}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}) {}
+
+  void queue(const char* name, std::int64_t deserved, std::optional<std::int64_t> limit = {}, const char* parent = "") {
+    queue_spec spec{.name = name, .parent = parent};
+    queue_quota quota;
+    quota.guaranteed["nvidia.com/gpu"] = deserved;
+    for (const char* resource : {"cpu", "memory"}) quota.guaranteed[resource] = quantity::from_milli(unbounded);
+    quota.guaranteed["memory"] = kai_snapshot::unbounded;
+    if (limit) quota.limit["nvidia.com/gpu"] = *limit;
+    spec.quotas.push_back(std::move(quota));
+    must(cluster.queues().add(spec));
+  }
+  static constexpr std::int64_t unbounded = kai_snapshot::unbounded;
+
+  /// A gang of pods with so many GPUs each; on @p nodes as far as they go.
+  group_id job(const std::string& name, const char* queue, int pods, std::int64_t gpus, std::int32_t least = 0,
+               std::int32_t priority = 50, const std::vector<std::string>& nodes = {}) {
+    group_spec spec{.name = name, .queue = queue};
+    spec.policy = gang{.min_count = least == 0 ? pods : least};
+    spec.priority = priority;
+    const group_id group = add(spec);
+    for (int i = 0; i < pods; ++i) {
+      a_pod one{name + "-" + std::to_string(i)};
+      one.cpu_milli(100).gpus(gpus).priority(priority).in(group);
+      if (static_cast<std::size_t>(i) < nodes.size()) one.on(node(nodes[static_cast<std::size_t>(i)]));
+      add(one);
+    }
+    return group;
+  }
+  words sorted() {
+    words said = run();
+    std::sort(said.begin(), said.end());
+    return said;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("queues take turns by their fair shares, and stop at their limits", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(6));
+  w.queue("research", 2);
+  w.queue("product", 2, 2);
+  for (int i = 0; i < 4; ++i) w.job("r" + std::to_string(i), "research", 1, 1);
+  for (int i = 0; i < 4; ++i) w.job("p" + std::to_string(i), "product", 1, 1);
+  std::string turns;
+  words rejected;
+  for (const std::string& one : w.run())
+    if (one.starts_with("bind "))
+      turns += one[5];
+    else
+      rejected.push_back(one);
+  CHECK(std::ranges::count(turns, 'p') == 2);
+  CHECK(std::ranges::count(turns, 'r') == 4);
+  CHECK(turns.find('p') < 2);
+  CHECK(rejected == words{"reject p2-0", "reject p3-0"});
+}
+
+TEST_CASE("a job that is not preemptible stays within what its queue deserves", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(4));
+  w.queue("q", 2);
+  w.job("first", "q", 1, 2, 0, 100);
+  w.job("second", "q", 1, 1, 0, 100);
+  w.job("train", "q", 1, 2, 0, 50);
+  CHECK(w.sorted() == words{"bind first-0 n", "bind train-0 n", "reject second-0"});
+}
+
+TEST_CASE("a queue takes its own back from who holds more than its fair share, the newest first", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(4));
+  w.queue("owner", 2);
+  w.queue("borrower", 2);
+  for (int i = 0; i < 4; ++i) w.job("b" + std::to_string(i), "borrower", 1, 1, 0, 50, {"n"});
+  w.job("o", "owner", 2, 1);
+  CHECK(w.sorted() == words{"evict b2-0 n", "evict b3-0 n", "nominate o-0 n", "nominate o-1 n"});
+}
+
+TEST_CASE("nothing is taken from a queue within its fair share, nor from jobs that are not preemptible",
+          "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(4));
+  w.queue("owner", 2);
+  w.queue("other", 2);
+  w.job("a", "other", 1, 2, 0, 50, {"n"});
+  w.job("b", "owner", 1, 2, 0, 50, {"n"});
+  w.job("more", "owner", 1, 1);
+  CHECK(w.sorted() == words{"reject more-0"});
+  kai_world fixed;
+  fixed.add(a_node{"n"}.cpu(64).gpus(4));
+  fixed.queue("owner", 2);
+  fixed.queue("other", 2);
+  fixed.job("a", "other", 1, 4, 0, 120, {"n"});
+  fixed.job("b", "owner", 1, 2);
+  CHECK(fixed.sorted() == words{"reject b-0"});
+}
+
+TEST_CASE("a gang above its minimum loses its surplus, and no more than is needed", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(4));
+  w.queue("owner", 1);
+  w.queue("borrower", 3);
+  w.job("elastic", "borrower", 4, 1, 2, 50, {"n", "n", "n", "n"});
+  w.job("o", "owner", 1, 1);
+  CHECK(w.sorted() == words{"evict elastic-3 n", "nominate o-0 n"});
+}
+
+TEST_CASE("a job of higher priority takes room from its own queue", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(2));
+  w.queue("q", 2);
+  w.queue("idle", 0);
+  w.job("train", "q", 1, 2, 0, 50, {"n"});
+  w.job("build", "q", 2, 1, 0, 100);
+  CHECK(w.sorted() == words{"evict train-0 n", "nominate build-0 n", "nominate build-1 n"});
+}
+
+TEST_CASE("jobs move closer together where that makes room, and nobody is evicted for good", "[engine][kai]") {
+  const auto run = [](kai_policy::actions actions) {
+    kai_world w{{.actions = actions}};
+    w.add(a_node{"n"}.cpu(64).gpus(2));
+    w.add(a_node{"m"}.cpu(64).gpus(2));
+    w.queue("q", 4);
+    w.job("a", "q", 1, 1, 0, 50, {"n"});
+    w.job("b", "q", 1, 1, 0, 50, {"m"});
+    w.job("large", "q", 1, 2);
+    return w.sorted();
+  };
+  CHECK(run({}) == words{"evict b-0 m", "nominate b-0 n", "nominate large-0 m"});
+  CHECK(run({.consolidate = false}) == words{"reject large-0"});
+}
+
+TEST_CASE("who is promised room waits for those who leave it, and has it when they are gone", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(2));
+  w.queue("owner", 2);
+  w.queue("borrower", 0);
+  w.job("b", "borrower", 1, 2, 0, 50, {"n"});
+  w.job("o", "owner", 1, 2);
+  CHECK(w.sorted() == words{"evict b-0 n", "nominate o-0 n"});
+  w.must(w.cluster.set_terminating(w.pod("b-0"), true));
+  w.run();
+  CHECK(w.cluster.nominated_node_of(w.pod("o-0")) == w.node("n"));
+  w.remove(w.pod("b-0"));
+  CHECK(w.run_at(60s) == words{"bind o-0 n"});
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a job is protected while it has run for less than the minimum", "[engine][kai]") {
+  const auto run = [](instant least) {
+    kai_world w{{.default_reclaim_min_runtime = least}};
+    w.add(a_node{"n"}.cpu(64).gpus(2));
+    w.queue("owner", 2);
+    w.queue("borrower", 0);
+    group_spec spec{.name = "b", .queue = "borrower"};
+    spec.policy = gang{.min_count = 1};
+    spec.priority = 50;
+    a_pod running{"b-0"};
+    running.gpus(2).priority(50).in(w.add(spec)).on(w.node("n"));
+    running.spec.start_time = instant{0};
+    w.add(running);
+    w.job("o", "owner", 1, 2);
+    w.now = 30s;
+    return w.sorted();
+  };
+  CHECK(run(20s) == words{"evict b-0 n", "nominate o-0 n"});
+  CHECK(run(40s) == words{"reject o-0"});
+}
+
+TEST_CASE("arguments of KAI's policy are checked by name", "[engine][kai]") {
+  CHECK_FALSE(kai_policy::check({}));
+  CHECK(kai_policy::check({.saturation_multiplier = 0.5})->field == "saturation_multiplier");
+  CHECK(kai_policy::check({.most_moved_jobs = -2})->field == "most_moved_jobs");
+  CHECK(kai_policy::check({.gpu = ""})->field == "gpu");
+}
+
+}  // namespace gangsched::testing::kai_policy_test
