@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
 constexpr std::size_t most_pod_sets = 64;  // Kueue has 8
-constexpr const char* queue_word = "kueue.x-k8s.io/queue-name";
+constexpr const char* queue_name_label = "kueue.x-k8s.io/queue-name";
 
 /// A request for topology, in the words of the annotations that templates have for it.
 bool read_topology_request(reader& read, const place& of, label_map& out) {
@@ -100,7 +100,7 @@ bool read_kueue_workload(reader& read, const place& of, workload_plan& out, cons
     return good && affordable(read, v, all, out, how);
   });
   if (!fine) return false;
-  if (!queue.empty()) out.annotations[queue_word] = queue;
+  if (!queue.empty()) out.annotations[queue_name_label] = queue;
   std::int64_t needed = 0;
   for (pod_set& set : out.sets) {
     needed += set.least;
@@ -140,11 +140,11 @@ void settle_kueue_workloads(std::vector<controller_of_pods>& controllers, manife
   }
   std::erase_if(groups.plans, [&](const workload_plan& one) {
     if (!is_workload(one)) return false;
-    const auto queue = one.annotations.find(queue_word);
+    const auto queue = one.annotations.find(queue_name_label);
     const key by{one.owner_kind, one.ns, one.owner_name};
     const auto owner = owners.find(by);
     bool made = owner != owners.end();
-    if (made && queue != one.annotations.end()) owner->second->emplace(queue_word, queue->second);
+    if (made && queue != one.annotations.end()) owner->second->emplace(queue_name_label, queue->second);
     for (const key& of : {by, key{"Workload", one.ns, one.name}}) {
       const auto found = pods.find(of);
       if (found == pods.end()) continue;
