@@ -42,7 +42,7 @@ std::vector<double> everything(const queue_shares& in, const std::vector<std::si
 }
 
 struct tally {
-  std::size_t operations = 0, started = 0, refused = 0, reclaimed = 0, divided = 0, peeled = 0;
+  std::size_t operations = 0, started = 0, refused = 0, reclaimed = 0, back = 0, divided = 0, peeled = 0;
 };
 
 /// Queues whose parents hold what their children do, jobs that come and go, and the same in another order of queues beside it.
@@ -131,8 +131,10 @@ class life {
   }
   void set_quota(queue_index queue) {
     for (std::size_t resource = 0; resource < resources_; ++resource) {
-      const kai::quota to{random_.percent(10) ? kai::unlimited : static_cast<double>(random_.below(20)),
-                          random_.percent(70) ? kai::unlimited : static_cast<double>(random_.below(30)),
+      // A queue that is above a limit below what it deserves could both lose to others and take from them.
+      const double deserved = random_.percent(10) ? kai::unlimited : static_cast<double>(random_.below(20));
+      const bool is_limited = deserved != kai::unlimited && random_.percent(30);
+      const kai::quota to{deserved, is_limited ? deserved + static_cast<double>(random_.below(12)) : kai::unlimited,
                           static_cast<double>(random_.below(4))};
       shares_.set_quota(queue, resource, to).value();
       other_.set_quota(there(queue), resource, to).value();
@@ -282,8 +284,15 @@ class life {
     ++count_->reclaimed;
     for (const auto& [at, pods] : taken) hold(jobs_[at], pods, false);
     hold(by, by.pods.min_available, true);
+    if (!shrunk_.empty()) return;  // somebody may be above what it may hold at all
     const auto& [last, pods] = taken.back();
     const std::vector<double> lost = jobs_[last].of(pods);
+    // Whoever is due nothing at all may take from others that are not either, as upstream: for as long as that lasts.
+    for (const queue_index side : {by.queue, jobs_[last].queue})
+      for (queue_index up = side; up != no_queue; up = shares_.tree().parent(up))
+        for (std::size_t resource = 0; resource < resources_; ++resource)
+          if (shares_.share(up, resource).fair_share <= 0) return;
+    ++count_->back;
     const kai::reclaimer back{jobs_[last].queue, lost, true};
     holds(!can_reclaim(shares_, back) ||
           !may_reclaim(shares_, back, std::vector<kai::reclaimee>{{by.queue, request}}, plan_of_));
@@ -315,10 +324,11 @@ TEST_CASE(
       if (i % 5 == 4) of.check();
     }
   }
-  CAPTURE(count.operations, count.started, count.refused, count.reclaimed, count.divided, count.peeled);
+  CAPTURE(count.operations, count.started, count.refused, count.reclaimed, count.back, count.divided, count.peeled);
   CHECK(count.started > all / 20);
-  CHECK(count.refused > all / 20);
+  CHECK(count.refused > all / 50);
   CHECK(count.reclaimed > all / 500);
+  CHECK(count.back > all / 2000);
   CHECK(count.divided > all / 20);
   CHECK(count.peeled > all / 200);
 }
