@@ -91,7 +91,7 @@ TEST_CASE("a budget is about labelled pods of its namespace that a selector with
   const auto covers = [&](const pod_disruption_budget_spec& spec, const pod_spec& pod) {
     const budget_id b = c.add_disruption_budget(spec).value();
     const pod_id p = c.add_pod(pod).value();
-    const budget_view view{inside(c), b.row};
+    const budget_view view{*inside(c).named.budgets.record[b.row]};
     const bool said = view.covers(pod_info{inside(c), p.row});
     REQUIRE(c.remove_disruption_budget(b));
     REQUIRE(c.remove_pod(p));
@@ -113,7 +113,7 @@ TEST_CASE("a budget knows by name which pods are on their way out", "[model][clu
   cluster c;
   pod_disruption_budget_spec spec = budget("b");
   spec.disrupted_pods = {"gone"};
-  const budget_view view{inside(c), c.add_disruption_budget(spec).value().row};
+  const budget_view view{*inside(c).named.budgets.record[c.add_disruption_budget(spec).value().row]};
   CHECK(view.disrupts(pod_info{inside(c), c.add_pod(a_pod{"gone"}).value().row}));
   CHECK_FALSE(view.disrupts(pod_info{inside(c), c.add_pod(a_pod{"stays"}).value().row}));
 }
