@@ -1,5 +1,7 @@
 #include "gangsched/engine/decision_list.hpp"
 
+#include "gangsched/model/state.hpp"
+
 #include <algorithm>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {

@@ -1,5 +1,7 @@
 #include "gangsched/engine/object_cache.hpp"
 
+#include "gangsched/model/state.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -10,12 +10,12 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 enum class decision_kind : std::uint8_t {
-  bind,      ///< run the pod on the node, then confirm or fail
-  wait,      ///< the node is reserved; the pod waits in the permit room
+  bind,  ///< run the pod on the node, then confirm or fail
+  wait,  ///< the node is reserved; the pod waits in the permit room
   nominate,  ///< the node is the pod's once its victims are gone; of a pod that is evicted: where who stands in for it has room
-  evict,     ///< delete this (running) pod, then remove it from the cluster
-  reject,    ///< no node; why: scheduler::explain
-  revoke,    ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+  evict,   ///< delete this (running) pod, then remove it from the cluster
+  reject,  ///< no node; why: scheduler::explain
+  revoke,  ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
 };
 [[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
   switch (kind) {
