@@ -30,6 +30,13 @@ std::string name_of_object(const value& object, std::string_view kind, bool name
   return object_name(kind, !namespaced ? "" : ns.empty() ? "default" : ns, text_at(*meta, "name"));
 }
 
+/// The name that an object with a generateName gets; what is random there counts objects here.
+std::string generated_name(const value& object, std::size_t number) {
+  const value* meta = object.find("metadata");
+  const std::string_view base = meta == nullptr ? std::string_view{} : text_at(*meta, "generateName");
+  return base.empty() ? std::string{} : std::string{base} + safe_letters(number, 5);
+}
+
 /// "scheduling.k8s.io" of "scheduling.k8s.io/v1", and nothing of "v1".
 std::string_view api_group(std::string_view version) {
   const std::size_t slash = version.find('/');
@@ -179,7 +186,9 @@ class collector {
     pod_manifest made;
     made.from = here(of);
     bool over = false;
-    if (!detail::read_pod(read, of, made, over, *how_) || !checked(read, of, "Pod", made.spec)) return false;
+    if (!detail::read_pod(read, of, made, over, *how_)) return false;
+    if (made.spec.name.empty()) made.spec.name = generated_name(*of.at, made_.pods.size());
+    if (!checked(read, of, "Pod", made.spec)) return false;
     if (over) return true;  // the scheduler does not know of pods that have ended
     if (!budget_.take(1))
       return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", budget_.most()));
@@ -208,6 +217,7 @@ class collector {
     made.from = here(of);
     if (!read_controller(read, of, kind, made, *how_)) return false;
     if (made.meta.ns.empty()) made.meta.ns = "default";
+    if (made.meta.name.empty()) made.meta.name = generated_name(*of.at, known_controllers_.size());
     if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
     if (!known_controllers_.emplace(kind, made.meta.ns, made.meta.name).second)
       return read.fail(errc::duplicate, of, "there is one of that kind and name already");

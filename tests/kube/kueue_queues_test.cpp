@@ -162,6 +162,15 @@ TEST_CASE("pods are in the queue of their workload, and a workload that Kueue qu
   CHECK(set.pods.size() == 2);
   CHECK(group(set, "s").spec.queue == "q");
 
+  // Samples of Kueue's are for kubectl create.
+  std::string generated = job + job + pod("x", words);
+  for (const std::string name : {"name: j, ", "name: j, ", "name: x, "})
+    generated.replace(generated.find(name), name.size(), "generateName: some-, ");
+  const manifests created = fine(queues + generated);
+  CHECK(created.pods.size() == 7);
+  CHECK(created.groups.size() == 2);
+  for (const pod_manifest& one : created.pods) CHECK(one.spec.name.starts_with("some-"));
+
   const manifests single = fine(queues + pod("p", words) + pod("own", words, ", priority: 3"));
   CHECK(pod_in(single, "p").spec.priority == 7);
   CHECK(pod_in(single, "own").spec.priority == 3);
