@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kueue_api = "kueue.x-k8s.io";
 constexpr std::string_view volcano_api = "scheduling.volcano.sh";
-/// Amounts that cohorts get of what is below them.
+/// Amounts that cohorts get of what is below them, and flavors of one (Kueue has 256 of what a cohort has itself).
 constexpr std::size_t most_cohort_sums = 1'000'000;
+constexpr std::size_t most_cohort_flavors = 1'000;
 
 class queue_linker {
  public:
@@ -192,6 +193,12 @@ class queue_linker {
       if (const auto above = by_name_.find(one.spec.parent); above != by_name_.end()) ++children[above->second];
     for (std::size_t i = 0; i < children.size(); ++i)
       if (children[i] == 0) ready.push_back(i);
+    std::map<std::pair<std::size_t, std::string>, std::size_t> places;  // of a cohort's flavors in its quotas
+    for (std::size_t i = 0; i < all().size(); ++i) {
+      if (!all()[i].spec.name.starts_with(cohort_queue(""))) continue;
+      for (std::size_t k = 0; k < all()[i].spec.quotas.size(); ++k)
+        places.emplace(std::pair{i, all()[i].spec.quotas[k].flavor}, k);
+    }
     std::size_t done = 0, sums = 0;
     for (; done < ready.size(); ++done) {
       queue_spec& one = all()[ready[done]].spec;
@@ -209,8 +216,14 @@ class queue_linker {
           return wrong_with(above, errc::out_of_range, "spec",
                             fmt::format("cohorts add up more than {} amounts", most_cohort_sums));
         std::vector<queue_quota>& into = above.spec.quotas;
-        auto to = std::ranges::find(into, quota.flavor, &queue_quota::flavor);
-        if (to == into.end()) to = into.insert(into.end(), queue_quota{.flavor = quota.flavor});
+        const auto [place, added] = places.try_emplace({found->second, quota.flavor}, into.size());
+        if (added) {
+          if (into.size() == most_cohort_flavors)
+            return wrong_with(above, errc::out_of_range, "spec",
+                              fmt::format("there is quota of more than {} flavors below it", most_cohort_flavors));
+          into.push_back(queue_quota{.flavor = quota.flavor});
+        }
+        queue_quota* const to = &into[place->second];
         for (const auto& [name, amount] : quota.guaranteed) to->guaranteed[name] += amount;
       }
     }
