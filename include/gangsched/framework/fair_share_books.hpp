@@ -39,8 +39,8 @@ struct GANGSCHED_API fair_share_books {
     explicit with_promised(const counts& without) : now(without) {}
     [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
       std::int64_t made = now.used(queue, at);
-      for (const auto& [whose, amounts] : promised)
-        if (now.of.shares.tree().is_within(whose, queue)) made += amounts[at];
+      for (const auto& [under, amounts] : promised)
+        if (now.of.shares.tree().is_within(under, queue)) made += amounts[at];
       return made;
     }
     [[nodiscard]] std::int64_t running(queues::queue_index queue) const override { return now.running(queue); }
