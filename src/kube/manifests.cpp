@@ -137,13 +137,13 @@ class collector {
 
   /// Pods say what their workloads say of queues.
   void inherit_words() {
-    using owner_key = std::tuple<std::string_view, std::string_view, std::string_view>;
-    std::map<owner_key, const object_meta*> metas;
+    using controller_key = std::tuple<std::string_view, std::string_view, std::string_view>;
+    std::map<controller_key, const object_meta*> metas;
     for (const controller_of_pods& one : controllers_)
-      metas.emplace(owner_key{one.kind, one.meta.ns, one.meta.name}, &one.meta);
+      metas.emplace(controller_key{one.kind, one.meta.ns, one.meta.name}, &one.meta);
     const auto inherit = [&](std::string_view kind, const std::string& ns, std::string_view name, pod_manifest& to) {
-      constexpr int most_levels = 3;  // a Deployment's ReplicaSet's pod
-      for (int level = 0; level < most_levels; ++level) {
+      constexpr int most_controllers = 3;  // a Deployment's ReplicaSet's pod
+      for (int level = 0; level < most_controllers; ++level) {
         const auto owner = metas.find({kind, ns, name});
         if (owner == metas.end()) return;
         inherit_queue_words(owner->second->labels, owner->second->annotations, to);

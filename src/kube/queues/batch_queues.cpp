@@ -263,7 +263,7 @@ bool read_kai_queue(reader& read, const place& of, queue_spec& out) {
   return true;
 }
 
-bool read_elastic_quota(reader& read, const place& of, bool koordinator, queue_manifest& out) {
+bool read_elastic_quota(reader& read, const place& of, bool of_koordinator, queue_manifest& out) {
   queue_quota& quota = quota_of_all(out.spec);
   object_meta meta;
   const place* words = nullptr;
@@ -289,11 +289,12 @@ bool read_elastic_quota(reader& read, const place& of, bool koordinator, queue_m
     if (most != quota.limit.end() && amount > most->second)
       return read.fail(errc::out_of_range, at.line, at.path,
                        fmt::format("{} is above max, {}", amount.to_string(), most->second.to_string()));
-    if (koordinator && most == quota.limit.end()) return read.fail(errc::malformed, at.line, at.path, "is not in max");
+    if (of_koordinator && most == quota.limit.end())
+      return read.fail(errc::malformed, at.line, at.path, "is not in max");
   }
   out.ns = meta.ns;
   out.name = meta.name;
-  if (koordinator) {
+  if (of_koordinator) {
     out.spec.name = meta.name;
     out.spec.reclaim = queue_reclaim::never;  // lent until its pods end
     return words == nullptr || read_koordinator_words(read, *words, meta, out.spec);

@@ -340,7 +340,7 @@ std::optional<bool> read_queue_object(reader& read, const place& of, std::string
   made.api = api_group, made.kind = kind, made.from = from;
   cluster_queue_rules rules;
   queue_path path;
-  const bool koordinator = api_group == "scheduling.sigs.k8s.io";
+  const bool of_koordinator = api_group == "scheduling.sigs.k8s.io";
   bool fine = false;
   if (is(kueue_api, "ClusterQueue"))
     fine = read_cluster_queue(read, of, made.spec, rules);
@@ -350,8 +350,8 @@ std::optional<bool> read_queue_object(reader& read, const place& of, std::string
     fine = read_volcano_queue(read, of, made.spec, path);
   else if (is("scheduling.run.ai", "Queue"))
     fine = read_kai_queue(read, of, made.spec);
-  else if (kind == "ElasticQuota" && (koordinator || api_group == "scheduling.x-k8s.io"))
-    fine = read_elastic_quota(read, of, koordinator, made);
+  else if (kind == "ElasticQuota" && (of_koordinator || api_group == "scheduling.x-k8s.io"))
+    fine = read_elastic_quota(read, of, of_koordinator, made);
   else
     return std::nullopt;
   if (!fine) return false;

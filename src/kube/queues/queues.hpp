@@ -122,7 +122,7 @@ std::optional<bool> read_queue_configuration(reader& read, const place& of, orig
 bool read_hived(reader& read, const place& of, hived_draft& out);
 bool read_limit_range(reader& read, const place& of, limit_range& out);
 bool read_resource_quota(reader& read, const place& of, resource_quota& out);
-bool read_elastic_quota(reader& read, const place& of, bool koordinator, queue_manifest& out);
+bool read_elastic_quota(reader& read, const place& of, bool of_koordinator, queue_manifest& out);
 
 /// Amounts that are not negative.
 bool read_quota_amounts(reader& read, const place& of, resource_list& out);
