@@ -229,6 +229,7 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 }
 
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
+  if (!gangsched::detail::names_group(*state_, one.group)) return false;  // it went with its last member
   if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
   if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
@@ -245,6 +246,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
 GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group& one, bool filtered,
                                                             std::uint64_t refusers) {
   help_condition made;
+  if (!gangsched::detail::names_group(*state_, one.group)) return made;
   if (filtered) {
     made.anything = one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row);
     made.labels = reads_labels(one.group.row);

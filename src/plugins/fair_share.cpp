@@ -135,7 +135,20 @@ struct fair_share_policy::rule final : victim_rule {
   void begin(const cluster_view& cluster) const {
     of.plan.begin(of.shares, fair_share_books::counts{of, cluster}, who, running);
   }
+  /// Whether all who would go are in one queue: what is due to that one says nothing of others, and members of a gang may name their own.
+  [[nodiscard]] static bool are_of_one_queue(const cluster_view& cluster, const victim_unit& unit) {
+    const pod_info first = *cluster.pod(unit.pods.front());
+    const auto queue = first.queue();
+    bool one = queue.has_value();
+    const auto look = [&](const pod_info& pod) {
+      const auto its = pod.node() ? pod.queue() : queue;
+      one = one && its && its->id() == queue->id();
+    };
+    if (one && unit.group) first.group()->find(unit.group)->each_pod_below(look);
+    return one;
+  }
   void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
+    std::erase_if(units, [&](const victim_unit& unit) { return !are_of_one_queue(cluster, unit); });
     describe(cluster, units);
     begin(cluster);
     std::vector<std::uint32_t> order;  // who goes first
@@ -444,6 +457,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
     demand wanted{b, *queue};
     wanted.add(b, pod, flavor);
     rule by{b, wanted, options_, *queue, pod.priority(), pod.arrival(), attempt.now()};
+    if (const auto group = pod.group()) by.own_tree = group->root().row();
     if (!by.may_find_somebody(attempt.cluster())) continue;
     victim_plan made = make_room(attempt, pod, by, flavor);
     if (!made.verdict.ok()) continue;

@@ -506,4 +506,23 @@ TEST_CASE("who waited for victims, and lost the filter that rejected it, is woke
   CHECK(w.run() == words{"bind web small"});
 }
 
+TEST_CASE("a group that went with its last member wakes nobody, whatever the log still says of it", "[wake]") {
+  for (std::size_t bound = 1; bound <= 12; ++bound) {
+    world w{profiles::kube_default(), world::lowest_first(), {.log_bound = bound}};
+    w.add(a_node{"n"}.cpu(4));
+    a_gang made{"g"};
+    made.spec.policy = basic{};
+    const group_id group = w.add(made);
+    const pod_id one = w.add(a_pod{"one"}.cpu(1).in(group)), two = w.add(a_pod{"two"}.cpu(1).in(group));
+    const pod_id large = w.add(a_pod{"large"}.cpu(8).in(group));
+    CHECK(w.run(true).size() == 4);  // the first two are bound
+    w.must(w.cluster.remove_pod(one));
+    w.must(w.cluster.remove_group(group));
+    w.must(w.cluster.remove_pod(two));
+    w.must(w.cluster.remove_pod(large));
+    CHECK(w.run().empty());
+    CHECK(w.scheduler.verify());
+  }
+}
+
 }  // namespace gangsched::testing::wake_test

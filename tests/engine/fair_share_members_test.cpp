@@ -1,0 +1,68 @@
+// The library's own policy of queues, and groups whose members do not all stand in one queue.
+#include "gangsched/model/cluster_queues.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::fair_share_members_test {
+
+namespace {
+
+/// A node of two CPUs. Both are due to the queue `owner`, none to `guest`.
+struct owner_and_guest : world {
+  owner_and_guest() : world(profiles::with_queues()) {
+    add(a_node{"n"}.cpu(2));
+    queue_quota all;
+    all.guaranteed["cpu"] = 2;
+    must(cluster.queues().add({.name = "owner", .quotas = {all}}));
+    must(cluster.queues().add({.name = "guest"}));
+  }
+  pod_id ask(a_pod pod, const char* queue) {
+    pod_spec spec = pod;
+    spec.queue = queue;
+    return add(spec);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a gang's member takes nothing from its own gang, in whatever queues they are", "[engine][queues]") {
+  owner_and_guest w;
+  const group_id gang = w.add(a_gang{"g", 2}.permit());
+  w.ask(a_pod{"runs"}.cpu(2).in(gang).on(w.node("n")), "guest");
+  w.ask(a_pod{"asks"}.cpu(2).in(gang), "owner");
+  CHECK(w.run() == words{"reject asks"});
+  // Of anybody else it would.
+  w.ask(a_pod{"other"}.cpu(2), "owner");
+  CHECK(w.run() == words{"nominate other n", "evict runs n"});
+}
+
+TEST_CASE("what a gang needs stays while some of it is in no queue, and its surplus in a queue goes",
+          "[engine][queues]") {
+  for (const bool first_is_in_one : {false, true}) {
+    owner_and_guest w;
+    a_gang made{"g", 1};
+    made.spec.disruption = disruption_mode::surplus;
+    const group_id gang = w.add(made);
+    w.ask(a_pod{"first"}.cpu(1).in(gang).on(w.node("n")), first_is_in_one ? "guest" : "");
+    w.ask(a_pod{"second"}.cpu(1).in(gang).on(w.node("n")), first_is_in_one ? "" : "guest");
+    w.ask(a_pod{"asks"}.cpu(1), "owner");
+    w.ask(a_pod{"large"}.cpu(2), "owner");  // lends nothing
+    CHECK(w.run() == (first_is_in_one ? words{"reject asks", "reject large"}
+                                      : words{"nominate asks n", "evict second n", "reject large"}));
+    CHECK(w.scheduler.verify());
+  }
+}
+
+TEST_CASE("a pod that is the first to name a queue waits for it, and is told so", "[engine][queues]") {
+  owner_and_guest w;
+  w.ask(a_pod{"known"}.cpu(1), "owner");
+  CHECK(w.run() == words{"bind known n"});
+  w.ask(a_pod{"early"}.cpu(1), "not-there-yet");
+  const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(done.decisions().size() == 1);
+  CHECK(done.decisions()[0].kind == decision_kind::reject);
+  CHECK(std::string{done.decisions()[0].reason} == "a queue that it is in is not there");
+  w.must(w.cluster.queues().add({.name = "not-there-yet"}));
+  CHECK(w.run() == words{"bind early n"});
+}
+
+}  // namespace gangsched::testing::fair_share_members_test
