@@ -22,8 +22,9 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
   const bool personal =
-      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(),
-                                               [](const planned& hook) { return hook.plugin->filter.opaque; });
+      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
+        return hook.plugin->filter.opaque || hook.plugin->filter.personal;
+      });
   if (error || personal || found.kept)
     with_.queue.unschedulable().pass_on(pod);
   else

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/queue_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,13 +1,13 @@
 #include "gangsched/plugins/default_preemption.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <iterator>
 #include <limits>
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/framework/node_cost.hpp"
 #include "gangsched/queues/put_back.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -23,22 +23,11 @@ struct potential_victim {
   group_id goes_with = {};  ///< of a gang's surplus: it cannot stay without what the gang needs
 };
 
-/// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
-inline constexpr std::int64_t priority_offset = std::int64_t{1} << 31;
-
 }  // namespace detail
 
 /// One call's tools; the lists are kept from node to node.
 struct default_preemption::search {
-  /// What nodes are compared by, most significant first; lower is better.
-  struct cost {
-    std::int64_t violations = 0;
-    std::int64_t highest = 0;  ///< priority of the most important victim
-    std::int64_t sum = 0;      ///< of priority + 2^31
-    std::int64_t victims = 0;
-    std::int64_t late = 0;  ///< minus the earliest start among the victims of highest priority
-    friend auto operator<=>(const cost&, const cost&) = default;
-  };
+  using cost = node_cost;
   struct remembered {
     bool stale = true;
     std::optional<cost> price;  ///< if the node is a candidate
@@ -207,18 +196,8 @@ struct default_preemption::search {
 
   /// @pre at least one victim
   [[nodiscard]] cost cost_of(const candidate& one) const {
-    const cluster_view cluster = attempt.cluster();
-    const pod_info first = *cluster.pod(one.victims.front());
-    instant earliest = victim_start(first);
-    const std::int32_t highest = priority_of(first);
-    cost made{one.violations, highest, 0, static_cast<std::int64_t>(one.victims.size()), 0};
-    for (const pod_id id : one.victims) {
-      const pod_info victim = *cluster.pod(id);
-      made.sum += priority_of(victim) + detail::priority_offset;
-      if (priority_of(victim) == highest) earliest = std::min(earliest, victim_start(victim));
-    }
-    made.late = -earliest.count();
-    return made;
+    return cost_of_victims(attempt.cluster(), one.victims, one.violations,
+                           [&](const pod_info& victim) { return priority_of(victim); });
   }
 
   /// The cost of the node if it is a candidate.
@@ -279,7 +258,7 @@ struct default_preemption::search {
   [[nodiscard]] cost least_cost(const node_info& node) const {
     std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
     node.each_pod([&](const pod_info& other) { lowest = std::min(lowest, std::int64_t{priority_of(other)}); });
-    return {0, lowest, lowest + detail::priority_offset, 1, std::numeric_limits<std::int64_t>::min()};
+    return {0, lowest, lowest + cost::priority_offset, 1, std::numeric_limits<std::int64_t>::min()};
   }
 
   /// Kubernetes' way: the search ends when there is a candidate without broken budgets and enough candidates altogether.

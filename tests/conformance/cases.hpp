@@ -87,6 +87,7 @@ void run_kai_queue_case(const kube::value& recorded, const std::string& file, ta
 void run_volcano_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_elastic_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_capacity_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_capacity_case_on_cluster(const kube::value& recorded, const std::string& file, tally& into);
 void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.

@@ -525,4 +525,27 @@ TEST_CASE("a group that went with its last member wakes nobody, whatever the log
   }
 }
 
+namespace {
+/// Groups of nodes, judged for the pod itself.
+struct not_for_a {
+  static constexpr std::string_view name = "NotForA";
+  using points = implements<point::filter>;
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  void finish_filter(const pod_info& pod, const cluster_view&, std::span<filtered_group> groups) const {
+    if (pod.name() == "a") groups[0].verdict = status::unschedulable("not for a");
+  }
+};
+}  // namespace
+
+TEST_CASE("where a keyed filter judges for the pod, others of its class are tried all the same", "[engine][wake]") {
+  world w{profile{priority_sort{}, node_resources_fit{}, not_for_a{}}};
+  w.add(a_node{"n"}.cpu(1));
+  w.add(a_pod{"there"}.cpu(1).on(w.node("n")));
+  w.add(a_pod{"a"}.cpu(1));
+  w.add(a_pod{"b"}.cpu(1));
+  CHECK(w.run() == words{"reject a", "reject b"});
+  w.remove(w.pod("there"));
+  CHECK(w.run_at(60s) == words{"reject a", "bind b n"});
+}
+
 }  // namespace gangsched::testing::wake_test

@@ -414,4 +414,21 @@ TEST_CASE("verdicts and victims are those of the rules read one by one") {
   CHECK(outcomes[victims_outcome::failed] > 10);
 }
 
+TEST_CASE("a host that counts itself says what all quotas use, or changes nothing") {
+  elastic_quotas quotas = make(cpu_and_gpu, {{"a", amounts{4, 1}}, {"b", amounts{2, 1}}});
+  quotas.use({0, amounts{3, 1}}).value();
+  quotas.set_used(amounts{1, 0, 3, 1}).value();
+  CHECK(std::ranges::equal(quotas.used(0), amounts{1, 0}));
+  CHECK(std::ranges::equal(quotas.used(1), amounts{3, 1}));
+  CHECK(quotas.is_over_min(1));
+  CHECK(check(quotas, {0, amounts{3, 0}}) == quota_check::over_min);
+  CHECK(check(quotas, {0, amounts{2, 1}}) == quota_check::fits);
+  CHECK(quotas.set_used(amounts{1, 0, 3}).error().code == errc::malformed);
+  CHECK(quotas.set_used(amounts{1, 0, -1, 0}).error().code == errc::out_of_range);
+  const auto large = quotas.set_used(amounts{1, largest_amount, 0, 1});
+  CHECK(large.error().code == errc::overflow);
+  CHECK(large.error().field == "used[1]");
+  CHECK(std::ranges::equal(quotas.used(1), amounts{3, 1}));
+}
+
 }  // namespace gangsched::testing::capacity_scheduling_test

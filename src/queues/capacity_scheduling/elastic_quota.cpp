@@ -107,6 +107,28 @@ GANGSCHED_INLINE result<void> elastic_quotas::release(const quota_pod& pod) {
   return {};
 }
 
+GANGSCHED_INLINE result<void> elastic_quotas::set_used(std::span<const std::int64_t> amounts) {
+  if (amounts.size() != used_.size())
+    return error{errc::malformed, "elastic quotas", "used",
+                 std::to_string(amounts.size()) + " amounts instead of " + std::to_string(used_.size())};
+  const auto bad = [&](std::size_t at, errc what, const char* why) {
+    return error{what, called(static_cast<queue_index>(at / resources())),
+                 "used[" + std::to_string(at % resources()) + "]", why};
+  };
+  for (std::size_t resource = 0; resource < resources(); ++resource) {
+    std::int64_t sum = 0;
+    for (std::size_t at = resource; at < amounts.size(); at += resources()) {
+      if (amounts[at] < 0 || amounts[at] > largest_amount) return bad(at, errc::out_of_range, "is no amount");
+      if (amounts[at] > largest_amount - sum) return bad(at, errc::overflow, "the sum is too large");
+      sum += amounts[at];
+    }
+  }
+  std::copy(amounts.begin(), amounts.end(), used_.begin());
+  std::fill(all_used_.begin(), all_used_.end(), 0);
+  for (std::size_t at = 0; at < amounts.size(); ++at) all_used_[at % resources()] += amounts[at];
+  return {};
+}
+
 GANGSCHED_INLINE bool elastic_quotas::is_over_min(queue_index quota) const {
   const std::span<const std::int64_t> uses = used(quota), min = row(min_, quota);
   for (std::size_t resource = 0; resource < resources(); ++resource)

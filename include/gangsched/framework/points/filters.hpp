@@ -119,6 +119,8 @@ struct filter_kernel {
   reads facets = reads::nothing;
   /// The key, or the filter itself, is opaque: a keyed filter whose key wants everything.
   bool opaque = false;
+  /// A keyed filter's groups are judged for the pod itself: others of its class may be told otherwise.
+  bool personal = false;
   /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if one is an error.
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
                std::uint8_t mark) = nullptr;
@@ -170,7 +172,8 @@ consteval bool keyed_filter_ok() {
 /// `status filter(pod, [const data&,] node) const` with pod_view and a node_view<…>: cached per class and node, asked again when
 /// what it reads changes. With pod_info, node_info or cycle_data: asked every time. Or keyed: `std::int64_t filter_key(pod, [data,]
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
-/// const` judges each group at every pick. success, unschedulable, unresolvable or error. One reason per status; a filter with more
+/// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
+/// error. One reason per status; a filter with more
 /// implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
@@ -331,6 +334,8 @@ struct extension_point<point::filter> {
       to.shape = shape::keyed;
       to.facets = hook::facets;
       to.opaque = hook::opaque;
+      using judge = typename signature<decltype(&P::finish_filter)>::args;
+      to.personal = std::is_same_v<std::remove_cvref_t<std::tuple_element_t<0, judge>>, pod_info>;
       to.key = from::filter_key;
       to.finish = from::finish_filter;
     }

@@ -85,6 +85,10 @@ class GANGSCHED_API elastic_quotas {
   result<void> use(const quota_pod& pod);
   result<void> release(const quota_pod& pod);
 
+  /// What quotas use, of each all resources, instead of what was counted so far: for hosts that count themselves. Errors: `malformed`
+  /// (length), `out_of_range` (an amount), `overflow` (the sum of all uses). O(quotas · resources).
+  result<void> set_used(std::span<const std::int64_t> amounts);
+
   /// Whether the quota uses more than its min. O(resources).
   [[nodiscard]] bool is_over_min(queue_index quota) const;
 

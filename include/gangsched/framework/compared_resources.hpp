@@ -1,0 +1,62 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "gangsched/framework/views.hpp"
+#include "gangsched/queues/resource_amounts.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// The kinds of resources that quotas compare, numbered, and amounts by number as policies of queues have them: `queues::unnamed` where
+/// nothing is asked for.
+class compared_resources {
+ public:
+  using amounts = std::vector<std::int64_t>;
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+  /// Begins anew, for kinds below @p bound.
+  void clear(resource_kind bound) {
+    kinds_.clear();
+    place_.assign(bound, none);
+  }
+  /// Nothing if it is there already, or there are as many as a policy can have (`queues::most_resources`).
+  void add(resource_kind kind) {
+    if (place_[kind] != none || kinds_.size() == queues::most_resources) return;
+    place_[kind] = kinds_.size();
+    kinds_.push_back(kind);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
+  [[nodiscard]] resource_kind bound() const noexcept { return static_cast<resource_kind>(place_.size()); }
+  [[nodiscard]] const std::vector<resource_kind>& kinds() const noexcept { return kinds_; }
+  /// Its number; `none` if it is not compared.
+  [[nodiscard]] std::size_t find(resource_kind kind) const noexcept {
+    return kind < place_.size() ? place_[kind] : none;
+  }
+
+  [[nodiscard]] amounts nothing() const { return amounts(size(), queues::unnamed); }
+  /// A list of a quota's, each at most @p largest.
+  [[nodiscard]] amounts of(const std::vector<amount>& list, std::int64_t largest = queues::largest_amount) const {
+    amounts made = nothing();
+    for (const amount& one : list)
+      if (const std::size_t at = find(one.kind); at != none) made[at] = std::min(one.value, largest);
+    return made;
+  }
+  /// No sum is above `queues::largest_amount`.
+  void add_request(const pod_view& pod, amounts& to) const {
+    for (const amount& one : pod.requests()) {
+      const std::size_t at = find(one.kind);
+      if (at == none) continue;
+      const std::int64_t before = queues::amount_or_zero(to[at]);
+      to[at] = before + std::min(one.value, queues::largest_amount - before);
+    }
+  }
+
+ private:
+  std::vector<resource_kind> kinds_;
+  std::vector<std::size_t> place_;  ///< by kind
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/status.hpp"
+#include "gangsched/framework/hooks.hpp"
+#include "gangsched/framework/victim_units.hpp"
+#include "gangsched/queues/put_back.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// The victims on one node, and who goes with them, most important first.
+struct node_candidate {
+  node_id node;
+  std::vector<pod_id> victims = {};
+  std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
+};
+
+/// A pod's search for victims node by node, by a policy of queues that knows no nodes: units that go together are that policy's pods. Ends
+/// with the trial as it was.
+class GANGSCHED_API node_victims {
+ public:
+  node_victims(trial& attempt, const pod_info& pod, const victim_rule& rule);
+
+  /// In the order of the rule, who is to be kept first first.
+  [[nodiscard]] const std::vector<victim_unit>& units() const noexcept { return units_.all(); }
+
+  struct choice {
+    std::vector<std::uint32_t> victims = {};  ///< places in the list of units, most important first
+    std::size_t violating = 0;
+  };
+  /// What the policy says about a node: the units with pods there, in order, and the node to try things on, which numbers them like the
+  /// list. Success, with somebody who goes; unschedulable; or an error, which is about this node alone.
+  using policy = std::function<status(std::span<const std::uint32_t>, queues::trial_node&, choice&)>;
+  [[nodiscard]] status dry_run(node_id node, const policy& choose, node_candidate& out);
+
+  /// Of all nodes with such units that do not reject the pod with unresolvable that one whose victims cost least (`node_cost`), the first
+  /// row in a tie. O(nodes) dry runs.
+  [[nodiscard]] std::optional<node_candidate> best(const policy& choose);
+
+ private:
+  class tried_node;
+  [[nodiscard]] bool rest_is_gone(const victim_unit& surplus) const;
+  void add_to(std::vector<pod_id>& victims, const victim_unit& gone) const;
+
+  trial* attempt_;
+  pod_info pod_;
+  victim_units units_;
+  open_budgets budgets_;
+  std::map<row_t, std::vector<std::uint32_t>> on_;  ///< units with pods on a node
+};
+
+/// Drops units of which a part may not go by @p rule, be it a pod that was not collected for that. O(pods · cost of the rule).
+GANGSCHED_API void drop_partial_units(const cluster_view& cluster, const victim_rule& rule,
+                                      std::vector<victim_unit>& units);
+
+/// Whether somebody who terminates on the node that the pod is nominated to may leave it room, by @p may_go; not if filters say that the
+/// node will not do whoever leaves.
+[[nodiscard]] GANGSCHED_API bool waits_for_leaving(trial& attempt, const pod_info& pod,
+                                                   const std::function<bool(const pod_info&)>& may_go);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/node_victims.cpp"
+#endif

@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "gangsched/framework/node_victims.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/capacity_scheduling/elastic_quota.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// scheduler-plugins' CapacityScheduling on the queues of the cluster (docs/queues/capacity-scheduling.md): who may run, and who goes for
+/// whom.
+///
+/// A queue without children is an elastic quota: `guaranteed` of all nodes together is its min, `limit` its max, which is none if it names
+/// nothing. Compared are cpu, memory and what Kubernetes has no field for; of more than 64 resources those come first that quotas name.
+/// Pods without a queue have no quota: nothing limits them, and they take from each other only. Queues that are not open, or not there,
+/// admit nobody.
+///
+/// The filter refuses by max and by the sum of mins as things stand, in trials too, with pods counted that are nominated and go first.
+/// Victims are found node by node by `queues::capacity_scheduling::select_victims`, and nodes are compared as DefaultPreemption does, which
+/// it stands in a profile instead of; those of a group by `find_group_victims`, among whom the same rules let go. What a quota uses is the
+/// cluster's own count: O(queues · resources) at each question.
+class capacity_scheduling_policy {
+ public:
+  static constexpr std::string_view name = "CapacityScheduling";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
+
+  GANGSCHED_API capacity_scheduling_policy();
+  GANGSCHED_API capacity_scheduling_policy(capacity_scheduling_policy&&) noexcept;
+  GANGSCHED_API capacity_scheduling_policy& operator=(capacity_scheduling_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API capacity_scheduling_policy(const capacity_scheduling_policy&);
+  capacity_scheduling_policy& operator=(const capacity_scheduling_policy&) = delete;
+  GANGSCHED_API ~capacity_scheduling_policy();
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_view& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+  // Its parts, each as things stand.
+
+  /// What the quotas say of a pod; `fits` without one.
+  [[nodiscard]] GANGSCHED_API queues::capacity_scheduling::quota_verdict check(const pod_info& pod,
+                                                                               const cluster_view& cluster) const;
+  /// Finds the victims on one node. Leaves the trial as it was. Unschedulable if there is nobody, or it would not do; error where upstream
+  /// has one (`victims_outcome::failed`).
+  [[nodiscard]] GANGSCHED_API status dry_run(trial& attempt, const pod_info& pod, node_id node,
+                                             node_candidate& out) const;
+
+ private:
+  struct books;
+  struct rule;
+  struct search;
+  class quotas_aside;
+  [[nodiscard]] books& read(const cluster_view& cluster) const;
+
+  mutable std::unique_ptr<books> books_;  ///< the quotas as the cluster was last; they can be made anew at any time
+};
+
+static_assert(admission_plugin<capacity_scheduling_policy> && filter_plugin<capacity_scheduling_policy>);
+static_assert(post_filter_plugin<capacity_scheduling_policy> && group_preempt_plugin<capacity_scheduling_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/capacity_scheduling.cpp"
+#endif
