@@ -8,8 +8,7 @@ GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& sta
     : asks_(&asks), pod_(pod), node_(node) {
   const auto counts = [&](row_t other) {
     if (other == pod || state.pods.node[other] != no_row) return false;
-    const pod_class &its = state.classes[state.pods.cls[other]], &own = state.classes[state.pods.cls[pod]];
-    return its.priority >= own.priority || (its.queue && own.queue && its.queue != own.queue);
+    return keeps_room_from(state.classes[state.pods.cls[other]], state.classes[state.pods.cls[pod]]);
   };
   for (row_t other = state.nodes.first_nominated[node]; other != no_row; other = state.pods.next_nominated[other]) {
     if (!counts(other)) continue;

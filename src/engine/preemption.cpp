@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -119,7 +120,7 @@ GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preem
   out.words.push_back({pod, node});
 }
 
-/// Members without a place are rejected, if others have one. Pods of lower priority lose what is meant for members now.
+/// Members without a place are rejected, if others have one.
 GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const assignment> places,
                                                    preemption_result& out) {
   for (const row_t pod : parts_->of(group).all_members()) {
@@ -136,12 +137,12 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
   }
 }
 
-/// Pods of lower priority that are nominated to the node have to look for another one.
+/// Those whose room there was not kept from the pod have to look for another node.
 GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
-  const std::int32_t priority = state_->classes[state_->pods.cls[pod]].priority;
+  const pod_class& own = state_->classes[state_->pods.cls[pod]];
   for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {
     const row_t next = state_->pods.next_nominated[other];
-    if (state_->classes[state_->pods.cls[other]].priority < priority) state_->assigned.nominate(other, no_row);
+    if (!keeps_room_from(state_->classes[state_->pods.cls[other]], own)) state_->assigned.nominate(other, no_row);
     other = next;
   }
 }

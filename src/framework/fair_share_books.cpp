@@ -133,7 +133,11 @@ GANGSCHED_INLINE void fair_share_books::make(const cluster_view& cluster) {
   // The model has no queue twice, nor one below itself; amounts are bounded above.
   shares =
       queues::fair_share::fair_shares::make(queues::queue_tree::make(links).value(), resources.size(), terms).value();
-  for (std::size_t i = 0; i < capacity.size(); ++i) shares.set_capacity(i, capacity[i]).value();
+  keeps = false;
+  for (std::size_t i = 0; i < capacity.size(); ++i) {
+    shares.set_capacity(i, capacity[i]).value();
+    for (const queues::queue_index root : shares.tree().roots()) keeps = keeps || shares.kept(root, i) > 0;
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

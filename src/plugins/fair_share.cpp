@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/fair_share_books.hpp"
+#include "gangsched/framework/fair_share_jobs.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/quota_check.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
@@ -25,6 +28,7 @@ struct fair_share_policy::demand {
   queues::queue_index queue = queues::no_queue;
   std::vector<std::int64_t> request;  ///< by resource; those of flavors are added for the node's
   bool runs = false;                  ///< some of it does already
+  bool grows = false;                 ///< some of it waits that would be more than is needed of what goes as a whole
 
   demand(const fair_share_books& b, const queue_view& of) : queue(b.find(of)), request(b.resources.size()) {}
 
@@ -34,19 +38,57 @@ struct fair_share_policy::demand {
       if (!one.flavor || one.flavor == flavor) request[i] += pod.request(one.kind);
     }
   }
-  /// What the group needs at least: of each gang in it the first members up to its minimum, with those that run.
-  void add_least(const fair_share_books& b, const group_view& group, flavor_id flavor) {
-    std::uint32_t left = group.spec().composite ? 0 : group.min_count();
-    const std::uint32_t there = group.assumed() + group.bound();
-    runs = runs || there > 0;
-    left -= std::min(left, there);
-    if (!group.is_gang()) left = std::max(left, 1u);
-    group.each_member([&](const pod_info& member) {
-      if (left == 0 || member.state() != pod_state::pending || member.terminating()) return;
-      --left;
+  /// What the tree needs at least: of each gang in it the first members up to its minimum, with those that run; if all have that, one
+  /// member more.
+  void add_least(const fair_share_books& b, const group_view& root, flavor_id flavor) {
+    bool found = false;
+    each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
+      found = true;
+      for (std::size_t i = 0; i < std::min(pending.size(), count); ++i) add(b, pending[i], flavor);
+    });
+    root.each_pod_below([&](const pod_info& member) {
+      if (found || !waits(member)) return;
+      found = true;
       add(b, member, flavor);
     });
-    group.each_child([&](const group_view& child) { add_least(b, child, flavor); });
+  }
+  /// The same for whom others go, whichever members find room then: by resource, of those that request most.
+  void add_most(const fair_share_books& b, const group_view& root, flavor_id flavor) {
+    demand one{*this};
+    std::vector<std::int64_t> amounts;
+    each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
+      for (std::size_t i = 0; i < request.size(); ++i) {
+        if (b.resources[i].flavor && b.resources[i].flavor != flavor) continue;
+        amounts.clear();
+        for (const pod_info& member : pending) amounts.push_back(member.request(b.resources[i].kind));
+        std::sort(amounts.begin(), amounts.end(), std::greater<>{});
+        for (std::size_t n = 0; n < std::min(amounts.size(), count); ++n) request[i] += amounts[n];
+      }
+    });
+    root.each_pod_below([&](const pod_info& member) {
+      if (!waits(member)) return;
+      grows = grows || detail::grows_a_whole(member);
+      one.request.assign(request.size(), 0);
+      one.add(b, member, flavor);
+      for (std::size_t i = 0; i < request.size(); ++i) request[i] = std::max(request[i], one.request[i]);
+    });
+  }
+
+ private:
+  static bool waits(const pod_info& member) { return member.state() == pod_state::pending && !member.terminating(); }
+  /// Calls visit(members that wait, how many of them its minimum lacks) for each gang of the tree that lacks some.
+  template <class Visit>
+  void each_need(const group_view& group, Visit&& visit) {
+    const std::uint32_t there = group.assumed() + group.bound(), least = group.spec().composite ? 0 : group.min_count();
+    runs = runs || there > 0;
+    if (least > there) {
+      std::vector<pod_info> pending;
+      group.each_member([&](const pod_info& member) {
+        if (waits(member)) pending.push_back(member);
+      });
+      if (!pending.empty()) visit(pending, least - there);
+    }
+    group.each_child([&](const group_view& child) { each_need(child, visit); });
   }
 };
 
@@ -57,17 +99,18 @@ struct fair_share_policy::rule final : victim_rule {
   const options& with;
   queues::fair_share::preemptor who;
   instant now;
-  bool keep_all = false;  ///< those too that may go only if others stay
-  row_t own_tree = no_row;
+  bool keep_all = false;    ///< those too that may go only if others stay
+  row_t own_tree = no_row;  ///< nobody of it goes
 
   mutable std::vector<queues::fair_share::running_unit> running;
   mutable std::vector<std::int64_t> amounts;
 
-  rule(fair_share_books& b, const demand& d, const options& chosen, const queue_view& queue, std::int32_t priority,
-       std::uint64_t arrival, instant when)
-      : of(b), wanted(d), with(chosen), now(when) {
-    who = {d.queue, d.request, priority, arrival};
+  rule(fair_share_books& b, const demand& d, const options& chosen, const queue_view& queue,
+       const detail::job_rank& job, instant when)
+      : of(b), wanted(d), with(chosen), now(when), own_tree(job.tree) {
+    who = {d.queue, d.request, job.priority, job.arrival};
     who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
+    if (d.grows) who.own = queues::fair_share::own_victims::never;  // who went might take what is due again first
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
   }
   /// Whether somebody may have to go at all, asked before everybody who runs is looked at: either the queue's due has room for all that is
@@ -91,8 +134,7 @@ struct fair_share_policy::rule final : victim_rule {
     return found;
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
-    if (!pod.queue() || of.find(*pod.queue()) == queues::no_queue) return false;
-    return own_tree == no_row || !pod.group() || pod.group()->root().row() != own_tree;
+    return pod.queue() && of.find(*pod.queue()) != queues::no_queue;
   }
   /// The nearest of it and those above that says one.
   [[nodiscard]] static instant min_runtime(queue_view queue, instant queue_spec::*field) {
@@ -107,12 +149,24 @@ struct fair_share_policy::rule final : victim_rule {
     const std::size_t width = of.resources.size();
     amounts.assign(units.size() * width, 0);
     running.clear();
+    std::map<group_id, std::uint32_t> rests;  // of gangs with surplus
+    std::map<row_t, detail::job_rank> ranks;  // of trees
+    for (std::uint32_t u = 0; u < units.size(); ++u)
+      if (units[u].group) rests.emplace(units[u].group, u);
     for (std::size_t u = 0; u < units.size(); ++u) {
       const victim_unit& unit = units[u];
+      const pod_info first = *cluster.pod(unit.pods.front());
       const std::span<std::int64_t> its = std::span{amounts}.subspan(u * width, width);
-      queues::fair_share::running_unit one{
-          .amounts = its, .priority = unit.rank.priority, .arrival = unit.rank.arrival};
+      const auto group = first.group();
+      const detail::job_rank job =
+          group ? ranks.try_emplace(group->root().row(), *group).first->second : detail::job_rank{first};
+      queues::fair_share::running_unit one{.amounts = its, .priority = job.priority, .arrival = job.arrival};
       one.start = unit.rank.start;
+      one.part = first.arrival();
+      if (unit.goes_with) {
+        one.part |= std::uint64_t{1} << 63;
+        if (const auto rest = rests.find(unit.goes_with); rest != rests.end()) one.after = rest->second;
+      }
       for (const pod_id id : unit.pods) {
         const pod_info pod = *cluster.pod(id);
         const auto node = pod.node();
@@ -122,9 +176,9 @@ struct fair_share_policy::rule final : victim_rule {
         }
         if (with.lost_work) one.lost_work += with.lost_work(pod);
       }
-      const queue_view queue = *cluster.pod(unit.pods.front())->queue();
+      const queue_view queue = *first.queue();
       one.queue = of.find(queue);
-      const bool goes = cluster.pod(unit.pods.front())->terminating();  // anyway
+      const bool goes = first.terminating() || (group && group->root().row() == own_tree);  // anyway, or in no case
       const instant ran = one.start >= now ? instant::zero() : now - one.start;
       one.spared_by_own = goes || ran < min_runtime(queue, &queue_spec::preempt_min_runtime);
       one.spared_by_others =
@@ -164,6 +218,7 @@ struct fair_share_policy::rule final : victim_rule {
     std::vector<victim_unit> made;
     for (auto i = order.rbegin(); i != order.rend(); ++i) made.push_back(std::move(units[*i]));
     units = std::move(made);
+    if (!keep_all) return;
     describe(cluster, units);
     begin(cluster);
   }
@@ -212,20 +267,25 @@ GANGSCHED_INLINE fair_share_books& fair_share_policy::read(const cluster_view& c
 GANGSCHED_INLINE bool fair_share_policy::takes_promised(const demand& wanted, const cluster_view& cluster,
                                                         std::int32_t priority, pod_id pod, row_t tree) const {
   const fair_share_books& b = *books_;
+  if (!b.may_refuse(wanted.queue, wanted.request, wanted.runs)) return false;
   const fair_share_books::counts now{b, cluster};
   fair_share_books::with_promised all{now};
+  std::vector<row_t> trees;
   cluster.each_nominated([&](const pod_info& other) {
     const auto queue = other.queue();
     const auto group = other.group();
     if (other.node() || other.id() == pod || !queue || b.find(*queue) == queues::no_queue) return;
     if (group && group->root().row() == tree) return;
-    if (b.find(*queue) == wanted.queue && other.priority() < priority) return;
+    if (b.find(*queue) == wanted.queue && detail::priority_of_one(other) < priority) return;
     demand its{b, *queue};
     its.add(b, other, other.nominated_node()->flavor());
     all.promised.emplace_back(its.queue, std::move(its.request));
+    if (group && (is_among(group->root().row(), trees) || detail::is_on_nodes(group->root()))) return;
+    if (group) trees.push_back(group->root().row());
+    all.jobs.push_back(its.queue);
   });
   return !all.promised.empty() &&
-         !queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, all, true).ok();
+         !queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, all, wanted.runs).ok();
 }
 
 GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const cluster_view& cluster,
@@ -296,24 +356,38 @@ GANGSCHED_INLINE status fair_share_policy::admit(const group_view& group, const 
   return check(wanted, cluster, tree_priority(group), {}, group.root().row());
 }
 
-GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_view& pod, const cluster_view& cluster,
+GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
                                                        std::span<filtered_group> groups) const {
-  const auto queue = cluster.queue_of(pod);
+  const auto queue = pod.queue();
   if (!queue) return;
   const fair_share_books& b = read(cluster);
+  if (b.find(*queue) == queues::no_queue) return;
   const fair_share_books::counts now{b, cluster};
+  const auto job = pod.group();
+  const bool grows = detail::grows_a_whole(pod);
   for (filtered_group& group : groups) {
     const auto flavor = cluster.flavor_at(static_cast<row_t>(group.key));
     demand wanted{b, *queue};
     wanted.add(b, pod, flavor ? flavor->id() : flavor_id{});
-    // Admission has said whether a job may start; here it is about amounts.
-    const auto said = queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now, true);
+    wanted.runs = true;  // admission has said whether a job may start; here it is about amounts
+    const auto is_due = [&] {
+      bool due = true;
+      for (std::size_t i = 0; i < wanted.request.size(); ++i)
+        due = due && (wanted.request[i] == 0 ||
+                      now.used(wanted.queue, i) <= b.shares.due(wanted.queue, i) - wanted.request[i]);
+      return due;
+    };
+    const auto said = queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now, wanted.runs);
     if (said.why == queues::fair_share::refusal::over_limit)
       group.verdict = status::unschedulable("over the limit of its queue");
     else if (said.why == queues::fair_share::refusal::kept_for_others)
       group.verdict = status::unschedulable("what is left is kept for other queues");
     else if (!said.ok())
       group.verdict = status::unresolvable("a queue that it is in admits nobody");
+    else if (grows && !is_due())  // what is covered as a whole would be lost as one
+      group.verdict = status::unschedulable("its group goes as a whole, and grows by what its queue is due");
+    else if (takes_promised(wanted, cluster, detail::priority_of_one(pod), pod.id(), job ? job->root().row() : no_row))
+      group.verdict = status::unschedulable("what is left for its queue is kept for others for whom victims went");
   }
 }
 
@@ -393,6 +467,8 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
                                            fair_share_books::counts{b, cluster}, true)
         .ok();
   };
+  if (!within_quota())  // there may be room, and nobody who would have to go, where it is enough that others end elsewhere
+    cluster.each_node([&](const node_info& node) { on_node.try_emplace(node.id().row); });
   std::optional<cost> least;
   for (const auto& [row, here] : on_node) {
     const std::optional<node_info> node = cluster.node_at(row);
@@ -456,8 +532,8 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
     demand wanted{b, *queue};
     wanted.add(b, pod, flavor);
-    rule by{b, wanted, options_, *queue, pod.priority(), pod.arrival(), attempt.now()};
-    if (const auto group = pod.group()) by.own_tree = group->root().row();
+    wanted.grows = detail::grows_a_whole(pod);
+    rule by{b, wanted, options_, *queue, detail::job_rank{pod}, attempt.now()};
     if (!by.may_find_somebody(attempt.cluster())) continue;
     victim_plan made = make_room(attempt, pod, by, flavor);
     if (!made.verdict.ok()) continue;
@@ -474,13 +550,10 @@ GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, co
   fair_share_books& b = read(attempt.cluster());
   plan.verdict = status::unresolvable("its queue may take from nobody what would help");
   if (b.find(*queue) == queues::no_queue) return plan;
-  std::uint64_t arrival = std::numeric_limits<std::uint64_t>::max();
-  group.root().each_pod_below([&](const pod_info& member) { arrival = std::min(arrival, member.arrival()); });
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
     demand wanted{b, *queue};
-    wanted.add_least(b, group.root(), flavor);
-    rule by{b, wanted, options_, *queue, tree_priority(group), arrival, attempt.now()};
-    by.own_tree = group.root().row();
+    wanted.add_most(b, group.root(), flavor);
+    rule by{b, wanted, options_, *queue, detail::job_rank{group}, attempt.now()};
     attempt.reset();
     if (!by.may_find_somebody(attempt.cluster())) continue;
     victim_plan made = find_group_victims(attempt, group, by, true, options_.lost_work);

@@ -1,4 +1,5 @@
 // The library's own policy of queues, in a cluster: two teams with 40 % and 60 % of the GPUs, as a host sees them.
+#include <cstdlib>
 #include <map>
 
 #include "gangsched/model/cluster_queues.hpp"
@@ -21,9 +22,8 @@ struct shared : world {
 
   queue_id queue(const queue_spec& spec) { return must(cluster.queues().add(spec)); }
   void update(const queue_spec& spec) { must(cluster.queues().update(cluster.queues().find(spec.name).value(), spec)); }
-  pod_id ask(a_pod pod, const std::string& queue, std::int32_t priority = 0) {
-    pod_spec spec = pod;
-    spec.queue = queue;
+  pod_id ask(pod_spec spec, const std::string& queue, std::int32_t priority = 0) {
+    if (!queue.empty()) spec.queue = queue;
     spec.priority = priority;
     specs[spec.name] = spec;
     return add(spec);
@@ -33,12 +33,14 @@ struct shared : world {
     for (int i = 0; i < count; ++i) ask(a_pod{queue + "-" + std::to_string(asked++)}.gpus(1), queue, priority);
   }
   group_id ask_gang(const std::string& name, const std::string& queue, int members, std::int64_t gpus,
-                    disruption_mode disruption = disruption_mode::all, int least = 0) {
+                    disruption_mode disruption = disruption_mode::all, int least = 0, std::int32_t priority = 0,
+                    const group_id& parent = {}) {
     a_gang made{name, least == 0 ? members : least};
     made.spec.queue = queue;
     made.spec.disruption = disruption;
+    made.spec.parent = parent;
     const group_id group = add(made);
-    for (int i = 0; i < members; ++i) ask(a_pod{name + "-" + std::to_string(i)}.gpus(gpus).in(group), "");
+    for (int i = 0; i < members; ++i) ask(a_pod{name + "-" + std::to_string(i)}.gpus(gpus).in(group), "", priority);
     return group;
   }
   /// Until nothing happens at this instant; binds and evictions in words.
@@ -320,6 +322,175 @@ TEST_CASE("in random clusters nobody goes twice for the same requests, and each 
   }
   CHECK(evicted > 300);
   CHECK(bound > 1500);
+}
+
+TEST_CASE("what is kept of a queue's quota for whom victims went is kept from members above a gang's minimum, too",
+          "[engine][queues]") {
+  two_teams w;
+  queue_spec infer = team("infer", 4);
+  infer.quotas[0].limit["nvidia.com/gpu"] = 6;
+  w.update(infer);
+  const bool whole = GENERATE(false, true);
+  CAPTURE(whole);
+  if (whole)
+    w.ask_gang("elastic", "infer", 3, 2, disruption_mode::all, 1);
+  else
+    w.ask_gang("elastic", "infer", 4, 1, disruption_mode::surplus, 3);
+  w.act(0s);
+  w.ask(a_pod{"more"}.gpus(whole ? 4 : 3), "infer", 1);
+  const words said = w.act(10s);
+  CHECK(count(said, "evict elastic") == (whole ? 3 : 1));
+  CHECK(count(said, "bind more") == 1);
+  CHECK(count(said, "bind elastic") == (whole ? 1 : 0));
+  CHECK(w.used("infer") == 6);
+  for (int minute = 1; minute < 10; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());
+}
+
+TEST_CASE("who is nominated to a node stays that when a more important pod of another queue is nominated there, too",
+          "[engine][queues]") {
+  shared w;
+  w.add(a_node{"n"}.cpu(64).gpus(4));
+  w.queue(team("a", 2));
+  w.queue(team("b", 2));
+  w.ask(a_pod{"large"}.gpus(3), "b", 2);  // more than b is due
+  w.ask(a_pod{"small"}.gpus(1), "b", 0);
+  CHECK(count(w.act(0s), "bind") == 2);
+  w.ask(a_pod{"owner"}.gpus(2), "a", -1);
+  w.ask(a_pod{"within"}.gpus(2), "b", 1);
+  const words said = w.act(10s);
+  CHECK(sorted(said) == words{"bind owner n", "bind within n", "evict large n", "evict small n"});
+  for (int minute = 1; minute < 30; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());
+}
+
+TEST_CASE("a job of groups is as old as it ever was, whatever pods of it are made anew", "[engine][queues]") {
+  two_teams w;
+  queue_spec infer = team("infer", 4);
+  infer.quotas[0].limit["nvidia.com/gpu"] = 6;
+  infer.within_queue = queue_preemption::lower_or_newer_equal_priority;
+  w.update(infer);
+  w.ask_gang("old", "infer", 4, 1, disruption_mode::surplus, 2);
+  w.ask_gang("new", "infer", 4, 1, disruption_mode::surplus, 2);
+  CHECK(count(w.act(0s), "bind") == 6);
+  instant now{};
+  for (const char* name : {"old-0", "old-3"}) {
+    w.remove(w.pod(name));
+    w.act(now += 1min);
+    CHECK(w.used("infer") == 6);
+    w.ask(w.specs.at(name), "");
+    const words said = w.act(now += 1min);
+    CHECK(count(said, "evict new") == 1);
+    CHECK(count(said, "evict old") == 0);
+    CHECK(count(said, std::string{"bind "} + name) == 1);
+    for (int quiet = 0; quiet < 10; ++quiet) CHECK(w.act(now += 1min).empty());
+  }
+}
+
+TEST_CASE(
+    "a job that is more than its queue is due takes the place of none that is covered, or others would take it back",
+    "[engine][queues]") {
+  shared w;
+  w.add(a_node{"n"}.cpu(64).gpus(4).label("place", "n"));
+  w.add(a_node{"m"}.cpu(64).gpus(4));
+  for (const char* name : {"a", "b"}) {
+    w.queue(team(name, 4));
+    w.ask(a_pod{std::string{name} + "-small"}.gpus(4).select("place", "n"), name);
+  }
+  CHECK(w.act(0s) == words{"bind a-small n"});
+  for (const char* name : {"a", "b"}) w.ask_gang(std::string{name} + "-wide", name, 2, 4, disruption_mode::all, 2, 1);
+  for (int minute = 0; minute < 10; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());
+  // What a lesser job borrows it may have.
+  w.ask(a_pod{"a-more"}.gpus(4), "a");
+  CHECK(w.act(10min) == words{"bind a-more m"});
+  w.ask(a_pod{"a-most"}.gpus(4).select("place", "n"), "a", 2);
+  CHECK(count(w.act(11min), "evict a-small") == 1);
+  w.ask(a_pod{"a-other"}.gpus(4), "a", 1);
+  CHECK(w.act(12min) == words{"evict a-more m", "bind a-other m"});
+  for (int minute = 13; minute < 20; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());
+}
+
+TEST_CASE("a gang that goes as a whole grows by what its queue is due, one with surplus by what is free",
+          "[engine][queues]") {
+  two_teams w;
+  w.ask(a_pod{"too-wide"}.gpus(6), "train");  // for any node: it waits, and train is due six
+  const disruption_mode mode = GENERATE(disruption_mode::all, disruption_mode::surplus);
+  w.ask_gang("elastic", "infer", 6, 1, mode, 3);
+  CHECK(count(w.act(0s), "bind elastic") == (mode == disruption_mode::all ? 4 : 6));
+  CHECK(w.act(60s).empty());
+}
+
+TEST_CASE("gangs, priorities, limits and trees of queues come to rest, too", "[engine][queues][property]") {
+  const char* const text = std::getenv("GANGSCHED_WORLDS");
+  const std::uint64_t worlds = text == nullptr ? 400 : std::stoull(text);
+  std::uint64_t evicted = 0, bound = 0;
+  for (std::uint64_t seed = 0; seed < worlds; ++seed) {
+    dice roll{seed};
+    shared w;
+    const bool places = roll.percent(40);  // some pods want one node
+    for (int i = 0; i < 3; ++i)
+      w.add(a_node{"n" + std::to_string(i)}.cpu(64).gpus(4).label("place", std::to_string(i)));
+    w.queue(team("org", roll.between(0, 6)));
+    const std::vector<std::string> names{"a", "b", "c"};
+    for (const std::string& name : names) {
+      queue_spec spec = team(name.c_str(), roll.between(0, 3), name == "c" ? "" : "org");
+      spec.weight = static_cast<double>(roll.between(1, 3));
+      spec.within_queue = static_cast<queue_preemption>(roll.below(3));
+      spec.reclaim = roll.percent(60) ? queue_reclaim::any : static_cast<queue_reclaim>(roll.below(3));
+      if (roll.percent(30)) spec.quotas[0].limit["nvidia.com/gpu"] = roll.between(4, 8);
+      if (roll.percent(20)) spec.max_running = static_cast<std::int32_t>(roll.between(2, 5));
+      if (roll.percent(10)) spec.state = queue_state::drain;
+      w.queue(spec);
+    }
+    const auto one_pod = [&](const std::string& name) {
+      a_pod made{name};
+      made.gpus(roll.between(1, 4));
+      if (places && roll.percent(40)) made.select("place", std::to_string(roll.below(3)));
+      return made;
+    };
+    const auto said = [&](instant when) {
+      CAPTURE(seed, when.count());
+      const words all = w.act(when);
+      evicted += static_cast<std::uint64_t>(count(all, "evict"));
+      bound += static_cast<std::uint64_t>(count(all, "bind"));
+      return all;
+    };
+    for (int job = 0; job < 10; ++job) {
+      const std::string name = "j" + std::to_string(job), &queue = roll.of(names);
+      const auto priority = static_cast<std::int32_t>(roll.between(-1, 2));
+      const auto gang_of = [&](const std::string& its_name, disruption_mode mode, const group_id& parent) {
+        const int members = static_cast<int>(roll.between(1, 4)), least = static_cast<int>(roll.between(1, members));
+        const std::int64_t gpus = roll.between(1, 2);
+        const bool alike = roll.percent(70);
+        const group_id made = w.ask_gang(its_name, queue, alike ? members : 0, gpus, mode, least, priority, parent);
+        for (int i = alike ? members : 0; i < members; ++i)  // of different sizes
+          w.ask(one_pod(its_name + "-" + std::to_string(i)).in(made), "", priority);
+      };
+      if (roll.percent(45)) {
+        gang_of(name, static_cast<disruption_mode>(roll.below(3)), {});
+      } else if (roll.percent(20)) {
+        group_spec tree{.name = name + "-tree",
+                        .policy = gang{.min_count = static_cast<std::int32_t>(roll.between(1, 2))},
+                        .composite = true};
+        tree.queue = queue;
+        tree.disruption = roll.percent(50) ? disruption_mode::all : disruption_mode::single;
+        const group_id parent = w.add(tree);
+        for (const char* which : {"-a", "-b"}) {
+          const auto mode = static_cast<disruption_mode>(roll.below(3));
+          gang_of(name + which, tree.disruption == disruption_mode::all ? disruption_mode::all : mode, parent);
+        }
+      } else {
+        w.ask(one_pod(name), queue, priority);
+      }
+      said(std::chrono::minutes{job});
+    }
+    for (int minute = 10; minute < 60; ++minute) {
+      CAPTURE(seed, minute);
+      const bool quiet = count(said(std::chrono::minutes{minute}), "evict") == 0;
+      if (minute >= 40) REQUIRE(quiet);
+    }
+    REQUIRE(w.scheduler.verify());
+  }
+  CHECK(evicted > worlds);
+  CHECK(bound > worlds * 5);
 }
 
 }  // namespace gangsched::testing::fair_share_test

@@ -107,8 +107,8 @@ struct world {
     }
     return gone;
   }
-  /// By queue: of its jobs, the most important first, whether each runs and is covered.
-  [[nodiscard]] std::vector<std::vector<bool>> words() const {
+  /// By queue: of its jobs, the most important first, whether each runs and is covered; or whether it runs.
+  [[nodiscard]] std::vector<std::vector<bool>> words(bool are_covered = true) const {
     std::vector<std::uint32_t> order(jobs.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
@@ -122,7 +122,7 @@ struct world {
       bool covered = one.runs;
       for (std::size_t i = 0; i < capacity.size(); ++i) covered = covered && one.needs[i] <= room[one.queue][i];
       for (std::size_t i = 0; covered && i < capacity.size(); ++i) room[one.queue][i] -= one.needs[i];
-      made[one.queue].push_back(covered);
+      made[one.queue].push_back(are_covered ? covered : one.runs);
     }
     return made;
   }
@@ -187,6 +187,21 @@ struct plain_plan {
     return false;
   }
   [[nodiscard]] bool own(std::size_t unit) const { return w.running[unit].queue == who.queue; }
+  /// Whether the preemptor would be, in the place of who is less important.
+  [[nodiscard]] bool who_covered() const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const running_unit& one = w.running[i];
+      const bool first = one.priority > who.priority || (one.priority == who.priority && one.arrival < who.arrival);
+      if (own(i) && first) order.push_back(i);
+    }
+    amounts left = who.needs;
+    for (const std::size_t i : order)
+      for (std::size_t r = 0; covered(i) && r < left.size(); ++r) left[r] += w.running[i].amounts[r];
+    bool fits = true;
+    for (std::size_t r = 0; r < left.size(); ++r) fits = fits && left[r] <= w.shares.due(who.queue, r);
+    return fits;
+  }
   [[nodiscard]] bool is_due() const {
     for (std::size_t r = 0; r < w.capacity.size(); ++r)
       if (who.needs[r] > 0 && left(who.queue, r) + who.needs[r] > w.shares.due(who.queue, r)) return false;
@@ -196,7 +211,7 @@ struct plain_plan {
     const running_unit& one = w.running[unit];
     if (taken[unit]) return false;
     if (own(unit)) {
-      if (one.spared_by_own || who.own == own_victims::never) return false;
+      if (one.spared_by_own || who.own == own_victims::never || (covered(unit) && !who_covered())) return false;
       const bool newer = who.own == own_victims::lower_or_newer_equal_priority && one.arrival > who.arrival;
       return one.priority < who.priority || (newer && one.priority == who.priority);
     }
@@ -468,8 +483,9 @@ TEST_CASE("nobody wins back what was reclaimed, and everybody gets what it is du
   CHECK(satisfied > 100'000);
 }
 
-TEST_CASE("priorities within queues, sizes and borrowing together come to rest, too") {
-  std::size_t preemptions = 0;
+TEST_CASE(
+    "priorities within queues, sizes and borrowing together come to rest, too, and each eviction is a step there") {
+  std::size_t preemptions = 0, swaps = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     dice roll{seed};
     random_world made{roll, 5};
@@ -487,13 +503,23 @@ TEST_CASE("priorities within queues, sizes and borrowing together come to rest, 
       if (w.jobs[which].runs) continue;
       const std::optional<units> victims = w.fits(w.jobs[which]) ? units{} : w.reclaim(which);
       if (!victims) continue;
+      const auto covered = w.words(), running = w.words(false);
       for (const std::uint32_t victim : *victims) w.end(victim);
       w.start(which);
+      const auto covered_then = w.words(), running_then = w.words(false);
+      for (std::size_t queue = 0; queue < covered.size(); ++queue) REQUIRE(covered_then[queue] >= covered[queue]);
+      if (!victims->empty() && covered_then == covered) {
+        ++swaps;
+        for (std::size_t queue = 0; queue < covered.size(); ++queue)
+          REQUIRE((queue == w.jobs[which].queue ? running_then[queue] > running[queue]
+                                                : running_then[queue] == running[queue]));
+      }
       preemptions += victims->size();
       quiet = 0;
     }
   }
   CHECK(preemptions > 10'000);
+  CHECK(swaps > 100);
 }
 
 }  // namespace gangsched::testing::fair_share_reclaim_test

@@ -10,9 +10,15 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 class picker;
 
-/// The other pods that are nominated to a node and matter to a pod, put there for as long as this lives: those of its priority or a
-/// higher one, and those of other queues, among which priority says nothing. Filters are asked with them and without them, and both must
-/// pass (kube-framework 1.3): the room that victims leave is kept for whom they left for, and nobody counts on a pod that may never come.
+/// Whether the room that one is nominated to is kept from the other: that is not more important, or of another queue, among which priority
+/// says nothing.
+[[nodiscard]] inline bool keeps_room_from(const pod_class& nominated, const pod_class& other) noexcept {
+  return nominated.priority >= other.priority || (nominated.queue && other.queue && nominated.queue != other.queue);
+}
+
+/// The other pods that are nominated to a node and keep their room from a pod (keeps_room_from), put there for as long as this lives.
+/// Filters are asked with them and without them, and both must pass (kube-framework 1.3): the room that victims leave is kept for whom they
+/// left for, and nobody counts on a pod that may never come.
 class GANGSCHED_API nominated_pass {
  public:
   /// O(pods nominated to the node); cycle-level plugins are told.

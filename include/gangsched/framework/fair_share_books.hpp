@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,9 +45,14 @@ struct GANGSCHED_API fair_share_books {
         if (now.of.shares.tree().is_within(under, queue)) made += amounts[at];
       return made;
     }
-    [[nodiscard]] std::int64_t running(queues::queue_index queue) const override { return now.running(queue); }
+    [[nodiscard]] std::int64_t running(queues::queue_index queue) const override {
+      std::int64_t made = now.running(queue);
+      for (const queues::queue_index job : jobs) made += now.of.shares.tree().is_within(job, queue) ? 1 : 0;
+      return made;
+    }
     const counts& now;
     std::vector<std::pair<queues::queue_index, std::vector<std::int64_t>>> promised = {};
+    std::vector<queues::queue_index> jobs = {};  ///< of those, who runs nobody yet
   };
 
   std::optional<cluster_view> whose = {};
@@ -54,12 +61,26 @@ struct GANGSCHED_API fair_share_books {
   std::vector<queue_id> ids = {};                  ///< by index of the tree
   std::vector<queues::queue_index> index_of = {};  ///< by row; no_queue of one that is not there
   queues::fair_share::fair_shares shares = {};
+  bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
   const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
   status last_said = {};
 
   [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
     return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;
+  }
+
+  /// Whether quota can refuse it at all: somebody above has a limit of what it requests, or of jobs unless it runs, or something is kept
+  /// for somebody.
+  [[nodiscard]] bool may_refuse(queues::queue_index queue, std::span<const std::int64_t> request, bool runs) const {
+    constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+    if (keeps) return true;
+    for (; queue != queues::no_queue; queue = shares.tree().parent(queue)) {
+      if (!runs && shares.most_running(queue) != no_limit) return true;
+      for (std::size_t i = 0; i < request.size(); ++i)
+        if (request[i] > 0 && shares.most(queue, i) != no_limit) return true;
+    }
+    return false;
   }
 
   /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came, else O(nodes), too.

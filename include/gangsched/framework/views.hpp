@@ -316,6 +316,8 @@ class group_view {
   [[nodiscard]] std::uint32_t assumed() const noexcept { return state_->groups.assumed[row_]; }
   [[nodiscard]] std::uint32_t bound() const noexcept { return state_->groups.bound[row_]; }
   [[nodiscard]] std::uint32_t pending() const noexcept { return members() - assumed() - bound(); }
+  /// Order of add_group among nodes, pods and groups; of one that is expected, of when it was named first.
+  [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->groups.arrival[row_]; }
   /// Whether its minimum had nodes once, and a member of it ran.
   [[nodiscard]] bool satisfied() const noexcept { return state_->groups.satisfied[row_]; }
   /// Calls visit(pod_info) for every member in order of arrival.

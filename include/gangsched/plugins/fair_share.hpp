@@ -60,7 +60,7 @@ class fair_share_policy {
   [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
     return pod.in_queue() ? std::int64_t{node.flavor().row} : 0;
   }
-  GANGSCHED_API void finish_filter(const pod_view& pod, const cluster_view& cluster,
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
 

@@ -38,6 +38,7 @@ GANGSCHED_INLINE void reclaim_plan::begin(const fair_shares& shares, const usage
   find_reach();
   taken_.assign(units.size(), 0);
   covered_.assign(units.size(), 1);
+  who_covered_ = false;
   sort_units();
   for (queue_index queue = 0; queue < queues; ++queue) cover(queue);
   place_heaps();
@@ -78,32 +79,50 @@ GANGSCHED_INLINE void reclaim_plan::sort_units() {
       if (left_one.priority != right_one.priority) return left_one.priority < right_one.priority;
       if (left_one.lost_work != right_one.lost_work) return left_one.lost_work < right_one.lost_work;
       if (left_one.start != right_one.start) return left_one.start > right_one.start;
-      return left_one.arrival != right_one.arrival ? left_one.arrival > right_one.arrival : a > b;
+      if (left_one.arrival != right_one.arrival) return left_one.arrival > right_one.arrival;
+      return left_one.part != right_one.part ? left_one.part > right_one.part : a > b;
     };
     if (queue == who_.queue || above_due(queue) != 0)
       std::sort(order_.begin() + next_[queue], order_.begin() + end_[queue], goes_before);
   }
 }
 
-/// Of a queue that is not above its due everybody is covered.
+GANGSCHED_INLINE bool reclaim_plan::fits_room(std::span<const std::int64_t> amounts) const {
+  bool fits = true;
+  for (std::size_t i = 0; i < amounts.size(); ++i) fits = fits && amounts[i] <= room_[i];
+  return fits;
+}
+
+/// Of a queue that is not above its due everybody is covered. The preemptor stands behind the parts of its job that run, whose arrival it
+/// has.
 GANGSCHED_INLINE void reclaim_plan::cover(queue_index queue) {
-  if (next_[queue] == end_[queue] || above_due(queue) == 0) return;
+  const bool own = queue == who_.queue;
+  if (!own && (next_[queue] == end_[queue] || above_due(queue) == 0)) return;
   important_.assign(order_.begin() + next_[queue], order_.begin() + end_[queue]);
   std::sort(important_.begin(), important_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const running_unit &left_one = units_[a], &right_one = units_[b];
     if (left_one.priority != right_one.priority) return left_one.priority > right_one.priority;
-    return left_one.arrival != right_one.arrival ? left_one.arrival < right_one.arrival : a < b;
+    if (left_one.arrival != right_one.arrival) return left_one.arrival < right_one.arrival;
+    return left_one.part != right_one.part ? left_one.part < right_one.part : a < b;
   });
   room_.resize(shares_->resources());
   const bool leaf = shares_->tree().is_leaf(queue);
   for (std::size_t i = 0; i < room_.size(); ++i) room_[i] = leaf ? shares_->due(queue, i) : 0;
+  bool passed = !own, whole = leaf;  // the preemptor's place, and all of its job that runs being covered
+  const auto pass = [&] {
+    passed = true;
+    who_covered_ = whole && fits_room(who_.request);
+  };
   for (const std::uint32_t unit : important_) {
-    const std::span<const std::int64_t> amounts = units_[unit].amounts;
-    bool fits = true;
-    for (std::size_t i = 0; i < amounts.size(); ++i) fits = fits && amounts[i] <= room_[i];
+    const running_unit& one = units_[unit];
+    const bool lesser = one.priority < who_.priority || (one.priority == who_.priority && one.arrival > who_.arrival);
+    if (!passed && lesser) pass();
+    const bool fits = fits_room(one.amounts) && (one.after == no_unit || covered_[one.after] != 0);
     covered_[unit] = fits ? 1 : 0;
-    for (std::size_t i = 0; fits && i < amounts.size(); ++i) room_[i] -= amounts[i];
+    for (std::size_t i = 0; fits && i < one.amounts.size(); ++i) room_[i] -= one.amounts[i];
+    if (one.priority == who_.priority && one.arrival == who_.arrival) whole = whole && fits;
   }
+  if (!passed) pass();
 }
 
 GANGSCHED_INLINE reclaim_plan::resource_mask reclaim_plan::above_due(queue_index queue) const {
@@ -113,8 +132,10 @@ GANGSCHED_INLINE reclaim_plan::resource_mask reclaim_plan::above_due(queue_index
   return above;
 }
 
-GANGSCHED_INLINE bool reclaim_plan::own_may_go(const running_unit& one) const {
+GANGSCHED_INLINE bool reclaim_plan::own_may_go(std::uint32_t unit) const {
+  const running_unit& one = units_[unit];
   if (one.spared_by_own || who_.own == own_victims::never) return false;
+  if (covered_[unit] != 0 && !who_covered_) return false;  // others would have it
   if (one.priority < who_.priority) return true;
   return who_.own == own_victims::lower_or_newer_equal_priority && one.priority == who_.priority &&
          one.arrival > who_.arrival;
@@ -128,7 +149,7 @@ GANGSCHED_INLINE bool reclaim_plan::others_may_go(std::uint32_t unit) const {
 
 GANGSCHED_INLINE bool reclaim_plan::may_take(std::uint32_t unit) const {
   const running_unit& one = units_[unit];
-  if (one.queue == who_.queue) return taken_[unit] == 0 && own_may_go(one);
+  if (one.queue == who_.queue) return taken_[unit] == 0 && own_may_go(unit);
   if (!others_may_go(unit)) return false;
   const queue_tree& tree = shares_->tree();
   const queue_index above_both = tree.common_ancestor(one.queue, who_.queue);
@@ -266,7 +287,7 @@ GANGSCHED_INLINE std::optional<std::uint32_t> reclaim_plan::take_next() {
   }
   for (std::uint32_t& next = next_[who_.queue]; next != end_[who_.queue]; ++next) {
     const std::uint32_t unit = order_[next];
-    if (taken_[unit] != 0 || !own_may_go(units_[unit])) continue;
+    if (taken_[unit] != 0 || !own_may_go(unit)) continue;
     take(unit);
     return unit;
   }

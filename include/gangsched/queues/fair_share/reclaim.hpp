@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +27,8 @@ struct preemptor {
   others_victims others = others_victims::any;
 };
 
+inline constexpr std::uint32_t no_unit = std::numeric_limits<std::uint32_t>::max();
+
 /// What runs and goes as a whole: a job, or a part of one that the rest can do without.
 struct running_unit {
   queue_index queue = no_queue;
@@ -36,6 +39,8 @@ struct running_unit {
   instant start{};                ///< who started last goes first
   bool spared_by_own = false;     ///< its own queue may not take it, as who has not run for long enough
   bool spared_by_others = false;  ///< likewise
+  std::uint64_t part = 0;         ///< the order of a job's parts: of equal priority and arrival the lower one first
+  std::uint32_t after = no_unit;  ///< a part that comes before, without which this one is not covered
 };
 
 /// Victims for one job, one after another.
@@ -45,16 +50,19 @@ struct running_unit {
 /// requests and that it, and each queue above it below the lowest one above both, is due; and of which the victim's queue, and each
 /// above that likewise, has more than it is due. Who goes first is of the branch, level by level, that has most of its due
 /// (saturation_of); within a queue, of lower priority, then with less lost work, then who started later.
-/// In its own queue it takes by priority, after what others borrowed.
+/// In its own queue it takes from lesser ones, after what others borrowed: whoever they are if it is covered in their place, beside all
+/// that are more important and the parts of it that run; else what is borrowed, as it is itself.
 ///
-/// Why nobody wins back what was reclaimed, while requests stay: let each queue have a word with a bit for each of its jobs, the most
-/// important first: whether it runs and is covered. A reclaiming job becomes covered, since its queue's due has room for it beside all
-/// that runs there, so its queue's word grows (as a number). A victim was not covered, so its bit was 0, and the bits after it do not
-/// change. A job that starts in free room is covered, and the word grows, or it is not, and the word stays. So no word ever shrinks, each
-/// reclaim lets one grow, and there are finitely many: reclaims come to an end, in any order, with any starts between them. And then
+/// Why nobody wins back what he lost, while requests stay: let each queue have a word with a bit for each of its jobs, the most important
+/// first: whether it runs and is covered; and another with a bit for whether it runs. A reclaiming job becomes covered, since its queue's
+/// due has room for it beside all that runs there, so its queue's first word grows (as a number); so it does when a job that is covered
+/// takes the place of lesser ones. Victims in other queues were not covered: their bits were 0, and the bits after them do not change.
+/// A job that starts in free room is covered, and the word grows, or it is not, and the word stays. So no first word ever shrinks. Where
+/// none grows, who goes and who comes is not covered, and the second word of their queue grows, the only one that changes. So there are
+/// finitely many evictions, in any order, with any starts between them: the first words count before the second ones. And then
 /// everybody has what it is due, as far as it consists of whole jobs: if a job that its queue's due has room for finds none in the
 /// cluster, there is more in use than is due, at the lowest level where that holds by a sibling, and so down to a queue whose units
-/// cannot all be covered.
+/// cannot all be covered. A job that is evicted may come anew, as the last of its priority: of a word that only moves a 0 back.
 /// The object keeps its room: planning for no more queues and units than before does not allocate. What it was begun with has to outlive
 /// it, and to stay as it is.
 class GANGSCHED_API reclaim_plan {
@@ -62,6 +70,8 @@ class GANGSCHED_API reclaim_plan {
   /// O(queues · resources + units · log units).
   void begin(const fair_shares& shares, const usage& now, const preemptor& who, std::span<const running_unit> units);
 
+  /// Whether its queue's due would cover the job, beside what is more important in the queue and what runs of the job itself.
+  [[nodiscard]] bool covers_preemptor() const { return who_covered_; }
   /// Whether its queue's due covers the unit.
   [[nodiscard]] bool is_covered(std::uint32_t unit) const { return covered_[unit] != 0; }
   /// Whether the unit may be taken beside those that were. O(depth · resources).
@@ -81,12 +91,13 @@ class GANGSCHED_API reclaim_plan {
   [[nodiscard]] std::int64_t& left(queue_index queue, std::size_t resource) {
     return left_[queue * shares_->resources() + resource];
   }
-  [[nodiscard]] bool own_may_go(const running_unit& one) const;
+  [[nodiscard]] bool own_may_go(std::uint32_t unit) const;
   [[nodiscard]] bool others_may_go(std::uint32_t unit) const;
   [[nodiscard]] resource_mask above_due(queue_index queue) const;
   bool find_reach();
   void sort_units();
   void cover(queue_index queue);
+  [[nodiscard]] bool fits_room(std::span<const std::int64_t> amounts) const;
   void count(std::uint32_t unit, std::int64_t sign);
   [[nodiscard]] bool uses(std::uint32_t unit, resource_mask of) const;
   [[nodiscard]] bool less_in_heap(queue_index a, queue_index b) const;
@@ -105,6 +116,7 @@ class GANGSCHED_API reclaim_plan {
   std::vector<resource_mask>
       reach_;  ///< by depth: of what the preemptor, and each above it so deep or deeper, stays within its due
   std::vector<unsigned char> covered_, taken_;
+  bool who_covered_ = false;
   std::vector<std::uint32_t> order_;               ///< units, by queue, and within one who goes first
   std::vector<std::uint32_t> first_, next_, end_;  ///< by queue: its units in order_, and those that were not looked at
   std::vector<std::uint32_t> important_;           ///< of one queue, most important first

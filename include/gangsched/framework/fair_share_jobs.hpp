@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/disruption.hpp"
+#include "gangsched/framework/views.hpp"
+
+/// Jobs as FairShare sees them: single pods, and trees of groups.
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// A job's place among those of its queue: a tree of groups is one, and stays where it is, whatever pods of it are made anew.
+struct job_rank {
+  explicit job_rank(const pod_info& pod) {
+    if (const auto group = pod.group())
+      *this = job_rank{*group};
+    else
+      priority = pod.priority(), arrival = pod.arrival();
+  }
+  explicit job_rank(const group_view& group)
+      : priority(tree_priority(group)), arrival(group.root().arrival()), tree(group.root().row()) {}
+
+  std::int32_t priority = 0;
+  std::uint64_t arrival = 0;
+  row_t tree = no_row;  ///< the root of its groups
+};
+
+/// Of one that waits for its room. O(depth).
+inline std::int32_t priority_of_one(const pod_info& pod) {
+  const auto group = pod.group();
+  return group ? group->root().spec().priority.value_or(pod.priority()) : pod.priority();
+}
+
+/// Whether somebody of it or of a group below is on a node. O(groups).
+inline bool is_on_nodes(const group_view& group) {
+  bool any = group.assumed() + group.bound() > 0;
+  group.each_child([&](const group_view& child) { any = any || is_on_nodes(child); });
+  return any;
+}
+
+/// Whether the gang lacks members of the pod's role. O(members) if it has minimums by role.
+inline bool lacks_role(const group_view& group, const pod_info& pod) {
+  if (!group.is_gang()) return false;
+  for (const role_minimum& one : group.policy()->roles) {
+    if (one.role != pod.role()) continue;
+    std::int32_t running = 0;
+    group.each_member([&](const pod_info& member) { running += member.node() && member.role() == one.role ? 1 : 0; });
+    return running < one.min_count;
+  }
+  return false;
+}
+
+/// Whether the pod is more than its group needs, of one that goes as a whole. O(groups).
+inline bool grows_a_whole(const pod_info& pod) {
+  const std::optional<group_view> top = disrupted_with(pod);
+  if (!top) return false;
+  group_view group = *pod.group();
+  if (group.assumed() + group.bound() >= group.min_count()) return !lacks_role(group, pod);
+  while (group.id() != top->id()) {
+    if (is_on_nodes(group)) return false;
+    group = *group.parent();
+    std::uint32_t running = 0;
+    group.each_child([&](const group_view& child) { running += is_on_nodes(child) ? 1 : 0; });
+    if (running >= group.min_count()) return true;
+  }
+  return false;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
