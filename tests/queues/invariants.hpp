@@ -24,6 +24,26 @@ inline std::size_t operations(std::size_t thousandths) {
   return std::max<std::size_t>(1, all / 1000 * thousandths);
 }
 
+/// Calls world(seed) for the seeds 0, 1, … until so many thousandths are counted in @p done; how many operations those are.
+template <class World>
+std::size_t in_worlds(std::size_t thousandths, const std::size_t& done, World&& world) {
+  const std::size_t all = operations(thousandths);
+  for (std::uint64_t seed = 0; done < all; ++seed) {
+    INFO("seed " << seed);
+    world(seed);
+  }
+  return all;
+}
+
+/// Steps of a life, which is checked after every fifth.
+template <class Life>
+void step_and_check(Life& of, int steps) {
+  for (int step = 1; step <= steps; ++step) {
+    of.step();
+    if (step % 5 == 0) of.check();
+  }
+}
+
 /// REQUIRE, for what is asked millions of times.
 inline void holds(bool what, std::source_location where = std::source_location::current()) {
   if (!what) FAIL(where.file_name() << " line " << where.line());

@@ -315,15 +315,10 @@ TEST_CASE(
     "KAI: limits hold, what is divided adds up, what was reclaimed stays, and the order of queues decides nothing",
     "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(200);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(200, count.operations, [&](std::uint64_t seed) {
     life of{dice{seed}, count};
-    for (int i = 0; i < 100; ++i) {
-      of.step();
-      if (i % 5 == 4) of.check();
-    }
-  }
+    invariants::step_and_check(of, 100);
+  });
   CAPTURE(count.operations, count.started, count.refused, count.reclaimed, count.back, count.divided, count.peeled);
   CHECK(count.started > all / 20);
   CHECK(count.refused > all / 50);

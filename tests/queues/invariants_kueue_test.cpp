@@ -285,9 +285,7 @@ TEST_CASE(
     "Kueue: whatever happens, usage is what the admitted use, nobody is let in above a limit or below its minimum",
     "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(180);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(180, count.operations, [&](std::uint64_t seed) {
     dice random{seed};
     const configuration_spec spec = random_spec(random);
     std::deque<life> worlds;
@@ -296,7 +294,7 @@ TEST_CASE(
       step(random, worlds, spec, i, instant{static_cast<std::int64_t>(i)}, count);
       if (i % 5 == 4) worlds.front().check();
     }
-  }
+  });
   CAPTURE(count.operations, count.admitted, count.reduced, count.preempted);
   CHECK(count.admitted > all / 100);
   CHECK(count.reduced > all / 1000);
@@ -306,9 +304,7 @@ TEST_CASE(
 TEST_CASE("Kueue: the order in which a host names flavors, cohorts and queues decides nothing, ties included",
           "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(60);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(60, count.operations, [&](std::uint64_t seed) {
     dice random{seed};
     const configuration_spec spec = random_spec(random);
     const admission_options options = some_options(random);
@@ -317,7 +313,7 @@ TEST_CASE("Kueue: the order in which a host names flavors, cohorts and queues de
     worlds.emplace_back(reordered(random, spec), options);
     for (std::size_t i = 0; i < 150; ++i) step(random, worlds, spec, i, instant{static_cast<std::int64_t>(i)}, count);
     worlds.back().check();
-  }
+  });
   CAPTURE(count.operations, count.reordered);
   CHECK(count.reordered > all / 20);
 }
@@ -409,9 +405,7 @@ void none_can_stay(usage_world& in, const search& of, std::span<const preemption
 TEST_CASE("Kueue: a search for victims leaves no trace, takes nobody who could stay, and goes by names alone",
           "[invariants]") {
   std::size_t operations = 0, found_some = 0, fair = 0;
-  const std::size_t all = invariants::operations(60);
-  for (std::uint64_t seed = 0; operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(60, operations, [&](std::uint64_t seed) {
     dice random{seed};
     const configuration_spec spec = random_spec(random);
     const fair_sharing_options sharing = some_options(random).fair_sharing;
@@ -460,7 +454,7 @@ TEST_CASE("Kueue: a search for victims leaves no trace, takes nobody who could s
       if (sharing.enabled) ++fair;
       none_can_stay(world, one, found);
     }
-  }
+  });
   CAPTURE(operations, found_some, fair);
   CHECK(found_some > all / 50);
   CHECK(fair > all / 100);
@@ -470,9 +464,7 @@ TEST_CASE(
     "Kueue: who had to go does not win back at once, where the queue that took it stays within its quota or share",
     "[invariants]") {
   std::size_t operations = 0, preempted = 0, fair = 0;
-  const std::size_t all = invariants::operations(50);
-  for (std::uint64_t seed = 0; operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(50, operations, [&](std::uint64_t seed) {
     dice random{seed};
     // One cohort and one resource in one flavor: elsewhere a queue can be nearer to its quota in one, and its victim in another.
     configuration_spec spec{.flavors = {{"f0"}}};
@@ -511,7 +503,7 @@ TEST_CASE(
         if (sharing.enabled) ++fair;
       }
     }
-  }
+  });
   CAPTURE(operations, preempted, fair);
   CHECK(preempted > all / 20);
   CHECK(fair > all / 50);

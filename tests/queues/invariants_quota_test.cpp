@@ -246,15 +246,10 @@ TEST_CASE(
     "nothing",
     "[invariants]") {
   quota_tally count;
-  const std::size_t all = invariants::operations(160);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(160, count.operations, [&](std::uint64_t seed) {
     quota_life of{dice{seed}, count};
-    for (int i = 0; i < 100; ++i) {
-      of.step();
-      if (i % 5 == 4) of.check();
-    }
-  }
+    invariants::step_and_check(of, 100);
+  });
   CAPTURE(count.operations, count.admitted, count.refused, count.shared, count.revoked);
   CHECK(count.admitted > all / 20);
   CHECK(count.refused > all / 20);
@@ -283,9 +278,7 @@ TEST_CASE(
     "[invariants]") {
   using namespace capacity_scheduling;
   capacity_tally count;
-  const std::size_t all = invariants::operations(100);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(100, count.operations, [&](std::uint64_t seed) {
     dice random{seed};
     const std::vector<resource_kind> kinds(1 + random.below(2), resource_kind::field);
     const std::size_t size = 2 + random.below(3);
@@ -398,7 +391,7 @@ TEST_CASE(
         holds(total[resource] <= mins[resource]);
       }
     }
-  }
+  });
   CAPTURE(count.operations, count.admitted, count.searches, count.victims);
   CHECK(count.admitted > all / 20);
   CHECK(count.searches > all / 20);

@@ -156,9 +156,7 @@ void live(dice& random, cluster_state& in, bool capacity, tally& count) {
 TEST_CASE("Volcano: sessions keep nodes and queues within what they have, and start and keep gangs whole",
           "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(70);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(70, count.operations, [&](std::uint64_t seed) {
     dice random{seed};
     const bool capacity = random.percent(50);
     cluster_state cluster = random_cluster(random, capacity);
@@ -169,7 +167,7 @@ TEST_CASE("Volcano: sessions keep nodes and queues within what they have, and st
         cluster.jobs.erase(cluster.jobs.begin() + static_cast<std::ptrdiff_t>(random.below(cluster.jobs.size())));
       live(random, cluster, capacity, count);
     }
-  }
+  });
   CAPTURE(count.operations, count.bound, count.evicted, count.pipelined);
   CHECK(count.bound > all / 20);
   CHECK(count.evicted > all / 1000);
@@ -181,9 +179,7 @@ TEST_CASE(
     "go back and forth",
     "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(60);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(60, count.operations, [&](std::uint64_t seed) {
     dice random{seed};
     const bool capacity = random.percent(50);
     const cluster_state cluster = random_cluster(random, capacity);
@@ -262,7 +258,7 @@ TEST_CASE(
         holds(back.empty() || !shares.preemptive(candidates[at].queue, candidates[at].request));
       }
     }
-  }
+  });
   CAPTURE(count.operations, count.back);
   CHECK(count.back > all / 100);
 }

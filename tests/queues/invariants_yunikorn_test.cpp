@@ -239,15 +239,10 @@ TEST_CASE(
     "decides nothing",
     "[invariants]") {
   tally count;
-  const std::size_t all = invariants::operations(130);
-  for (std::uint64_t seed = 0; count.operations < all; ++seed) {
-    INFO("seed " << seed);
+  const std::size_t all = invariants::in_worlds(130, count.operations, [&](std::uint64_t seed) {
     life of{dice{seed}, seed % 3 == 0, count};
-    for (int i = 0; i < 120; ++i) {
-      of.step();
-      if (i % 5 == 4) of.check();
-    }
-  }
+    invariants::step_and_check(of, 120);
+  });
   CAPTURE(count.operations, count.placed, count.preempted, count.back, count.waits);
   CHECK(count.placed > all / 20);
   CHECK(count.preempted > all / 1000);
