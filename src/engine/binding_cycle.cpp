@@ -168,6 +168,9 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
   stale_.recheck(*now_, [&](row_t pod) {
     evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
   });
+  draining_.recheck(*now_, [&](row_t pod) {
+    evict({pod, state_->pods.rows.generation(pod)}, "a queue that it is in drains");
+  });
 }
 
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
@@ -276,6 +279,7 @@ GANGSCHED_INLINE std::span<const decision> binding_cycle::fail(row_t pod) {
 GANGSCHED_INLINE void binding_cycle::start_over() {
   waiting_.all_groups_changed();
   reported_.look_again();
+  draining_.start_over();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     if (state_->groups.alive(group)) stale_.group_changed(group);
   }
@@ -283,19 +287,22 @@ GANGSCHED_INLINE void binding_cycle::start_over() {
 
 GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
   std::optional<instant> next = waiting_.next_deadline();
-  if (const std::optional<instant> due = stale_.next_due()) next = std::min(next.value_or(*due), *due);
+  for (const std::optional<instant>& due : {stale_.next_due(), draining_.next_due()})
+    if (due) next = std::min(next.value_or(*due), *due);
   return next;
 }
 
 GANGSCHED_INLINE void binding_cycle::remember() {
   waiting_.remember();
   stale_.remember();
+  draining_.remember();
   reported_.remember();
 }
 
 GANGSCHED_INLINE void binding_cycle::recall() noexcept {
   waiting_.recall();
   stale_.recall();
+  draining_.recall();
   reported_.recall();
 }
 

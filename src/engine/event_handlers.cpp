@@ -36,6 +36,7 @@ GANGSCHED_INLINE void event_handlers::read() {
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
     const bool own = is_own(record);
+    binding_->draining().on_change(record);
     if (!own) handle(record);
     requeue_by(record, position);
     if (own) own_record(record);

@@ -86,7 +86,7 @@ GANGSCHED_INLINE result<void> put_queue(cluster_state& state, row_t row, std::un
     moved.push_back(state.names.intern(ns));
   }
   if (!state.queued.settle_namespaces(moved)) return overflow("namespaces");
-  state.queued.changed(row);
+  state.queued.changed(row, true);
   return {};
 }
 

@@ -10,6 +10,9 @@
 #include "gangsched/queues/kai/reclaim.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+inline constexpr const char* closed_queue = "a queue that it is in admits nobody, or is not there";
+}  // namespace detail
 
 /// One call's search for room.
 struct kai_policy::search {
@@ -380,6 +383,7 @@ GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_
 }
 
 GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  if (const auto queue = pod.queue(); queue && !queue->admits()) return status::pending(detail::closed_queue);
   const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
   const std::size_t job = now.job_of(pod.id());
   const status may = now.may_start(job);
@@ -387,6 +391,7 @@ GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_vie
 }
 
 GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  if (const auto queue = group.queue(); queue && !queue->admits()) return status::pending(detail::closed_queue);
   const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
   return now.may_start(now.job_of(group));
 }

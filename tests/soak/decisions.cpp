@@ -184,6 +184,8 @@ void host::take_one(const decision& one, from whom) {
     case decision_kind::evict:
       if (pod.state != pod_state::bound) wrong("evict of a pod that does not run", text_of(at));
       if (pod.terminating) wrong("evict of a pod that terminates", text_of(at));
+      if (one.reason != nullptr && std::string_view{one.reason} == "a queue that it is in drains" && !drains(pod))
+        wrong("evict of a pod whose queue does not drain", text_of(at));
       pod.evicted = true;
       return;
   }

@@ -75,6 +75,7 @@ class host {
   [[nodiscard]] std::string queue_of(const known_pod& pod) const;
   [[nodiscard]] std::string flavor_of(const known_node& node) const;
   void check_queues() const;
+  [[nodiscard]] bool drains(const known_pod& pod) const;
 
   // turns.cpp
   void pass_time(const step& one);

@@ -33,7 +33,7 @@ void host::change_queue(const step& one) {
   if (any.percent(50))
     spec.quotas = {{.guaranteed = {{"cpu", any.between(0, 4)}}, .limit = {{"cpu", any.between(2, 9)}}}};
   if (any.percent(20)) spec.quotas.push_back({.flavor = flavor_name(any.below(most_flavors)), .limit = {{"cpu", 4}}});
-  if (any.percent(20)) spec.state = queue_state::hold;
+  if (any.percent(20)) spec.state = any.percent(70) ? queue_state::hold : queue_state::drain;
   result<void> said;
   if (known_.queues.contains(name)) {
     called<"cluster_queues::update">();
@@ -92,6 +92,16 @@ std::string host::flavor_of(const known_node& node) const {
     if (has) return name;
   }
   return {};
+}
+
+bool host::drains(const known_pod& pod) const {
+  for (std::string name = queue_of(pod); !name.empty();) {
+    const auto known = known_.queues.find(name);
+    if (known == known_.queues.end()) return false;
+    if (known->second.state == queue_state::drain) return true;
+    name = known->second.parent;
+  }
+  return false;
 }
 
 void host::check_queues() const {

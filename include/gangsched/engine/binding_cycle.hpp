@@ -6,6 +6,7 @@
 
 #include "gangsched/engine/cycle_error.hpp"
 #include "gangsched/engine/decision_list.hpp"
+#include "gangsched/engine/draining_queues.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/reservations.hpp"
 #include "gangsched/engine/scheduling_queue.hpp"
@@ -30,13 +31,15 @@ class GANGSCHED_API binding_cycle {
         now_(&now),
         waiting_(state),
         reported_(state),
-        stale_(state, entities) {}
+        stale_(state, entities),
+        draining_(state, entities) {}
 
   /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
   bool begin(row_t pod, std::int64_t score);
   /// Decides `bind` for those that no hook holds any more.
   void finish_waiting();
-  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long.
+  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long and
+  /// for who runs in queues that drain.
   void expire_waits();
   /// A reservation is taken back and the host told; the pod is queued again as after a failure.
   void send_back(row_t pod, const char* reason, bool error);
@@ -64,6 +67,7 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] const waiting_pods& waiting() const noexcept { return waiting_; }
   [[nodiscard]] reported_reservations& reported() noexcept { return reported_; }
   [[nodiscard]] stale_gangs& stale() noexcept { return stale_; }
+  [[nodiscard]] draining_queues& draining() noexcept { return draining_; }
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
   void remember();
@@ -86,6 +90,7 @@ class GANGSCHED_API binding_cycle {
   waiting_pods waiting_;
   reported_reservations reported_;
   stale_gangs stale_;
+  draining_queues draining_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -37,6 +37,10 @@ class queue_view {
     while (table().parent[row] != no_row) row = table().parent[row];
     return {*state_, row};
   }
+  /// Whether it and all above it are there, and none is held or drains. O(depth).
+  [[nodiscard]] bool admits() const noexcept {
+    return each_up([](const queue_view& one) { return !one.expected() && one.spec().state == queue_state::open; });
+  }
   [[nodiscard]] bool has_children() const noexcept { return table().first_child[row_] != no_row; }
   /// Calls visit(queue_view) for each queue right below it, by name.
   template <class Visit>

@@ -34,7 +34,9 @@ enum class change_kind : std::uint8_t {
 /// One record of the change log, 20 bytes.
 struct change {
   change_kind kind;
-  bool more : 1 = false;  ///< of group_updated: something else than the minimum changed
+  bool more : 1 =
+      false;  ///< of group_updated: something else than the minimum changed; of queue_changed: the queue itself, not
+              ///< only what is used
   bool undone : 1 =
       false;  ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
   std::uint32_t author : 22 = 0;  ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host

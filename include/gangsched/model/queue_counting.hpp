@@ -82,7 +82,9 @@ class GANGSCHED_API queue_counting {
   /// Every node is of the flavor that it should be of. O(nodes · flavors · labels).
   void flavors_changed();
   /// To readers of the log: a queue changed (no_row: flavors did), or less is used in it.
-  void changed(row_t queue) { log_.write({.kind = change_kind::queue_changed, .facets = reads::queues, .row = queue}); }
+  void changed(row_t queue, bool itself = false) {
+    log_.write({.kind = change_kind::queue_changed, .more = itself, .facets = reads::queues, .row = queue});
+  }
 
  private:
   struct derived {

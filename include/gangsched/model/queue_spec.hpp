@@ -34,7 +34,7 @@ struct queue_quota {
 enum class queue_state : std::uint8_t {
   open,
   hold,   ///< nobody is admitted; who runs goes on
-  drain,  ///< nobody is admitted, and who runs is evicted
+  drain,  ///< nobody is admitted, and who runs is evicted, if a plugin of the profile reads queues
 };
 
 /// Who may go so that a pod or a group of the same queue fits.

@@ -1,0 +1,64 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "gangsched/engine/entity_view.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Pods that run in queues that drain, or below one (`queue_state::drain`), if a plugin of their profile reads queues.
+class GANGSCHED_API draining_queues {
+ public:
+  draining_queues(const cluster_state& state, const entity_view& entities) noexcept
+      : state_(&state), entities_(&entities) {}
+
+  /// What happened may drain somebody, or nobody any more: the next `recheck` looks. O(1).
+  void on_change(const change& record);
+  /// What happened is not known.
+  void start_over() noexcept { look_at_all_ = true; }
+  /// Calls evict(pod) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods that changed
+  /// or were told), or O(pods + queues) after a queue or a group changed; O(1) where no queue drains.
+  template <class Evict>
+  void recheck(instant now, Evict&& evict) {
+    for (const row_t pod : due(now)) evict(pod);
+  }
+  /// When somebody is to be told again.
+  [[nodiscard]] std::optional<instant> next_due() const noexcept { return next_; }
+
+  // For a call that may be abandoned: `recall` puts back what was there when `remember` was called, and looks again.
+  void remember() {
+    before_.clear();
+    if (!told_.empty()) before_ = told_;
+    next_before_ = next_;
+  }
+  void recall() noexcept {
+    told_.swap(before_);
+    next_ = next_before_;
+    look_at_all_ = true;
+  }
+
+ private:
+  struct told_pod {
+    pod_id pod;
+    instant at;
+  };
+  [[nodiscard]] bool drains(row_t pod) const;
+  [[nodiscard]] bool names(const told_pod& one) const;
+  std::vector<row_t> due(instant now);
+  void look_at_all();
+
+  const cluster_state* state_;
+  const entity_view* entities_;
+  bool any_ = false;                     ///< some queue drains
+  bool look_at_all_ = true;              ///< queues and groups have changed
+  std::vector<row_t> changed_;           ///< some several times
+  std::vector<told_pod> told_, before_;  ///< by row
+  std::optional<instant> next_, next_before_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/draining_queues.cpp"
+#endif

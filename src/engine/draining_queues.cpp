@@ -1,0 +1,75 @@
+#include "gangsched/engine/draining_queues.hpp"
+
+#include <chrono>
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+GANGSCHED_INLINE void draining_queues::on_change(const change& record) {
+  if (record.kind == change_kind::queue_changed)
+    look_at_all_ = look_at_all_ || record.more;
+  else if (any_ && record.about_group())
+    look_at_all_ = true;  // its members may be in another queue
+  else if (any_ && record.about_pod())
+    changed_.push_back(record.row);
+}
+
+/// Whether the pod runs where nobody may.
+GANGSCHED_INLINE bool draining_queues::drains(row_t pod) const {
+  const pod_table& pods = state_->pods;
+  if (!pods.alive(pod) || pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;
+  const queue_table& queues = state_->queues;
+  bool in_one = false;
+  for (row_t up = state_->classes[pods.cls[pod]].queue.row; up != no_row && !in_one; up = queues.parent[up])
+    in_one = queues.record[up]->spec.state == queue_state::drain;
+  if (!in_one || !entities_->has_profile(pod)) return false;
+  const std::vector<plugin_entry>& plugins = entities_->profile_of(pod).plugins;
+  return std::any_of(plugins.begin(), plugins.end(), [](const plugin_entry& one) { return one.reads_queues; });
+}
+
+GANGSCHED_INLINE bool draining_queues::names(const told_pod& one) const {
+  return state_->pods.alive(one.pod.row) && state_->pods.rows.generation(one.pod.row) == one.pod.generation;
+}
+
+GANGSCHED_INLINE void draining_queues::look_at_all() {
+  look_at_all_ = false;
+  any_ = false;
+  for (row_t queue = 0; queue < state_->queues.rows.count(); ++queue)
+    any_ = any_ || (state_->queues.alive(queue) && state_->queues.record[queue]->spec.state == queue_state::drain);
+  changed_.clear();
+  for (row_t pod = 0; any_ && pod < state_->pods.rows.count(); ++pod)
+    if (drains(pod)) changed_.push_back(pod);
+}
+
+GANGSCHED_INLINE std::vector<row_t> draining_queues::due(instant now) {
+  std::vector<row_t> found;
+  const bool look = look_at_all_ || !changed_.empty() || (next_ && *next_ <= now);
+  if (!look) return found;
+  if (look_at_all_) look_at_all();
+  std::erase_if(told_, [&](const told_pod& one) { return !names(one) || !drains(one.pod.row); });
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  constexpr instant patience = std::chrono::seconds{1};
+  for (told_pod& one : told_)
+    if (later_by(one.at, patience) <= now) one.at = now, found.push_back(one.pod.row);
+  const auto by_row = [](const told_pod& one, row_t row) { return one.pod.row < row; };
+  const std::size_t known = told_.size();
+  for (const row_t pod : changed_) {
+    if (!drains(pod)) continue;
+    const auto end = told_.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto at = std::lower_bound(told_.begin(), end, pod, by_row);
+    if (at != end && at->pod.row == pod) continue;
+    told_.push_back({{pod, state_->pods.rows.generation(pod)}, now});
+    found.push_back(pod);
+  }
+  changed_.clear();
+  std::inplace_merge(told_.begin(), told_.begin() + static_cast<std::ptrdiff_t>(known), told_.end(),
+                     [](const told_pod& a, const told_pod& b) { return a.pod.row < b.pod.row; });
+  next_.reset();
+  for (const told_pod& one : told_) {
+    const instant when = later_by(one.at, patience);
+    next_ = std::min(next_.value_or(when), when);
+  }
+  return found;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
