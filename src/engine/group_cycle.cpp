@@ -83,7 +83,7 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
     with_.queue.retry_group(group, false, false);
   else if (found.helped)
     with_.queue.park_group(group, unknown_rejectors);
-  for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
+  for (const auto& [victim, why] : found.victims) with_.binding.evict(victim, why);
   found.add_moves_to(with_.decisions);
   return found.helped;
 }

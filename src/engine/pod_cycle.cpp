@@ -104,7 +104,7 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
   found.add_to(with_.decisions);
   for (const auto& [waiting, by] : found.waits)
     with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
-  for (const pod_id victim : found.victims) with_.binding.evict(victim, found.reason);
+  for (const auto& [victim, why] : found.victims) with_.binding.evict(victim, why);
   found.add_moves_to(with_.decisions);
   return found.helped;
 }

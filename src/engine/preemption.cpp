@@ -99,10 +99,9 @@ GANGSCHED_INLINE preemption_result preemption::for_group(row_t group) {
 
 /// Victims that run are the caller's to evict. Those that are only nominated lose that, or get another node.
 GANGSCHED_INLINE void preemption::take_victims(victim_plan& plan, preemption_result& out) {
-  out.reason = plan.reason;
   out.moves = std::move(plan.moves);
-  out.victims = std::move(plan.victims);
-  for (const pod_id victim : out.victims) {
+  for (const pod_id victim : plan.victims) {
+    out.victims.push_back({victim, plan.reason});
     const row_t pod = victim.row;
     if (!state_->pods.alive(pod) || state_->pods.rows.generation(pod) != victim.generation) continue;
     if (state_->pods.state[pod] != pod_state::pending) continue;

@@ -37,9 +37,9 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
     if (found.node == no_row && found.said.code != code::error) found.node = make_room(member);
     if (own_.made.size() != made) rejectors.push_back(found.rejectors);
     for (std::size_t gone = victims; gone < own_.victims.size(); ++gone) {
-      cleared.push_back(state_->pods.node[own_.victims[gone].row]);
+      cleared.push_back(state_->pods.node[own_.victims[gone].pod.row]);
       if (cleared.back() == no_row) continue;
-      suppose_gone(*state_, own_.victims[gone].row);  // with what devices they have
+      suppose_gone(*state_, own_.victims[gone].pod.row);  // with what devices they have
     }
     status said;
     const bool waits =
@@ -99,8 +99,9 @@ GANGSCHED_INLINE row_t preemption::make_room(row_t pod) {
     return no_row;
   }
   for (const pod_id victim : plan.victims) {
-    if (std::find(own_.victims.begin(), own_.victims.end(), victim) == own_.victims.end())
-      own_.victims.push_back(victim);
+    if (std::find_if(own_.victims.begin(), own_.victims.end(), [&](const auto& one) { return one.pod == victim; }) ==
+        own_.victims.end())
+      own_.victims.push_back({victim, plan.reason});
   }
   own_.made.push_back({{pod, state_->pods.rows.generation(pod)}, plan.nominated});
   return plan.nominated.row;

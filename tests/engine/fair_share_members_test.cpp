@@ -35,6 +35,16 @@ TEST_CASE("a gang's member takes nothing from its own gang, in whatever queues t
   CHECK(w.run() == words{"nominate other n", "evict runs n"});
 }
 
+TEST_CASE("who goes for the minimum of a gang in permit mode is told why", "[engine][queues]") {
+  owner_and_guest w;
+  w.ask(a_pod{"runs"}.cpu(2).on(w.node("n")), "guest");
+  w.ask(a_pod{"asks"}.cpu(2).in(w.add(a_gang{"g", 1}.permit())), "owner");
+  const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
+  CHECK(w.said(done.decisions()) == words{"nominate asks n", "evict runs n"});
+  REQUIRE(done.decisions().back().reason != nullptr);
+  CHECK(std::string_view{done.decisions().back().reason}.starts_with("others are due what it uses"));
+}
+
 TEST_CASE("what a gang needs stays while some of it is in no queue, and its surplus in a queue goes",
           "[engine][queues]") {
   for (const bool first_is_in_one : {false, true}) {

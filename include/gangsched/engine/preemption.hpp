@@ -20,13 +20,16 @@ struct preemption_result {
     row_t pod;
     std::uint64_t rejectors;
   };
+  struct eviction {
+    pod_id pod;
+    const char* reason = nullptr;
+  };
   bool helped = false;
   status broken;  ///< a hook's error
   std::vector<word> words;
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
-  std::vector<pod_id> victims;
+  std::vector<eviction> victims;
   std::vector<assignment> moves;  ///< those of them that find room elsewhere
-  const char* reason = nullptr;   ///< of their eviction
 
   /// The words, as decisions.
   void add_to(decision_list& decisions) const;
@@ -65,7 +68,7 @@ class GANGSCHED_API preemption final : public member_preemption {
  private:
   /// What members found for themselves, each by its own preemption, since `begin`.
   struct members_room {
-    std::vector<pod_id> victims;
+    std::vector<preemption_result::eviction> victims;
     std::vector<assignment> made;    ///< by preemption
     std::vector<assignment> placed;  ///< all members, if the group waits
     std::vector<row_t> helpless;     ///< members for whom nothing helps
