@@ -409,7 +409,9 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   }
   const held_rooms::lift own_room{state_->rooms, state_->classes[cls], node};
   for (const planned& hook : plan.local_filters) {
-    if (!hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, no_row), node).ok()) return false;
+    const status said = hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, no_row), node);
+    if (said.code == code::error) return true;  // the attempt will say what it is
+    if (!said.ok()) return false;
   }
   return true;
 }

@@ -1,4 +1,8 @@
 // Which changes wake whom, how many in vain, and that nobody is forgotten.
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
 #include "world.hpp"
 
 #include "gangsched/model/transaction.hpp"
@@ -546,6 +550,34 @@ TEST_CASE("where a keyed filter judges for the pod, others of its class are trie
   CHECK(w.run() == words{"reject a", "reject b"});
   w.remove(w.pod("there"));
   CHECK(w.run_at(60s) == words{"reject a", "bind b n"});
+}
+
+namespace {
+
+/// Fails once, when it is told to.
+struct fails_once {
+  static constexpr std::string_view name = "FailsOnce";
+  using points = implements<point::filter>;
+  std::shared_ptr<bool> now = std::make_shared<bool>(false);
+
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::nothing>) const {
+    if (std::exchange(*now, false)) throw std::runtime_error("not now");
+    return status::success();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a pod is woken when the filter that is asked whether a change helps it fails", "[wake]") {
+  const fails_once filter;
+  world w{profile{priority_sort{}, node_unschedulable{}, node_resources_fit{}, filter}};
+  const node_id n = w.add(a_node{"n"}.cpu(4).unschedulable());
+  w.add(a_pod{"p"}.cpu(1));
+  CHECK(w.run() == words{"reject p"});
+  w.must(w.cluster.update_node(n, a_node{"n"}.cpu(4)));
+  *filter.now = true;
+  CHECK(w.run() == words{"bind p n"});
+  CHECK(!*filter.now);
 }
 
 }  // namespace gangsched::testing::wake_test

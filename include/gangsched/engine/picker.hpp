@@ -47,7 +47,7 @@ class GANGSCHED_API picker {
   status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The plan of a class, made on first sight.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
-  /// Whether the local filters of a class pass on a node as it is now.
+  /// Whether the local filters of a class pass on a node as it is now, or one of them fails.
   bool passes_locally(class_id cls, row_t node);
   /// What of the cached differs from what the hooks say now, if anything does.
   std::optional<std::string> difference();
