@@ -212,6 +212,22 @@ TEST_CASE("a single pod takes a whole group with it, and its surplus first where
   CHECK(sorted(w.run()) == words{"evict e3 n", "nominate a1 n"});
 }
 
+TEST_CASE("without queues pods take from each other by priority, and a queue without a quota has a min of nothing",
+          "[engine][capacity]") {
+  quota_world w;
+  w.add(a_node{"n"}.cpu(2));
+  w.ask("low", "any", 2, 1, "n");
+  w.ask("high", "any", 1, 2);
+  CHECK(sorted(w.run()) == words{"evict low n", "nominate high n"});
+  quota_world none;
+  none.add(a_node{"n"}.cpu(2));
+  none.must(none.cluster.queues().add({.name = "none", .namespaces = {"none"}}));
+  none.ask("p", "none", 1);
+  CHECK(none.run() == words{"reject p"});
+  none.quota("other", 1);  // what all quotas may use is the sum of all mins
+  CHECK(none.run_at(60s) == words{"bind p n"});
+}
+
 TEST_CASE("queues that are not there, are held, or have others below them admit nobody until that changes",
           "[engine][capacity]") {
   quota_world w;

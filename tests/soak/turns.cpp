@@ -94,9 +94,12 @@ bool host::held_by_quota(const known_pod& pod, number node) const {
   if (pod.spec.queue.empty() && queue_of(pod).empty()) return false;
   const auto said = scheduler_->explain(pod.id);
   if (!said) return false;
-  if (said->rejected_by == "FairShare") return true;
+  const auto is_policy = [](std::string_view plugin) {
+    return plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota";
+  };
+  if (is_policy(said->rejected_by)) return true;
   return std::any_of(said->nodes.begin(), said->nodes.end(),
-                     [&](const node_verdict& one) { return one.name == node_name(node) && one.plugin == "FairShare"; });
+                     [&](const node_verdict& one) { return one.name == node_name(node) && is_policy(one.plugin); });
 }
 
 /// A node that takes the pod for certain.
