@@ -6,6 +6,7 @@
 #include "gangsched/plugins/capacity_scheduling.hpp"
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
+#include "gangsched/plugins/elastic_quota.hpp"
 #include "gangsched/plugins/extender.hpp"
 #include "gangsched/plugins/fair_share.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
@@ -65,6 +66,6 @@ using every_plugin =
                 node_resources_allocatable, topology_placement, pod_group_pods_count, group_preemption, network_cost,
                 device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
                 node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-                gpu_random, fair_share_policy, kai_policy, capacity_scheduling_policy, extender>;
+                gpu_random, fair_share_policy, kai_policy, capacity_scheduling_policy, elastic_quota_policy, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/node_victims.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/koordinator/elastic_quota.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Koordinator's ElasticQuota on the queues of the cluster (docs/queues/koordinator.md): who may run within the runtime quota, and who of
+/// the same quota goes for whom.
+///
+/// Every queue is a quota: `guaranteed` of all nodes together is its min, `limit` its max, `weights` its shared weight (if empty: as max),
+/// and with a lending limit of 0 of all that is guaranteed it does not lend. Compared are resources that some limit names, the first 64.
+/// Pods without a queue are the default quota's: nothing limits them, and what they use is not shared. Queues that are not open, or not
+/// there, admit nobody, nor do those below them.
+///
+/// The filter refuses by the runtime quota as things stand, in trials too. Victims are less important pods of the same quota that are
+/// preemptible, put back as far as the pod fits and its quota has room; nodes are compared as DefaultPreemption does, which it stands in a
+/// profile instead of. Requests and uses are the cluster's own counts: O(queues · resources + nodes) at each question, and O(pods) for pods
+/// that are not preemptible.
+class elastic_quota_policy {
+ public:
+  static constexpr std::string_view name = "ElasticQuota";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
+
+  struct options {
+    queues::koordinator::quota_options quotas = {};
+    /// Pods with this label and the value "false" are not preemptible.
+    std::string preemptible_label = "quota.scheduling.koordinator.sh/preemptible";
+  };
+  GANGSCHED_API elastic_quota_policy();
+  GANGSCHED_API explicit elastic_quota_policy(options chosen);
+  GANGSCHED_API elastic_quota_policy(elastic_quota_policy&&) noexcept;
+  GANGSCHED_API elastic_quota_policy& operator=(elastic_quota_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API elastic_quota_policy(const elastic_quota_policy& other);
+  elastic_quota_policy& operator=(const elastic_quota_policy&) = delete;
+  GANGSCHED_API ~elastic_quota_policy();
+  /// Arguments: of Koordinator's ElasticQuotaArgs enableRuntimeQuota, enableCheckParentQuota and enableMinQuotaScale.
+  [[nodiscard]] GANGSCHED_API static result<elastic_quota_policy> from(const argument& args);
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_view& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+  /// What the quotas say of a pod as things stand; `fits` without one.
+  [[nodiscard]] GANGSCHED_API queues::koordinator::quota_verdict check(const pod_info& pod,
+                                                                       const cluster_view& cluster) const;
+  /// The quotas as things stand, refreshed, numbered as `cluster_view::each_queue` goes. Valid until the next question.
+  [[nodiscard]] GANGSCHED_API const queues::koordinator::elastic_quotas& quotas(const cluster_view& cluster) const;
+
+ private:
+  struct books;
+  struct rule;
+  struct search;
+  [[nodiscard]] books& read(const cluster_view& cluster) const;
+  [[nodiscard]] bool is_preemptible(const pod_info& pod) const;
+  [[nodiscard]] queues::koordinator::elastic_quotas with_non_preemptible(const cluster_view& cluster) const;
+
+  options options_;
+  mutable std::unique_ptr<books> books_;  ///< the quotas as the cluster was last; they can be made anew at any time
+};
+
+static_assert(admission_plugin<elastic_quota_policy> && filter_plugin<elastic_quota_policy>);
+static_assert(post_filter_plugin<elastic_quota_policy> && group_preempt_plugin<elastic_quota_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/elastic_quota.cpp"
+#endif
