@@ -5,6 +5,17 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+/// The group that the record adds a pod to, changes one of, or takes one from.
+GANGSCHED_INLINE row_t trial_memory::group_of(const cluster_state& state, const change& record) {
+  row_t group = no_row;
+  if (record.kind == change_kind::pod_removed)
+    group = record.after;
+  else if ((record.kind == change_kind::pod_added || record.kind == change_kind::pod_updated) &&
+           state.pods.alive(record.row))
+    group = state.pods.group[record.row];
+  return group != no_row && state.groups.alive(group) ? group : no_row;
+}
+
 /// False if so much happened that looking at every node is no more work.
 GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one, std::vector<row_t>& changed) {
   const change_log& log = state.log;
@@ -14,8 +25,10 @@ GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one
   const auto add = [&](row_t node) {
     if (node != no_row) changed.push_back(node);
   };
+  std::vector<row_t> trees;  // of groups that lost or got pods: their most important one protects them all
   for (std::uint64_t position = one.cursor.position; position < end; ++position) {
     const change& record = log[position];
+    if (const row_t group = group_of(state, record); group != no_row) trees.push_back(state.groups.root(group));
     if (record.kind == change_kind::budget_changed) return false;
     const bool group = record.kind == change_kind::group_added || record.kind == change_kind::group_updated ||
                        record.kind == change_kind::group_removed;
@@ -32,6 +45,16 @@ GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one
     } else if (record.kind == change_kind::pod_added && state.pods.alive(record.row)) {
       add(state.pods.nominated[record.row]);
     }
+  }
+  std::sort(trees.begin(), trees.end());
+  trees.erase(std::unique(trees.begin(), trees.end()), trees.end());
+  for (const row_t root : trees) {
+    if (state.groups.record[root]->spec.priority) continue;
+    state.groups.each_below(root, [&](row_t group) {
+      for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod])
+        add(state.pods.node[pod]);
+      return true;
+    });
   }
   return true;
 }

@@ -15,9 +15,9 @@ struct setting : engine_parts {
   pod_id running(const char* name, node_id node, int cores, int priority = 0) {
     return add(a_pod{name}.cpu(cores).priority(priority).on(node));
   }
-  [[nodiscard]] words names_of(std::span<const pod_id> pods) const {
+  [[nodiscard]] words names_of(std::span<const preemption_result::eviction> victims) const {
     words all;
-    for (const pod_id pod : pods) all.emplace_back(cluster.name_of(pod));
+    for (const auto& one : victims) all.emplace_back(cluster.name_of(one.pod));
     return all;
   }
   /// "pod node", or "pod" alone for one that is to be rejected.

@@ -480,4 +480,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("who is not protected any more by the most important pod of its group can be preempted",
+          "[engine][preemption]") {
+  for (const bool runs : {false, true}) {
+    world w;
+    w.add(a_node{"n"}.cpu(2));
+    if (runs) w.add(a_node{"other"}.cpu(1));
+    a_gang made{"g"};
+    made.spec.policy = basic{};
+    const group_id group = w.add(made);
+    w.add(a_pod{"lesser"}.cpu(2).in(group).on(w.node("n")));
+    a_pod greater{"greater"};
+    greater.cpu(runs ? 1 : 64).priority(40).in(group);
+    const pod_id protector = w.add(runs ? greater.on(w.node("other")) : greater);
+    w.add(a_pod{"asks"}.cpu(2).priority(20));
+    w.run();
+    w.now += 400s;
+    CHECK(std::ranges::count(w.run(), "reject asks") == 1);
+    w.must(w.cluster.remove_pod(protector));
+    w.now += 400s;
+    CHECK(w.run() == words{"nominate asks n", "evict lesser n"});
+  }
+}
+
 }  // namespace gangsched::testing::preemption_test

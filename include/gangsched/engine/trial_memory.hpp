@@ -29,6 +29,7 @@ class GANGSCHED_API trial_memory {
     log_cursor cursor = {};
     std::shared_ptr<void> data = {};
   };
+  static row_t group_of(const cluster_state& state, const change& record);
   static bool replay(const cluster_state& state, kept& one, std::vector<row_t>& changed);
 
   std::vector<kept> all_;
