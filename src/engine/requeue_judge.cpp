@@ -4,6 +4,7 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/hook_error.hpp"
+#include "gangsched/model/cluster_checks.hpp"
 
 // The exact rule.
 namespace gangsched::inline GANGSCHED_ABI::engine {
