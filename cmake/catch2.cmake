@@ -9,4 +9,6 @@ if(TARGET Catch2::Catch2WithMain)
 else()
   target_link_libraries(gangsched_catch2 INTERFACE Catch2::Catch2)
 endif()
+# An exception ends its test case instead of its assertion only: a quarter of the time that tests take to compile.
+target_compile_definitions(gangsched_catch2 INTERFACE CATCH_CONFIG_FAST_COMPILE)
 include(Catch)
