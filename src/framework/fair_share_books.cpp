@@ -24,11 +24,6 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
       default: most = news::all;
     }
   });
-  if (kept && most == news::requests) {  // of a pod whose queue was not there before
-    std::size_t queues = 0;
-    cluster.each_queue([&](const queue_view&) { ++queues; });
-    if (queues != ids.size()) most = news::all;
-  }
   last_asked = nullptr;
   whose = cluster;
   read_to = cluster.changes();

@@ -59,6 +59,7 @@ GANGSCHED_INLINE row_t queue_counting::expect(std::string_view name) {
   queues_.by_name.insert({}, name, row);
   queues_.record.set(row, std::move(record));
   queues_.link(row, no_row);
+  changed(row, true);
   return row;
 }
 
@@ -71,6 +72,7 @@ GANGSCHED_INLINE void queue_counting::unname(row_t queue) {
   queues_.by_name.erase({}, queues_.record[queue]->spec.name);
   queues_.record.set(queue, nullptr);
   queues_.rows.give_back(queue);
+  changed(queue, true);
 }
 
 GANGSCHED_INLINE bool queue_counting::fits(const pod_class& cls) const noexcept {

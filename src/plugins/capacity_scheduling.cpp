@@ -261,9 +261,7 @@ GANGSCHED_INLINE capacity_scheduling_policy::books& capacity_scheduling_policy::
 namespace detail {
 inline status quota_admits(const std::optional<queue_view>& queue) {
   if (!queue) return status::success();
-  const bool open =
-      queue->each_up([](const queue_view& one) { return !one.expected() && one.spec().state == queue_state::open; });
-  if (!open) return status::pending(no_such_quota);
+  if (!queue->admits()) return status::pending(no_such_quota);
   return queue->has_children() ? status::unschedulable("pods run in queues without children") : status::success();
 }
 }  // namespace detail

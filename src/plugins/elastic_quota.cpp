@@ -299,10 +299,7 @@ GANGSCHED_INLINE bool elastic_quota_policy::is_preemptible(const pod_info& pod) 
 
 namespace detail {
 inline status elastic_quota_admits(const std::optional<queue_view>& queue) {
-  const bool open = !queue || queue->each_up([](const queue_view& one) {
-    return !one.expected() && one.spec().state == queue_state::open;
-  });
-  return open ? status::success() : status::pending(no_elastic_quota);
+  return !queue || queue->admits() ? status::success() : status::pending(no_elastic_quota);
 }
 }  // namespace detail
 
@@ -336,6 +333,10 @@ GANGSCHED_INLINE void elastic_quota_policy::finish_filter(const pod_info& pod, c
                                                           std::span<filtered_group> groups) const {
   using reason = queues::koordinator::quota_verdict::reason;
   if (books_->aside || !pod.queue()) return;
+  if (!pod.queue()->admits()) {  // its own, where that of its group does
+    for (filtered_group& group : groups) group.verdict = status::unresolvable(detail::no_elastic_quota);
+    return;
+  }
   const auto verdict = check(pod, cluster);
   if (verdict) return;
   const status said =

@@ -391,7 +391,12 @@ GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_vie
 }
 
 GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster_view& cluster) const {
-  if (const auto queue = group.queue(); queue && !queue->admits()) return status::pending(detail::closed_queue);
+  bool open = true;  // members may name queues of their own
+  group.root().each_pod_below([&](const pod_info& member) {
+    const auto its = member.queue();
+    open = open && (!its || its->admits());
+  });
+  if (!open) return status::pending(detail::closed_queue);
   const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
   return now.may_start(now.job_of(group));
 }

@@ -81,7 +81,7 @@ class GANGSCHED_API queue_counting {
   void node_leaves(row_t node);
   /// Every node is of the flavor that it should be of. O(nodes · flavors · labels).
   void flavors_changed();
-  /// To readers of the log: a queue changed (no_row: flavors did), or less is used in it.
+  /// To readers of the log: a queue changed, came or went (no_row: flavors did), or less is used in it.
   void changed(row_t queue, bool itself = false) {
     log_.write({.kind = change_kind::queue_changed, .more = itself, .facets = reads::queues, .row = queue});
   }
