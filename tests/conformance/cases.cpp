@@ -105,7 +105,7 @@ void run_file(const std::string& path, tally& into) {
       run_elastic_quota_case(root, path, into);
     } else if (root.find("quotas") != nullptr && root.find("prefilter") != nullptr) {
       run_capacity_case(root, path, into);
-      run_capacity_case_on_cluster(root, path, into);
+      if (into.on_cluster) run_capacity_case_on_cluster(root, path, into);
     } else if (root.find("fairMax") != nullptr) {
       run_yunikorn_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {

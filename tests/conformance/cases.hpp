@@ -34,8 +34,9 @@ struct tally {
   /// Groups as in 1.37 instead of 1.36, which recorded them: names of the cases that come out differently then, and why.
   std::optional<std::map<std::string, std::string>> newer = {};
 
-  /// Cases of KAI's that are known to come out otherwise, and why: names or ids.
+  /// Cases that are known to come out otherwise, and why: names or ids.
   std::map<std::string, std::string> exceptions = {};
+  bool on_cluster = false;  ///< what a policy of queues decides on a cluster is compared, too
 
   struct level {
     std::size_t compared = 0;

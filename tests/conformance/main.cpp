@@ -9,10 +9,11 @@
 
 #include "conformance/cases.hpp"
 
-// gangsched-conformance [--first N] [--newer LIST] [--except LIST] PATH…: files of recorded decisions, or folders with .jsonl files; N
-// differences of each file are shown (10). With a list of newer ones: groups as in 1.37, where exactly the cases listed come out
-// differently. With exceptions: cases that are known to differ; one that does not is a difference. Exit 0: no difference; 1: some, or
-// nothing to compare; 2: something could not be read.
+// gangsched-conformance [--first N] [--newer LIST] [--on-cluster] [--except LIST] PATH…: files of recorded decisions, or folders with
+// .jsonl files; N differences of each file are shown (10). With a list of newer ones: groups as in 1.37, where exactly the cases listed
+// come out differently. On a cluster: a policy of queues that decides there, too, is compared once more as it does. With exceptions: cases
+// that are known to differ; one that does not is a difference. Exit 0: no difference; 1: some, or nothing to compare; 2: something could
+// not be read.
 
 int main(int argc, char** argv) {
   using namespace gangsched::conformance;
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
     std::size_t keep = 10;
     std::optional<std::map<std::string, std::string>> newer;
     std::map<std::string, std::string> exceptions;
+    bool on_cluster = false;
     for (int i = 1; i < argc; ++i) {
       if (std::string_view{argv[i]} == "--first" && i + 1 < argc) {
         keep = std::strtoul(argv[++i], nullptr, 10);
@@ -28,6 +30,10 @@ int main(int argc, char** argv) {
       }
       if (std::string_view{argv[i]} == "--newer" && i + 1 < argc) {
         newer = read_reasons(argv[++i]);
+        continue;
+      }
+      if (std::string_view{argv[i]} == "--on-cluster") {
+        on_cluster = true;
         continue;
       }
       if (std::string_view{argv[i]} == "--except" && i + 1 < argc) {
@@ -48,7 +54,7 @@ int main(int argc, char** argv) {
     if (files.empty()) throw unreadable("usage: gangsched-conformance PATH...");
     tally all;
     for (const std::string& file : files) {
-      tally one{.keep = keep, .newer = newer, .exceptions = exceptions};
+      tally one{.keep = keep, .newer = newer, .exceptions = exceptions, .on_cluster = on_cluster};
       run_file(file, one);
       std::printf("%s: %zu cases, %zu steps, %zu differences\n", file.c_str(), one.cases, one.steps, one.differences);
       for (const auto& [what, level] : one.levels)
