@@ -5,12 +5,21 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void draining_queues::on_change(const change& record) {
-  if (record.kind == change_kind::queue_changed)
-    look_at_all_ = look_at_all_ || record.more;
-  else if (any_ && record.about_group())
+  if (record.kind == change_kind::queue_changed) {
+    const queue_table& queues = state_->queues;
+    const bool now_drains = queues.alive(record.row) && queues.record[record.row]->spec.state == queue_state::drain;
+    look_at_all_ = look_at_all_ || (record.more && (any_ || now_drains));
+  } else if (any_ && record.about_group()) {
     look_at_all_ = true;  // its members may be in another queue
-  else if (any_ && record.about_pod())
+  } else if (any_ && record.about_pod() && (is_told(record.row) || drains(record.row))) {
     changed_.push_back(record.row);
+  }
+}
+
+GANGSCHED_INLINE bool draining_queues::is_told(row_t pod) const {
+  const auto at = std::lower_bound(told_.begin(), told_.end(), pod,
+                                   [](const told_pod& one, row_t row) { return one.pod.row < row; });
+  return at != told_.end() && at->pod.row == pod;
 }
 
 /// Whether the pod runs where nobody may.

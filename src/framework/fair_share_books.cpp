@@ -20,7 +20,11 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
       case change_kind::pod_terminating:
       case change_kind::budget_changed:
       case change_kind::column_changed: break;
-      case change_kind::pod_added: most = std::max(most, news::requests); break;
+      case change_kind::pod_added:
+      case change_kind::pod_removed: most = std::max(most, news::requests); break;
+      case change_kind::queue_changed:  // or only what is used in it, which is read when it is asked for
+        if (one.more || one.row == no_row) most = news::all;
+        break;
       default: most = news::all;
     }
   });

@@ -45,7 +45,7 @@ struct elastic_quota_policy::books {
   void read(const cluster_view& cluster, const queues::koordinator::quota_options& options) {
     bool news =
         !whose || !(*whose == cluster) || resources.bound() != cluster.kind_count() || read_to > cluster.changes();
-    const auto look = [&](const change& one) { news = news || one.kind == change_kind::queue_changed; };
+    const auto look = [&](const change& one) { news = news || (one.kind == change_kind::queue_changed && one.more); };
     if (!news && !cluster.each_change(read_to, look)) news = true;
     whose = cluster;
     read_to = cluster.changes();
@@ -371,11 +371,7 @@ GANGSCHED_INLINE victim_plan elastic_quota_policy::post_filter(trial& attempt, c
   one.collect(attempt, pod, by);
   std::optional<node_candidate> best = one.nodes->best(one.chooser());
   if (!best) return plan;
-  plan.verdict = status::success();
-  plan.nominated = best->node;
-  plan.victims = std::move(best->victims);
-  plan.reason = detail::why_elastic_quota_evicts;
-  return plan;
+  return std::move(*best).plan(detail::why_elastic_quota_evicts);
 }
 
 GANGSCHED_INLINE victim_plan elastic_quota_policy::group_preempt(trial& attempt, const group_view& group) const {

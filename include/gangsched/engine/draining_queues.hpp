@@ -13,12 +13,13 @@ class GANGSCHED_API draining_queues {
   draining_queues(const cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
-  /// What happened may drain somebody, or nobody any more: the next `recheck` looks. O(1).
+  /// What happened may drain somebody, or nobody any more: the next `recheck` looks. O(1), where a queue drains
+  /// O(depth + log pods told).
   void on_change(const change& record);
   /// What happened is not known.
   void start_over() noexcept { look_at_all_ = true; }
-  /// Calls evict(pod) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods that changed
-  /// or were told), or O(pods + queues) after a queue or a group changed; O(1) where no queue drains.
+  /// Calls evict(pod) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods told)
+  /// where one of them or one that drains changed, O(pods + queues) where a queue or a group did; O(1) where no queue drains.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
     for (const row_t pod : due(now)) evict(pod);
@@ -44,6 +45,7 @@ class GANGSCHED_API draining_queues {
     instant at;
   };
   [[nodiscard]] bool drains(row_t pod) const;
+  [[nodiscard]] bool is_told(row_t pod) const;
   [[nodiscard]] bool names(const told_pod& one) const;
   std::vector<row_t> due(instant now);
   void look_at_all();

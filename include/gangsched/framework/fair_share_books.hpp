@@ -83,7 +83,7 @@ struct GANGSCHED_API fair_share_books {
     return false;
   }
 
-  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came, else O(nodes), too.
+  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came or went, else O(nodes), too.
   void read(const cluster_view& cluster);
 
  private:

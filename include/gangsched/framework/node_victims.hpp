@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
@@ -19,6 +20,11 @@ struct node_candidate {
   node_id node;
   std::vector<pod_id> victims = {};
   std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
+
+  /// What a post_filter hook answers: the pod goes there once they are gone. @p reason: static storage.
+  [[nodiscard]] victim_plan plan(const char* reason) && {
+    return {.verdict = status::success(), .nominated = node, .victims = std::move(victims), .reason = reason};
+  }
 };
 
 /// A pod's search for victims node by node, by a policy of queues that knows no nodes: units that go together are that policy's pods. Ends

@@ -27,7 +27,7 @@ enum class change_kind : std::uint8_t {
   group_removed,      ///< row = group
   namespace_changed,  ///< which one is not said: names may be others' when it is read
   budget_changed,     ///< row = budget: added, updated or removed
-  queue_changed,      ///< row = queue: it changed, or less is used in it and above; no_row: flavors did
+  queue_changed,      ///< row = queue: it came, changed or went, or less is used in it and above; no_row: flavors did
   column_changed,     ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
 };
 

@@ -173,8 +173,7 @@ consteval bool keyed_filter_ok() {
 /// what it reads changes. With pod_info, node_info or cycle_data: asked every time. Or keyed: `std::int64_t filter_key(pod, [data,]
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
 /// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
-/// error. One reason per status; a filter with more
-/// implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
+/// error. One reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
