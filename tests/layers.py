@@ -5,8 +5,8 @@ no line has more than 140 columns.
 
 usage: layers.py ROOT | layers.py --self-test
 
-core <- devices <- queues <- model <- framework <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier ones. Two exceptions: the
-engine and scheduling know no plugin, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
+core <- devices <- queues <- model <- framework <- policies <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier
+ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
 and nothing else includes it; its bodies are always compiled.
@@ -17,7 +17,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["core", "devices", "queues", "model", "framework", "plugins", "scheduling", "engine", "facade"]
+LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade"]
 COMPONENTS = ["kube"]
 # What a host includes, beside core/ and the facade but for plugins.hpp.
 HOST = {"devices/" + name + ".hpp" for name in (
@@ -105,8 +105,8 @@ def check_include(own, target, exists, is_header):
         return f"nothing includes the component {to_layer}"
     if LAYERS.index(to_layer) > LAYERS.index(from_layer):
         return f"{from_layer} may not include {to_layer}: arrows point to earlier layers only"
-    if from_layer in ("engine", "scheduling") and to_layer == "plugins":
-        return f"{from_layer} may not include a plugin"
+    if from_layer in ("engine", "scheduling") and to_layer in ("plugins", "policies"):
+        return f"{from_layer} may not include a plugin or a policy"
     if is_header and for_hosts(own) and not is_body and not for_hosts(below):
         return "a header that hosts include may not include an internal one (HOST)"
     if from_layer == to_layer == "plugins" and pathlib.PurePath(own).stem != pathlib.PurePath(below).stem:
@@ -211,7 +211,9 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
       "include/gangsched/model/b.hpp": '#include "gangsched/src/model/b.cpp"\n'}, "model may not include framework"),
     ({"include/gangsched/framework/f.hpp": '#include "gangsched/engine/e.hpp"\n'}, "framework may not include engine"),
     ({"include/gangsched/plugins/p.hpp": '#include "gangsched/engine/e.hpp"\n' + A_PLUGIN}, "plugins may not include engine"),
-    ({"include/gangsched/engine/e.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "engine may not include a plugin"),
+    ({"include/gangsched/engine/e.hpp": '#include "gangsched/plugins/p.hpp"\n'}, "engine may not include a plugin or a policy"),
+    ({"include/gangsched/engine/e.hpp": '#include "gangsched/policies/p.hpp"\n', "include/gangsched/policies/p.hpp": ""}, "engine may not include a plugin or a policy"),
+    ({"include/gangsched/framework/f.hpp": '#include "gangsched/policies/p.hpp"\n', "include/gangsched/policies/p.hpp": ""}, "framework may not include policies"),
     ({"include/gangsched/plugins/q.hpp": '#include "gangsched/plugins/p.hpp"\n' + A_PLUGIN}, "may not include another plugin"),
     ({"include/gangsched/plugins/pq.hpp": '#include "gangsched/plugins/p.hpp"\n' + A_PLUGIN}, "may not include another plugin"),
     ({"src/plugins/p.cpp": '#include "gangsched/plugins/p.hpp"\n',

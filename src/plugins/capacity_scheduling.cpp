@@ -4,9 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "gangsched/framework/compared_resources.hpp"
-#include "gangsched/framework/group_need.hpp"
-#include "gangsched/framework/group_victims.hpp"
+#include "gangsched/policies/compared_resources.hpp"
+#include "gangsched/policies/group_need.hpp"
+#include "gangsched/policies/group_victims.hpp"
+#include "gangsched/policies/queue_list.hpp"
 #include "gangsched/queues/capacity_scheduling/victims.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -21,39 +22,20 @@ struct capacity_scheduling_policy::books {
   using amounts = compared_resources::amounts;
   using quota_pod = queues::capacity_scheduling::quota_pod;
 
-  std::optional<cluster_view> whose = {};
-  std::uint64_t read_to = 0;  ///< changes
+  queue_news news = {};
   compared_resources resources = {};
-  std::vector<queue_id> ids = {};
-  std::vector<queues::queue_index> index_of = {};  ///< by row of the queue; no_queue of one that is no quota
+  queue_list list = {};  ///< those that are quotas
   queues::capacity_scheduling::elastic_quotas quotas = {};
   bool aside = false;  ///< a search for victims goes by them itself
 
-  [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
-    return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;
-  }
-
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster) {
-    bool news =
-        !whose || !(*whose == cluster) || resources.bound() != cluster.kind_count() || read_to > cluster.changes();
-    const auto look = [&](const change& one) { news = news || (one.kind == change_kind::queue_changed && one.more); };
-    if (!news && !cluster.each_change(read_to, look)) news = true;
-    whose = cluster;
-    read_to = cluster.changes();
-    if (news) make(cluster);
+    if (resources.bound() != cluster.kind_count()) news.forget();
+    news.read(cluster, [&] { make(cluster); });
   }
   void make(const cluster_view& cluster) {
-    std::vector<queue_view> all;
-    ids.clear();
-    index_of.clear();
-    cluster.each_queue([&](const queue_view& queue) {
-      if (queue.row() >= index_of.size()) index_of.resize(queue.row() + 1, queues::no_queue);
-      if (queue.expected() || queue.has_children()) return;
-      index_of[queue.row()] = static_cast<queues::queue_index>(ids.size());
-      ids.push_back(queue.id());
-      all.push_back(queue);
-    });
+    const std::vector<queue_view> all =
+        list.read(cluster, [](const queue_view& queue) { return !queue.expected() && !queue.has_children(); });
     name_resources(cluster, all);
     std::vector<queues::capacity_scheduling::resource_kind> compared;
     for (const resource_kind kind : resources.kinds())
@@ -97,9 +79,9 @@ struct capacity_scheduling_policy::books {
   template <class Own>
   [[nodiscard]] queues::capacity_scheduling::quota_demand count(const cluster_view& cluster, const quota_pod& who,
                                                                 const Own& own) {
-    amounts used(ids.size() * resources.size()), room(resources.size(), queues::largest_amount);
-    for (std::size_t quota = 0; quota < ids.size(); ++quota) {
-      const queue_view its = *cluster.queue(ids[quota]);
+    amounts used(list.size() * resources.size()), room(resources.size(), queues::largest_amount);
+    for (std::size_t quota = 0; quota < list.size(); ++quota) {
+      const queue_view its = *cluster.queue(list.id(quota));
       for (std::size_t at = 0; at < resources.size(); ++at)
         room[at] -= used[quota * resources.size() + at] =
             std::clamp<std::int64_t>(its.used(resources.kinds()[at]), 0, room[at]);
@@ -108,7 +90,7 @@ struct capacity_scheduling_policy::books {
     std::vector<amounts> requests;
     cluster.each_nominated([&](const pod_info& other) {
       const auto queue = other.queue();
-      const queues::queue_index its = queue ? find(*queue) : queues::no_queue;
+      const queues::queue_index its = list.find(queue);
       if (its == queues::no_queue) return;
       amounts& asks = requests.emplace_back(resources.nothing());
       resources.add_request(other, asks);
@@ -144,7 +126,7 @@ struct capacity_scheduling_policy::rule final : victim_rule {
 
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     const auto queue = pod.queue();
-    const queues::queue_index its = queue ? of.find(*queue) : queues::no_queue;
+    const queues::queue_index its = of.list.find(queue);
     if (queue && its == queues::no_queue) return false;
     if (own_tree != no_row && pod.group() && pod.group()->root().row() == own_tree) return false;
     return of.quotas.may_evict(scope, who, {its, {}, victim_priority(pod)});
@@ -155,7 +137,7 @@ struct capacity_scheduling_policy::rule final : victim_rule {
     request = of.resources.nothing();
     for (const pod_id id : unit.pods) of.resources.add_request(*cluster.pod(id), request);
     const auto queue = cluster.pod(unit.pods.front())->queue();
-    return {queue ? of.find(*queue) : queues::no_queue, request, unit.rank.priority, unit.rank.start};
+    return {of.list.find(queue), request, unit.rank.priority, unit.rank.start};
   }
   /// Who borrows loses no more than that: each counts as gone at once, the least important first.
   void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
@@ -208,7 +190,7 @@ struct capacity_scheduling_policy::search {
   search(books& b, const cluster_view& cluster, const pod_info& asking) : of(b), pod(asking) {
     const auto queue = pod.queue();
     of.resources.add_request(pod, request);
-    who = {queue ? of.find(*queue) : queues::no_queue, request, pod.priority()};
+    who = {of.list.find(queue), request, pod.priority()};
     demand = of.count(cluster, who, [&](const pod_info& other) { return other.id() == pod.id(); });
   }
   [[nodiscard]] rule by() const { return {of, who, of.quotas.scope(who, demand)}; }
@@ -277,7 +259,7 @@ GANGSCHED_INLINE queues::capacity_scheduling::quota_verdict capacity_scheduling_
     const pod_info& pod, const cluster_view& cluster) const {
   books& of = read(cluster);
   const auto queue = pod.queue();
-  const queues::queue_index its = queue ? of.find(*queue) : queues::no_queue;
+  const queues::queue_index its = of.list.find(queue);
   if (its == queues::no_queue) return {};
   books::amounts request = of.resources.nothing();
   of.resources.add_request(pod, request);
@@ -292,7 +274,7 @@ GANGSCHED_INLINE void capacity_scheduling_policy::finish_filter(const pod_info& 
   const auto queue = pod.queue();
   if (books_->aside || !queue) return;
   status said;
-  if (read(cluster).find(*queue) == queues::no_queue) {
+  if (read(cluster).list.find(*queue) == queues::no_queue) {
     said = status::unresolvable(detail::no_such_quota);
   } else {
     const auto verdict = check(pod, cluster);
@@ -321,7 +303,7 @@ GANGSCHED_INLINE victim_plan capacity_scheduling_policy::post_filter(trial& atte
   }
   books& of = read(attempt.cluster());
   const auto queue = pod.queue();
-  if (queue && of.find(*queue) == queues::no_queue) return plan;
+  if (queue && of.list.find(*queue) == queues::no_queue) return plan;
   search one{of, attempt.cluster(), pod};
   if (one.waits(attempt)) {
     plan.keep_nomination = true;
@@ -338,7 +320,7 @@ GANGSCHED_INLINE victim_plan capacity_scheduling_policy::group_preempt(trial& at
   plan.verdict = status::unresolvable("there is nobody whose eviction its quota allows and that would help");
   books& of = read(attempt.cluster());
   const auto queue = group.queue();
-  const queues::queue_index its = queue ? of.find(*queue) : queues::no_queue;
+  const queues::queue_index its = of.list.find(queue);
   if (queue && its == queues::no_queue) return plan;
   const row_t tree = group.root().row();
   books::amounts request = of.resources.nothing();

@@ -7,7 +7,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
-#include "gangsched/framework/node_cost.hpp"
+#include "gangsched/policies/node_cost.hpp"
 #include "gangsched/queues/put_back.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "gangsched/framework/argument_reader.hpp"
-#include "gangsched/framework/compared_resources.hpp"
-#include "gangsched/framework/group_victims.hpp"
+#include "gangsched/policies/compared_resources.hpp"
+#include "gangsched/policies/group_victims.hpp"
+#include "gangsched/policies/queue_list.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -24,46 +25,20 @@ struct elastic_quota_policy::books {
   using quota_pod = queues::koordinator::quota_pod;
   using quota_list = queues::koordinator::elastic_quotas;
 
-  std::optional<cluster_view> whose = {};
-  std::uint64_t read_to = 0;  ///< changes
+  queue_news news = {};
   compared_resources resources = {};
-  std::vector<queue_id> ids = {};
-  std::vector<queues::queue_index> index_of = {};  ///< by row of the queue
+  queue_list list = {};
   std::optional<quota_list> quotas = {};
   amounts room = {};   ///< for what is requested and used, beside the mins
   bool aside = false;  ///< a search for victims goes by them itself
 
-  [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
-    return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;
-  }
-  [[nodiscard]] queues::queue_index find(const pod_info& pod) const {
-    const auto queue = pod.queue();
-    return queue ? find(*queue) : queues::no_queue;
-  }
-
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster, const queues::koordinator::quota_options& options) {
-    bool news =
-        !whose || !(*whose == cluster) || resources.bound() != cluster.kind_count() || read_to > cluster.changes();
-    const auto look = [&](const change& one) { news = news || (one.kind == change_kind::queue_changed && one.more); };
-    if (!news && !cluster.each_change(read_to, look)) news = true;
-    whose = cluster;
-    read_to = cluster.changes();
-    if (news) make(cluster, options);
+    if (resources.bound() != cluster.kind_count()) news.forget();
+    news.read(cluster, [&] { make(cluster, options); });
   }
   void make(const cluster_view& cluster, const queues::koordinator::quota_options& options) {
-    std::vector<queue_view> all;
-    std::vector<queues::queue_link> links;
-    ids.clear();
-    index_of.clear();
-    cluster.each_queue([&](const queue_view& queue) {
-      const auto above = queue.parent();
-      all.push_back(queue);
-      links.push_back({queue.name(), above ? above->name() : std::string_view{}});
-      if (queue.row() >= index_of.size()) index_of.resize(queue.row() + 1, queues::no_queue);
-      index_of[queue.row()] = static_cast<queues::queue_index>(ids.size());
-      ids.push_back(queue.id());
-    });
+    const std::vector<queue_view> all = list.read(cluster);
     resources.clear(cluster.kind_count());
     for (const queue_view& queue : all)
       if (const queue_amounts* const its = queue.expected() ? nullptr : queue.quota())
@@ -72,8 +47,8 @@ struct elastic_quota_policy::books {
     std::vector<queues::koordinator::quota_spec> specs;
     for (const queue_view& queue : all) specs.push_back(spec_of(queue, all));
     const amounts no_total(resources.size(), 0);
-    // The model has no queue twice, nor one below itself; amounts are bounded above, and resources here.
-    quotas = quota_list::make(queues::queue_tree::make(links).value(), specs, no_total, options).value();
+    // Amounts are bounded above, and resources here.
+    quotas = quota_list::make(queue_list::tree_of(all), specs, no_total, options).value();
     const amounts any(resources.size(), std::numeric_limits<std::int64_t>::max());
     quotas->set_quota(quotas->default_quota(), {.max = any}).value();
   }
@@ -115,30 +90,30 @@ struct elastic_quota_policy::books {
   /// What the cluster has, and what is requested and used, as things stand. Pods that are only thought on the node that they are
   /// nominated to have not come.
   void count(const cluster_view& cluster) {
-    const std::size_t width = resources.size(), all = ids.size() + 1;  // the default quota is the last
+    const std::size_t width = resources.size(), all = list.size() + 1;  // the default quota is the last
     amounts requested(all * width), used(all * width), total(width);
     cluster.each_node([&](const node_info& node) {
       for (std::size_t at = 0; at < width; ++at) {
         const resource_kind kind = resources.kinds()[at];
         total[at] += std::min(node.allocatable(kind), queues::largest_amount - total[at]);
-        used[ids.size() * width + at] += node.used(kind);
+        used[list.size() * width + at] += node.used(kind);
       }
     });
-    for (std::size_t quota = 0; quota < ids.size(); ++quota) {
-      const queue_view its = *cluster.queue(ids[quota]);
+    for (std::size_t quota = 0; quota < list.size(); ++quota) {
+      const queue_view its = *cluster.queue(list.id(quota));
       const queues::queue_index above = quotas->tree().parent(static_cast<queues::queue_index>(quota));
       for (std::size_t at = 0; at < width; ++at) {
         const std::int64_t asks = its.requested(resources.kinds()[at]), uses = its.used(resources.kinds()[at]);
         requested[quota * width + at] += asks;
         used[quota * width + at] += uses;
         if (above != queues::no_queue) requested[above * width + at] -= asks;
-        used[(above == queues::no_queue ? ids.size() : above) * width + at] -= uses;
+        used[(above == queues::no_queue ? list.size() : above) * width + at] -= uses;
       }
     }
     cluster.each_nominated([&](const pod_info& other) {
       if (!other.node()) return;
-      const queues::queue_index its = find(other);
-      const std::size_t row = its == queues::no_queue ? ids.size() : its;
+      const queues::queue_index its = list.find(other.queue());
+      const std::size_t row = its == queues::no_queue ? list.size() : its;
       for (std::size_t at = 0; at < width; ++at) used[row * width + at] -= other.request(resources.kinds()[at]);
     });
     amounts left = room;
@@ -189,7 +164,8 @@ struct elastic_quota_policy::rule final : victim_rule {
 
   [[nodiscard]] bool anybody(const cluster_view& cluster) const override { return anybody_below(cluster, priority); }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
-    if (victim_priority(pod) >= priority || of.find(pod) != quota || !policy.is_preemptible(pod)) return false;
+    if (victim_priority(pod) >= priority || of.list.find(pod.queue()) != quota || !policy.is_preemptible(pod))
+      return false;
     return own_tree == no_row || !pod.group() || pod.group()->root().row() != own_tree;
   }
   void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
@@ -209,7 +185,7 @@ struct elastic_quota_policy::search {
   std::optional<node_victims> nodes = {};
 
   search(books& b, const pod_info& pod, bool is_preemptible)
-      : of(b), quota(b.find(pod)), request(b.resources.nothing()), preemptible(is_preemptible) {
+      : of(b), quota(b.list.find(pod.queue())), request(b.resources.nothing()), preemptible(is_preemptible) {
     of.resources.add_request(pod, request);
     of.aside = true;
   }
@@ -314,7 +290,7 @@ GANGSCHED_INLINE queues::koordinator::quota_verdict elastic_quota_policy::check(
                                                                                 const cluster_view& cluster) const {
   if (!pod.queue()) return {};
   books& of = read(cluster);
-  const queues::queue_index its = of.find(pod);
+  const queues::queue_index its = of.list.find(pod.queue());
   books::amounts request = of.resources.nothing();
   of.resources.add_request(pod, request);
   if (is_preemptible(pod)) return of.quotas->admit(its, {request}).value();
@@ -362,7 +338,7 @@ GANGSCHED_INLINE victim_plan elastic_quota_policy::post_filter(trial& attempt, c
   if (!preemptible && one.counts()) one.own_quotas = with_non_preemptible(cluster);
   const rule by{*this, of, one.quota, pod.priority()};
   const auto leaves = [&](const pod_info& other) {
-    return of.find(other) == one.quota && victim_priority(other) < pod.priority();
+    return of.list.find(other.queue()) == one.quota && victim_priority(other) < pod.priority();
   };
   if (waits_for_leaving(attempt, pod, leaves)) {
     plan.keep_nomination = true;
@@ -379,7 +355,7 @@ GANGSCHED_INLINE victim_plan elastic_quota_policy::group_preempt(trial& attempt,
   plan.verdict = status::unresolvable(detail::no_elastic_victims);
   const books& of = read(attempt.cluster());
   const auto queue = group.queue();
-  rule by{*this, of, queue ? of.find(*queue) : queues::no_queue, tree_priority(group)};
+  rule by{*this, of, of.list.find(queue), tree_priority(group)};
   by.own_tree = group.root().row();
   victim_plan made = find_group_victims(attempt, group, by, false, {});
   made.reason = detail::why_elastic_quota_evicts;
@@ -393,7 +369,7 @@ GANGSCHED_INLINE queues::koordinator::elastic_quotas elastic_quota_policy::with_
     const cluster_view& cluster) const {
   books::quota_list made = *books_->quotas;
   cluster.each_pod([&](const pod_info& pod) {
-    const queues::queue_index its = books_->find(pod);
+    const queues::queue_index its = books_->list.find(pod.queue());
     if (its == queues::no_queue || !pod.node() || pod.nominated_node() || is_preemptible(pod)) return;
     books::amounts request = books_->resources.nothing();
     books_->resources.add_request(pod, request);

@@ -11,8 +11,8 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/argument_reader.hpp"
-#include "gangsched/framework/fair_share_books.hpp"
-#include "gangsched/framework/fair_share_jobs.hpp"
+#include "gangsched/policies/fair_share_books.hpp"
+#include "gangsched/policies/fair_share_jobs.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/quota_check.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
@@ -30,7 +30,7 @@ struct fair_share_policy::demand {
   bool runs = false;                  ///< some of it does already
   bool grows = false;                 ///< some of it waits that would be more than is needed of what goes as a whole
 
-  demand(const fair_share_books& b, const queue_view& of) : queue(b.find(of)), request(b.resources.size()) {}
+  demand(const fair_share_books& b, const queue_view& of) : queue(b.list.find(of)), request(b.resources.size()) {}
 
   void add(const fair_share_books& b, const pod_view& pod, flavor_id flavor) {
     for (std::size_t i = 0; i < request.size(); ++i) {
@@ -134,7 +134,7 @@ struct fair_share_policy::rule final : victim_rule {
     return found;
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
-    return pod.queue() && of.find(*pod.queue()) != queues::no_queue;
+    return of.list.find(pod.queue()) != queues::no_queue;
   }
   /// The nearest of it and those above that says one.
   [[nodiscard]] static instant min_runtime(queue_view queue, instant queue_spec::*field) {
@@ -177,7 +177,7 @@ struct fair_share_policy::rule final : victim_rule {
         if (with.lost_work) one.lost_work += with.lost_work(pod);
       }
       const queue_view queue = *first.queue();
-      one.queue = of.find(queue);
+      one.queue = of.list.find(queue);
       const bool goes = first.terminating() || (group && group->root().row() == own_tree);  // anyway, or in no case
       const instant ran = one.start >= now ? instant::zero() : now - one.start;
       one.spared_by_own = goes || ran < min_runtime(queue, &queue_spec::preempt_min_runtime);
@@ -274,9 +274,9 @@ GANGSCHED_INLINE bool fair_share_policy::takes_promised(const demand& wanted, co
   cluster.each_nominated([&](const pod_info& other) {
     const auto queue = other.queue();
     const auto group = other.group();
-    if (other.node() || other.id() == pod || !queue || b.find(*queue) == queues::no_queue) return;
+    if (other.node() || other.id() == pod || !queue || b.list.find(*queue) == queues::no_queue) return;
     if (group && group->root().row() == tree) return;
-    if (b.find(*queue) == wanted.queue && detail::priority_of_one(other) < priority) return;
+    if (b.list.find(*queue) == wanted.queue && detail::priority_of_one(other) < priority) return;
     demand its{b, *queue};
     its.add(b, other, other.nominated_node()->flavor());
     all.promised.emplace_back(its.queue, std::move(its.request));
@@ -301,7 +301,7 @@ GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const clu
                  ? status::pending("what is left for its queue is kept for others for whom victims went")
                  : status::success();
     case refusal::closed: {
-      const auto queue = cluster.queue(b.ids[said.queue]);
+      const auto queue = cluster.queue(b.list.id(said.queue));
       return status::pending(!queue || queue->expected() ? "a queue that it is in is not there"
                                                          : "a queue that it is in admits nobody");
     }
@@ -309,7 +309,7 @@ GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const clu
     default: break;
   }
   // Victims may help, of what others have above their due, and of the own queue.
-  const auto own = cluster.queue(b.ids[wanted.queue]);
+  const auto own = cluster.queue(b.list.id(wanted.queue));
   const queue_spec& spec = own->spec();
   const queues::queue_index within = said.why == refusal::over_limit ? said.queue : tree.parent(said.queue);
   std::int64_t may_end = spec.within_queue == queue_preemption::never
@@ -319,8 +319,8 @@ GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const clu
     for (const auto& one :
          queues::fair_share::borrowers(b.shares, within, said.resource, fair_share_books::counts{b, cluster}))
       if (one.queue != wanted.queue)
-        may_end +=
-            cluster.queue(b.ids[one.queue])->used(b.resources[said.resource].kind, b.resources[said.resource].flavor);
+        may_end += cluster.queue(b.list.id(one.queue))
+                       ->used(b.resources[said.resource].kind, b.resources[said.resource].flavor);
   if (said.missing <= may_end) return status::success();
   return status::pending(said.why == refusal::over_limit ? "over the limit of its queue"
                                                          : "what is left is kept for other queues");
@@ -361,7 +361,7 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
   const auto queue = pod.queue();
   if (!queue) return;
   const fair_share_books& b = read(cluster);
-  if (b.find(*queue) == queues::no_queue) return;
+  if (b.list.find(*queue) == queues::no_queue) return;
   const fair_share_books::counts now{b, cluster};
   const auto job = pod.group();
   const bool grows = detail::grows_a_whole(pod);
@@ -395,9 +395,7 @@ GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const
                                                       const cluster_view& cluster) const {
   const fair_share_books& known = read(cluster);
   const auto place = [&](const queue_head& head) {
-    return head.queue >= 0 && static_cast<std::size_t>(head.queue) < known.index_of.size()
-               ? known.index_of[static_cast<std::size_t>(head.queue)]
-               : queues::no_queue;
+    return head.queue < 0 ? queues::no_queue : known.list.find_row(static_cast<std::size_t>(head.queue));
   };
   const auto rank = [&](const queue_head& head) {
     return head.queue < 0 ? 0 : place(head) == queues::no_queue ? 2 : 1;
@@ -420,7 +418,7 @@ GANGSCHED_INLINE std::string fair_share_policy::admission_words(const pod_info& 
                                                                 const cluster_view& cluster) const {
   const auto queue = pod.queue();
   const fair_share_books& b = read(cluster);
-  if (!queue || b.find(*queue) == queues::no_queue) return {};
+  if (!queue || b.list.find(*queue) == queues::no_queue) return {};
   demand wanted{b, *queue};
   if (const auto group = pod.group())
     wanted.add_least(b, group->root(), {});
@@ -520,7 +518,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
   if (!queue) return plan;
   plan.verdict = status::unresolvable("its queue may take from nobody what would help");
   fair_share_books& b = read(attempt.cluster());
-  if (pod.spec().preemption == preemption_policy::never || b.find(*queue) == queues::no_queue) return plan;
+  if (pod.spec().preemption == preemption_policy::never || b.list.find(*queue) == queues::no_queue) return plan;
   if (const auto node = pod.nominated_node()) {
     bool waits = false;
     node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
@@ -549,7 +547,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, co
   if (!queue) return plan;
   fair_share_books& b = read(attempt.cluster());
   plan.verdict = status::unresolvable("its queue may take from nobody what would help");
-  if (b.find(*queue) == queues::no_queue) return plan;
+  if (b.list.find(*queue) == queues::no_queue) return plan;
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
     demand wanted{b, *queue};
     wanted.add_most(b, group.root(), flavor);

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/framework/kai_snapshot.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/kai_snapshot.hpp"
 #include "gangsched/queues/kai/reclaim.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -194,7 +194,7 @@ struct kai_policy::search {
     all.preempt.resize(tree.size());
     all.reclaim.resize(tree.size());
     attempt.cluster().each_queue([&](const queue_view& queue) {
-      const queues::queue_index i = now.index_of.at(queue.row());
+      const queues::queue_index i = now.list.find(queue);
       if (queue.spec().preempt_min_runtime != instant{}) all.preempt[i] = queue.spec().preempt_min_runtime;
       if (queue.spec().reclaim_min_runtime != instant{}) all.reclaim[i] = queue.spec().reclaim_min_runtime;
     });

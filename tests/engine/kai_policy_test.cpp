@@ -1,6 +1,6 @@
 // KAI's policy on the queues of a cluster: turns, limits, and who goes or moves.
-#include "gangsched/framework/kai_snapshot.hpp"
 #include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/policies/kai_snapshot.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::kai_policy_test {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "gangsched/framework/node_victims.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/capacity_scheduling/elastic_quota.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

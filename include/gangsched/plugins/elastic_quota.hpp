@@ -8,9 +8,9 @@
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/node_victims.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/koordinator/elastic_quota.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -10,9 +10,9 @@
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/group_victims.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/group_victims.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

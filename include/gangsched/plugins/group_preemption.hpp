@@ -5,8 +5,8 @@
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
-#include "gangsched/framework/group_victims.hpp"
 #include "gangsched/framework/points.hpp"
+#include "gangsched/policies/group_victims.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -1,4 +1,4 @@
-#include "gangsched/framework/fair_share_books.hpp"
+#include "gangsched/policies/fair_share_books.hpp"
 
 #include <algorithm>
 #include <map>
@@ -29,16 +29,17 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
     }
   });
   last_asked = nullptr;
-  whose = cluster;
-  read_to = cluster.changes();
+  whose.reset();  // if what follows throws, all is made anew the next time
   if (!kept || most == news::all) make(cluster);
   if (!kept || most != news::none) read_requests(cluster);
+  whose = cluster;
+  read_to = cluster.changes();
 }
 
 GANGSCHED_INLINE void fair_share_books::read_requests(const cluster_view& cluster) {
-  const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(ids.size(), 1));
-  for (queues::queue_index queue = 0; queue < ids.size(); ++queue) {
-    const auto there = cluster.queue(ids[queue]);
+  const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(list.size(), 1));
+  for (queues::queue_index queue = 0; queue < list.size(); ++queue) {
+    const auto there = cluster.queue(list.id(queue));
     if (!there || !shares.tree().is_leaf(queue)) continue;
     for (std::size_t i = 0; i < resources.size(); ++i)  // all of what waits may go to a flavor
       shares.set_requested(queue, i, std::clamp<std::int64_t>(there->requested(resources[i].kind), 0, most)).value();
@@ -55,8 +56,8 @@ GANGSCHED_INLINE void fair_share_books::name_resources(const std::vector<queue_v
     for (const flavor_id flavor : flavors) {
       const queue_amounts* const quota = queue.quota(flavor);
       if (quota == nullptr) continue;
-      for (const auto* list : {&quota->guaranteed, &quota->limit, &quota->borrowing_limit, &quota->lending_limit})
-        for (const amount& one : *list) named.try_emplace({flavor.row, one.kind}, flavor);
+      for (const auto* amounts : {&quota->guaranteed, &quota->limit, &quota->borrowing_limit, &quota->lending_limit})
+        for (const amount& one : *amounts) named.try_emplace({flavor.row, one.kind}, flavor);
       for (const auto& [kind, weight] : quota->weights) named.try_emplace({flavor.row, kind}, flavor);
     }
   }
@@ -112,26 +113,14 @@ GANGSCHED_INLINE queues::fair_share::queue_terms fair_share_books::terms_of(cons
 }
 
 GANGSCHED_INLINE void fair_share_books::make(const cluster_view& cluster) {
-  std::vector<queue_view> all;
-  std::vector<queues::queue_link> links;
-  ids.clear();
-  index_of.clear();
-  cluster.each_queue([&](const queue_view& queue) {
-    const auto above = queue.parent();
-    all.push_back(queue);
-    links.push_back({queue.name(), above ? above->name() : std::string_view{}});
-    ids.push_back(queue.id());
-    if (queue.row() >= index_of.size()) index_of.resize(queue.row() + 1, queues::no_queue);
-    index_of[queue.row()] = static_cast<queues::queue_index>(ids.size() - 1);
-  });
+  const std::vector<queue_view> all = list.read(cluster);
   name_resources(all, cluster);
   const std::vector<std::int64_t> capacity = capacities(cluster);
   const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(all.size(), 1));
   std::vector<queues::fair_share::queue_terms> terms;
   for (const queue_view& queue : all) terms.push_back(terms_of(queue, capacity, most));
-  // The model has no queue twice, nor one below itself; amounts are bounded above.
-  shares =
-      queues::fair_share::fair_shares::make(queues::queue_tree::make(links).value(), resources.size(), terms).value();
+  // Amounts are bounded above.
+  shares = queues::fair_share::fair_shares::make(queue_list::tree_of(all), resources.size(), terms).value();
   keeps = false;
   for (std::size_t i = 0; i < capacity.size(); ++i) {
     shares.set_capacity(i, capacity[i]).value();

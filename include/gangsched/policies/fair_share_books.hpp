@@ -10,6 +10,7 @@
 #include "gangsched/core/status.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
+#include "gangsched/policies/queue_list.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
 #include "gangsched/queues/fair_share/usage.hpp"
@@ -26,11 +27,11 @@ struct GANGSCHED_API fair_share_books {
   struct counts final : queues::fair_share::usage {
     counts(const fair_share_books& b, const cluster_view& c) : of(b), cluster(c) {}
     [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
-      const auto there = cluster.queue(of.ids[queue]);
+      const auto there = cluster.queue(of.list.id(queue));
       return there ? there->used(of.resources[at].kind, of.resources[at].flavor) : 0;
     }
     [[nodiscard]] std::int64_t running(queues::queue_index queue) const override {
-      const auto there = cluster.queue(of.ids[queue]);
+      const auto there = cluster.queue(of.list.id(queue));
       return there ? there->running() : 0;
     }
     const fair_share_books& of;
@@ -58,17 +59,12 @@ struct GANGSCHED_API fair_share_books {
   std::optional<cluster_view> whose = {};
   std::uint64_t read_to = 0;  ///< changes
   std::vector<resource> resources = {};
-  std::vector<queue_id> ids = {};                  ///< by index of the tree
-  std::vector<queues::queue_index> index_of = {};  ///< by row; no_queue of one that is not there
+  queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};
   bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
   const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
   status last_said = {};
-
-  [[nodiscard]] queues::queue_index find(const queue_view& queue) const {
-    return queue.row() < index_of.size() ? index_of[queue.row()] : queues::no_queue;
-  }
 
   /// Whether quota can refuse it at all: somebody above has a limit of what it requests, or of jobs unless it runs, or something is kept
   /// for somebody.
@@ -101,5 +97,5 @@ struct GANGSCHED_API fair_share_books {
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/fair_share_books.cpp"
+#include "gangsched/src/policies/fair_share_books.cpp"
 #endif

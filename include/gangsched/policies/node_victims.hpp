@@ -10,7 +10,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/status.hpp"
 #include "gangsched/framework/hooks.hpp"
-#include "gangsched/framework/victim_units.hpp"
+#include "gangsched/policies/victim_units.hpp"
 #include "gangsched/queues/put_back.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -73,5 +73,5 @@ GANGSCHED_API void drop_partial_units(const cluster_view& cluster, const victim_
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/node_victims.cpp"
+#include "gangsched/src/policies/node_victims.cpp"
 #endif

@@ -1,6 +1,7 @@
-#include "gangsched/framework/kai_snapshot.hpp"
+#include "gangsched/policies/kai_snapshot.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/queue_view.hpp"
@@ -50,20 +51,12 @@ GANGSCHED_INLINE std::vector<std::uint16_t> kai_snapshot::shares_of(const pod_in
 }
 
 GANGSCHED_INLINE bool kai_snapshot::read_queues() {
-  std::vector<queues::queue_link> links;
-  std::vector<queue_view> all;
-  cluster.each_queue([&](const queue_view& queue) {
-    const auto above = queue.parent();
-    links.push_back({queue.name(), above ? above->name() : std::string_view{}});
-    all.push_back(queue);
-  });
-  auto tree = queues::queue_tree::make(links);
-  if (!tree || all.empty()) return false;
-  shares.emplace(*std::move(tree), resources);
+  const std::vector<queue_view> all = list.read(cluster);
+  if (all.empty()) return false;
+  shares.emplace(queue_list::tree_of(all), resources);
   const auto known = resource_numbers();
   for (const queue_view& queue : all) {
-    const queues::queue_index at = *shares->tree().find(queue.name());
-    index_of[queue.row()] = at;
+    const queues::queue_index at = list.find(queue);
     (void)shares->set_rank(at, {queue.spec().priority, static_cast<std::int64_t>(queue.row())});
     for (std::size_t r = 0; r < resources; ++r) {
       if (!known[r]) continue;
@@ -123,7 +116,7 @@ GANGSCHED_INLINE void kai_snapshot::read_pods() {
   cluster.each_pod([&](const pod_info& pod) {
     const auto queue = pod.queue();
     if (!queue) return;
-    const queues::queue_index in = index_of.at(queue->row());
+    const queues::queue_index in = list.find(*queue);
     std::size_t which = table.jobs().size();
     if (const auto group = pod.group()) {
       const group_view root = group->root();

@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gangsched/framework/views.hpp"
+#include "gangsched/policies/queue_list.hpp"
 #include "gangsched/queues/kai/job_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -37,10 +37,10 @@ struct GANGSCHED_API kai_snapshot {
   std::int32_t non_preemptible_from;  ///< priority
   std::optional<queues::kai::queue_shares> shares = {};
   queues::kai::job_table table{resources};
-  std::vector<place> places = {};                          ///< by task
-  std::vector<std::size_t> task_of_pod = {};               ///< by row
-  std::vector<group_id> groups = {};                       ///< by job: the root of its tree, if it has one
-  std::map<row_t, queues::queue_index> index_of = {};      ///< by row of the queue
+  std::vector<place> places = {};             ///< by task
+  std::vector<std::size_t> task_of_pod = {};  ///< by row
+  std::vector<group_id> groups = {};          ///< by job: the root of its tree, if it has one
+  queue_list list = {};
   std::vector<std::pair<resource_kind, double>> mig = {};  ///< parts of GPUs, and how many they count as
   double least_gpu_memory = 0;                             ///< MiB, of the nodes that say
 
@@ -87,5 +87,5 @@ struct GANGSCHED_API kai_snapshot {
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/kai_snapshot.cpp"
+#include "gangsched/src/policies/kai_snapshot.cpp"
 #endif

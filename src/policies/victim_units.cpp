@@ -1,4 +1,4 @@
-#include "gangsched/framework/victim_units.hpp"
+#include "gangsched/policies/victim_units.hpp"
 
 #include <algorithm>
 #include <map>

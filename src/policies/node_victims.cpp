@@ -1,10 +1,10 @@
-#include "gangsched/framework/node_victims.hpp"
+#include "gangsched/policies/node_victims.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "gangsched/framework/node_cost.hpp"
+#include "gangsched/policies/node_cost.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -1,4 +1,4 @@
-#include "gangsched/framework/group_victims.hpp"
+#include "gangsched/policies/group_victims.hpp"
 
 #include <algorithm>
 #include <compare>

@@ -102,5 +102,5 @@ class GANGSCHED_API victim_units {
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/victim_units.cpp"
+#include "gangsched/src/policies/victim_units.cpp"
 #endif

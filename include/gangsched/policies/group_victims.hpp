@@ -4,7 +4,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/placements.hpp"
-#include "gangsched/framework/victim_units.hpp"
+#include "gangsched/policies/victim_units.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -27,5 +27,5 @@ using work_of_pod = std::function<std::int64_t(const pod_info&)>;
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/group_victims.cpp"
+#include "gangsched/src/policies/group_victims.cpp"
 #endif
