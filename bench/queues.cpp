@@ -290,22 +290,45 @@ std::vector<volcano::queue_spec> volcano_queues(std::size_t count) {
   return made;
 }
 
-/// What 1,000 queues deserve by weight.
-void volcano_open(benchmark::State& state) {
-  const auto queues = static_cast<std::size_t>(state.range(0));
-  const std::vector<volcano::queue_spec> specs = volcano_queues(queues);
-  std::vector<volcano::job_load> jobs(queues);
-  std::mt19937 dice{3};
-  for (std::size_t i = 0; i < queues; ++i) {
-    jobs[i].queue = static_cast<queue_index>(i);
-    jobs[i].pending = {static_cast<double>(dice() % 100'000), static_cast<double>(dice() % 1'000'000)};
+struct volcano_demand {
+  std::vector<volcano::queue_spec> specs;
+  std::vector<volcano::job_load> jobs;
+  volcano::resources total;
+  explicit volcano_demand(std::size_t queues)
+      : specs{volcano_queues(queues)},
+        jobs(queues),
+        total{20'000.0 * static_cast<double>(queues), 200'000.0 * static_cast<double>(queues)} {
+    std::mt19937 dice{3};
+    for (std::size_t i = 0; i < queues; ++i) {
+      jobs[i].queue = static_cast<queue_index>(i);
+      jobs[i].pending = {static_cast<double>(dice() % 100'000), static_cast<double>(dice() % 1'000'000)};
+    }
   }
-  const volcano::resources total{20'000.0 * static_cast<double>(queues), 200'000.0 * static_cast<double>(queues)};
-  for (auto _ : state)
-    benchmark::DoNotOptimize(
-        volcano::queue_shares::open(volcano::queue_policy::proportion, total, specs, jobs).value().size());
+  [[nodiscard]] volcano::queue_shares open() const {
+    return volcano::queue_shares::open(volcano::queue_policy::proportion, total, specs, jobs).value();
+  }
+};
+
+/// Queues that are checked, and what they deserve by weight.
+void volcano_open(benchmark::State& state) {
+  const volcano_demand demand{static_cast<std::size_t>(state.range(0))};
+  for (auto _ : state) benchmark::DoNotOptimize(demand.open().size());
 }
 BENCHMARK(volcano_open)->Arg(30)->Arg(1'000)->Unit(benchmark::kMicrosecond);
+
+/// What they deserve when one of them asks for something else.
+void volcano_divide(benchmark::State& state) {
+  const volcano_demand demand{static_cast<std::size_t>(state.range(0))};
+  volcano::queue_shares shares = demand.open();
+  volcano::queue_load load = shares.account(0);
+  double asked = 1;
+  for (auto _ : state) {
+    load.request = {asked += 1, 5};
+    shares.count(0, load);
+    shares.settle(demand.total);
+  }
+}
+BENCHMARK(volcano_divide)->Arg(30)->Arg(1'000)->Unit(benchmark::kMicrosecond);
 
 /// KAI's large cluster: 100 nodes with 8 GPUs, 500 jobs with one each, in 4 queues: a session from its opening on.
 void volcano_session(benchmark::State& state) {

@@ -34,6 +34,39 @@ queue_shares opened(queue_policy policy, const resources& total, const std::vect
   return *std::move(made);
 }
 
+/// What each deserves by proportion, round by round as it is written down: every queue with all kinds at once.
+std::vector<resources> plain_division(const resources& total, const std::vector<queue_spec>& queues,
+                                      const std::vector<volcano::queue_account>& accounts) {
+  std::vector<resources> deserved(queues.size());
+  std::vector<queue_index> open;
+  for (queue_index q = 0; q < queues.size(); ++q)
+    if (accounts[q].takes_part) open.push_back(q);
+  for (resources remaining = total;;) {
+    double weights = 0;
+    for (const queue_index q : open) weights += queues[q].weight;
+    if (weights == 0) return deserved;
+    resources grown, shrunk;
+    std::erase_if(open, [&](queue_index q) {
+      const volcano::queue_account& at = accounts[q];
+      const resources before = deserved[q];
+      resources now = before;
+      now.add(resources{remaining}.scale(queues[q].weight / weights));
+      now = larger_of(now.limit_to(at.real_capability).limit_to_named(at.request), at.guarantee);
+      for (volcano::kind k = 0; k < volcano::most_kinds; ++k) {
+        if (!before.names(k) && !now.names(k)) continue;
+        const double by = now.get(k) - before.get(k);
+        grown.set(k, grown.get(k) + std::max(0.0, by));
+        shrunk.set(k, shrunk.get(k) + std::max(0.0, -by));
+      }
+      deserved[q] = now;
+      return at.request.within(now) || now == before;
+    });
+    const resources before = remaining;
+    remaining.subtract(grown).add(shrunk);
+    if (remaining.is_empty() || remaining == before) return deserved;
+  }
+}
+
 job_load waiting(queue_index queue, const resources& request) { return {.queue = queue, .pending = request}; }
 job_load running(queue_index queue, const resources& request) {
   return {.queue = queue, .phase = job_phase::running, .allocated_tasks = 1, .allocated = request};
@@ -270,6 +303,52 @@ TEST_CASE(
     }
   }
   CHECK(compared > 2000);
+}
+
+TEST_CASE("what is divided is to the last bit what the rounds say one by one, at first and when a queue counts anew") {
+  std::mt19937 random{20261124};
+  const auto below = [&](std::uint32_t bound) { return static_cast<double>(random() % bound); };
+  const auto some = [&](double most) {
+    resources made{random() % 5 == 0 ? 0 : most * 1000 * below(100) / 97, random() % 5 == 0 ? 0 : giga * below(50) / 7};
+    for (const volcano::kind k : {pods, first_device, first_device + 4, volcano::most_kinds - 1})
+      if (random() % 4 == 0) made.set(k, below(9000) / 11);
+    return made;
+  };
+  std::size_t compared = 0, cut = 0;
+  for (int round = 0; round < 400; ++round) {
+    const resources total = some(1 + below(20));
+    std::vector<queue_spec> queues;
+    std::vector<job_load> jobs;
+    const std::size_t count = 1 + random() % (round % 40 == 0 ? 300 : 12);
+    for (std::uint32_t q = 0; q < count; ++q) {
+      queue_spec one{.name = "q" + std::to_string(q), .weight = static_cast<std::int32_t>(random() % 7)};
+      if (random() % 4 == 0) one.capability = some(1);
+      if (random() % 4 == 0) one.guarantee = some(0.3);
+      queues.push_back(one);
+      if (random() % 8 != 0) jobs.push_back(waiting(q, some(2)));
+      if (random() % 3 == 0) jobs.push_back(running(q, some(1)));
+    }
+    auto shares = opened(queue_policy::proportion, total, queues, jobs);
+    for (int again = 0; again < 3; ++again) {
+      std::vector<volcano::queue_account> accounts;
+      for (queue_index q = 0; q < queues.size(); ++q) accounts.push_back(shares.account(q));
+      const std::vector<resources> plain =
+          plain_division(again == 2 ? resources{total}.scale(0.5) : total, queues, accounts);
+      for (queue_index q = 0; q < queues.size(); ++q) {
+        CHECK(plain[q] == accounts[q].deserved);
+        CHECK(accounts[q].share == dominant_share(accounts[q].allocated, plain[q]));
+        cut += accounts[q].request.within(plain[q]) ? 0 : 1;
+        ++compared;
+      }
+      const auto one = static_cast<queue_index>(random() % queues.size());
+      volcano::queue_load load{.takes_part = random() % 4 != 0};
+      if (load.takes_part) load.request = load.allocated = some(1);
+      shares.count(one, load);
+      shares.settle(again == 1 ? resources{total}.scale(0.5) : total);
+    }
+  }
+  CHECK(compared > 10'000);
+  CHECK(cut > 2'000);
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ GANGSCHED_INLINE result<queue_shares> queue_shares::open(queue_policy policy, co
   queue_shares made;
   made.policy_ = policy;
   made.accounts_.resize(queues.size());
-  resources guaranteed;
+  made.terms_.reserve(queues.size());
   for (const queue_spec& one : queues) {
-    guaranteed.add(one.guarantee);
+    made.terms_.push_back({one.guarantee, one.capability, one.deserved, {}});
     made.weight_.push_back(one.weight);
     made.priority_.push_back(one.priority);
   }
@@ -92,49 +92,139 @@ GANGSCHED_INLINE result<queue_shares> queue_shares::open(queue_policy policy, co
     if (const auto kept = job.reserved()) at.inqueue.add(*kept);
     at.elastic.add(job.elastic());
   }
-  for (std::size_t q = 0; q < queues.size(); ++q) {
-    queue_account& at = made.accounts_[q];
-    if (!at.takes_part) continue;
-    at.guarantee = queues[q].guarantee;
-    resources bound = queues[q].capability;
-    for (const kind k : {cpu, memory})
-      if (bound.get(k) <= 0) bound.set(k, std::numeric_limits<double>::max());
-    at.real_capability = resources{total}.subtract(guaranteed).add(at.guarantee).limit_to(bound);
-    if (policy != queue_policy::capacity) continue;
-    at.deserved =
-        larger_of(resources{queues[q].deserved}.limit_to(at.real_capability).limit_to(at.request), at.guarantee);
-  }
-  if (policy == queue_policy::proportion) made.divide(total);
-  for (queue_account& at : made.accounts_) at.share = dominant_share(at.allocated, at.deserved);
+  made.settle(total);
   return made;
 }
 
-GANGSCHED_INLINE void queue_shares::divide(const resources& total) {
-  std::vector<queue_index> open;
-  for (queue_index q = 0; q < accounts_.size(); ++q)
-    if (accounts_[q].takes_part) open.push_back(q);
-  for (resources remaining = total;;) {
-    std::int64_t weights = 0;
-    for (const queue_index q : open) weights += weight_[q];
-    if (weights == 0) return;
-    resources grown, shrunk;
-    std::erase_if(open, [&](queue_index q) {
-      queue_account& at = accounts_[q];
-      const resources before = at.deserved;
-      at.deserved.add(resources{remaining}.scale(static_cast<double>(weight_[q]) / static_cast<double>(weights)));
-      at.deserved = larger_of(at.deserved.limit_to(at.real_capability).limit_to_named(at.request), at.guarantee);
-      for (kind k = 0; k < most_kinds; ++k) {
-        if (!before.names(k) && !at.deserved.names(k)) continue;
-        const double by = at.deserved.get(k) - before.get(k);
-        grown.set(k, grown.get(k) + std::max(0.0, by));
-        shrunk.set(k, shrunk.get(k) + std::max(0.0, -by));
-      }
-      return at.request.within(at.deserved) || at.deserved == before;
-    });
-    const resources before = remaining;
-    remaining.subtract(grown).add(shrunk);
-    if (remaining.is_empty() || remaining == before) return;
+GANGSCHED_INLINE void queue_shares::count(queue_index queue, const queue_load& now) {
+  const terms& its = terms_[queue];
+  accounts_[queue] = now.takes_part ? queue_account{now, {}, its.guarantee, its.real_capability, 0} : queue_account{};
+}
+
+GANGSCHED_INLINE void queue_shares::settle(const resources& total) {
+  if (!total_ || *total_ != total) bound_by(total);
+  if (policy_ == queue_policy::proportion) return divide(total);
+  for (std::size_t q = 0; q < accounts_.size(); ++q) {
+    queue_account& at = accounts_[q];
+    if (!at.takes_part) continue;
+    at.deserved =
+        larger_of(resources{terms_[q].deserved}.limit_to(at.real_capability).limit_to(at.request), at.guarantee);
+    at.share = dominant_share(at.allocated, at.deserved);
   }
+}
+
+GANGSCHED_INLINE void queue_shares::bound_by(const resources& total) {
+  total_ = total;
+  resources left = total;
+  resources guaranteed;
+  for (const terms& one : terms_) guaranteed.add(one.guarantee);
+  left.subtract(guaranteed);
+  for (std::size_t q = 0; q < accounts_.size(); ++q) {
+    terms& its = terms_[q];
+    resources bound = its.capability;
+    for (const kind k : {cpu, memory})
+      if (bound.get(k) <= 0) bound.set(k, std::numeric_limits<double>::max());
+    its.real_capability = resources{left}.add(its.guarantee).limit_to(bound);
+    if (!accounts_[q].takes_part) continue;
+    accounts_[q].guarantee = its.guarantee;
+    accounts_[q].real_capability = its.real_capability;
+  }
+}
+
+/// Rounds go over the kinds alone that somebody names, each kind's amounts side by side: all others are 0 throughout. Beside cores and
+/// memory what is deserved names what is above 0.
+GANGSCHED_INLINE void queue_shares::divide(const resources& total) {
+  struct kind_amounts {
+    kind of;
+    std::vector<double> deserved, most, least, request;  // by place among those that take part still
+    double grown = 0, shrunk = 0;                        // in a round
+    bool named = false;
+  };
+  std::uint16_t named = total.named();
+  std::vector<queue_index> open;
+  for (queue_index q = 0; q < accounts_.size(); ++q) {
+    const queue_account& at = accounts_[q];
+    if (!at.takes_part) continue;
+    open.push_back(q);
+    named = static_cast<std::uint16_t>(named | at.request.named() | at.guarantee.named());
+  }
+  std::vector<kind_amounts> kinds;
+  for (kind k = 0; k < most_kinds; ++k) {
+    if ((named >> k & 1U) == 0) continue;
+    kind_amounts& one = kinds.emplace_back(kind_amounts{k, std::vector<double>(open.size()), {}, {}, {}});
+    for (const queue_index q : open) {
+      const queue_account& at = accounts_[q];
+      const double bound =
+          at.real_capability.names(k) ? at.real_capability.get(k) : std::numeric_limits<double>::infinity();
+      one.most.push_back(std::min(bound, at.request.get(k)));
+      one.least.push_back(at.guarantee.get(k));
+      one.request.push_back(at.request.get(k));
+    }
+  }
+  const auto settle_at = [&](std::size_t i) {
+    queue_account& at = accounts_[open[i]];
+    at.deserved = {};
+    for (const kind_amounts& one : kinds)
+      if (one.of < pods || one.deserved[i] > 0) at.deserved.set(one.of, one.deserved[i]);
+    at.share = dominant_share(at.allocated, at.deserved);
+  };
+  std::vector<std::uint32_t> stays(open.size());  // 1: less than it asks for; 2: something else than before
+  std::vector<double> part(open.size());
+  std::int64_t divided = 0;  // the weights of those that `part` is of
+  for (resources remaining = total;;) {
+    std::int64_t all = 0;
+    for (const queue_index q : open) all += weight_[q];
+    if (all == 0) break;
+    for (std::size_t i = 0; divided != all && i < open.size(); ++i)
+      part[i] = static_cast<double>(weight_[open[i]]) / static_cast<double>(all);
+    divided = all;
+    std::fill(stays.begin(), stays.end(), 0U);
+    for (kind_amounts& one : kinds) {
+      double* const deserved = one.deserved.data();
+      const double *const most = one.most.data(), *const least = one.least.data(), *const asked = one.request.data();
+      const double* const parts = part.data();
+      std::uint32_t* const mark = stays.data();
+      const double left = remaining.get(one.of);
+      double grown = 0, shrunk = 0;
+      for (std::size_t i = 0, count = open.size(); i < count; ++i) {
+        const double before = deserved[i];
+        const double now = std::max(std::min(before + left * parts[i], most[i]), least[i]);
+        deserved[i] = now;
+        if (now < before) shrunk += before - now;
+        grown += std::max(0.0, now - before);
+        mark[i] |= (asked[i] - now < resources::least ? 0U : 1U) | (now == before ? 0U : 2U);
+      }
+      one.named = one.named || grown > 0;
+      one.grown = grown, one.shrunk = shrunk;
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (stays[i] != 3) {
+        settle_at(i);
+        continue;
+      }
+      if (kept != i) {
+        open[kept] = open[i];
+        part[kept] = part[i];
+        for (kind_amounts& one : kinds)
+          for (std::vector<double>* const its : {&one.deserved, &one.most, &one.least, &one.request})
+            (*its)[kept] = (*its)[i];
+      }
+      ++kept;
+    }
+    open.resize(kept);
+    stays.resize(kept);
+    const resources before = remaining;
+    resources more, less;
+    for (const kind_amounts& one : kinds) {
+      if (one.of >= pods && !one.named) continue;
+      more.set(one.of, one.grown);
+      less.set(one.of, one.shrunk);
+    }
+    remaining.subtract(more).add(less);
+    if (remaining.is_empty() || remaining == before) break;
+  }
+  for (std::size_t i = 0; i < open.size(); ++i) settle_at(i);
 }
 
 GANGSCHED_INLINE std::weak_ordering queue_shares::order(queue_index a, queue_index b) const {

@@ -1,15 +1,9 @@
 #include "gangsched/queues/volcano/resources.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 namespace gangsched::inline GANGSCHED_ABI::queues::volcano {
-
-namespace detail {
-
-[[nodiscard]] inline bool not_above(double a, double b) { return a < b || std::abs(a - b) < resources::least; }
-
-}  // namespace detail
 
 GANGSCHED_INLINE resources& resources::add(const resources& more) {
   for (kind k = 0; k < most_kinds; ++k) amount_[k] += more.amount_[k];
@@ -18,7 +12,7 @@ GANGSCHED_INLINE resources& resources::add(const resources& more) {
 }
 
 GANGSCHED_INLINE resources& resources::subtract(const resources& less) {
-  const bool others = named_ != 0b11;
+  const bool others = named_ != always_named;
   for (kind k = 0; k < (others ? most_kinds : pods); ++k) amount_[k] -= less.amount_[k];
   if (others) named_ = static_cast<std::uint16_t>(named_ | less.named_);
   return *this;
@@ -49,14 +43,14 @@ GANGSCHED_INLINE bool resources::is_empty() const {
 
 GANGSCHED_INLINE bool resources::within(const resources& bound) const {
   for (kind k = 0; k < most_kinds; ++k)
-    if (names(k) && !detail::not_above(amount_[k], bound.amount_[k])) return false;
+    if (names(k) && !not_above(amount_[k], bound.amount_[k])) return false;
   return true;
 }
 
 GANGSCHED_INLINE bool resources::within_if_named(const resources& bound) const {
   for (kind k = 0; k < most_kinds; ++k) {
     if (!bound.names(k)) continue;
-    if (!names(k) || !detail::not_above(amount_[k], bound.amount_[k])) return false;
+    if (!names(k) || !not_above(amount_[k], bound.amount_[k])) return false;
   }
   return true;
 }
@@ -75,7 +69,7 @@ GANGSCHED_INLINE bool resources::less_somewhere(const resources& than) const {
 
 GANGSCHED_INLINE bool resources::within_somewhere(const resources& bound) const {
   for (kind k = 0; k < most_kinds; ++k)
-    if (names(k) ? detail::not_above(amount_[k], bound.amount_[k]) : bound.names(k)) return true;
+    if (names(k) ? not_above(amount_[k], bound.amount_[k]) : bound.names(k)) return true;
   return false;
 }
 
@@ -88,8 +82,10 @@ GANGSCHED_INLINE resources larger_of(const resources& a, const resources& b) {
 
 GANGSCHED_INLINE double dominant_share(const resources& has, const resources& of) {
   double largest = 0;
-  for (kind k = 0; k < most_kinds; ++k)
+  for (std::uint32_t left = of.named(); left != 0; left &= left - 1) {
+    const auto k = static_cast<kind>(std::countr_zero(left));
     if (of.get(k) >= resources::least) largest = std::max(largest, has.get(k) / of.get(k));
+  }
   return largest;
 }
 

@@ -49,17 +49,21 @@ struct job_load {
   [[nodiscard]] std::optional<resources> reserved() const;
 };
 
-/// What a queue has and is due.
-struct queue_account {
+/// What jobs of a queue come to.
+struct queue_load {
   bool takes_part = false;  ///< it has jobs; otherwise all of this is empty
-  resources deserved = {};
-  resources guarantee = {};
-  resources real_capability = {};  ///< its capability within what others' guarantees leave
   resources allocated = {};
   resources request = {};  ///< allocated and pending
   resources inqueue = {};  ///< reserved by jobs that may start
   resources elastic = {};
-  double share = 0;  ///< largest part of what is deserved that is allocated
+};
+
+/// What a queue has and is due.
+struct queue_account : queue_load {
+  resources deserved = {};
+  resources guarantee = {};
+  resources real_capability = {};  ///< its capability within what others' guarantees leave
+  double share = 0;                ///< largest part of what is deserved that is allocated
 };
 
 enum class queue_policy : std::uint8_t {
@@ -74,7 +78,8 @@ struct reclaim_candidate {
 };
 
 /// Queues as the plugins proportion and capacity of Volcano 1.10 see them in one session. What a queue deserves is settled when it is
-/// opened; what is allocated, reserved and its share follow what happens. Queries and changes cost O(1) and no memory, `reclaimable` O(n).
+/// opened, or by `settle`; what is allocated, reserved and its share follow what happens. Queries and changes cost O(1) and no memory,
+/// `reclaimable` O(n).
 class GANGSCHED_API queue_shares {
  public:
   /// Opens a session. Errors name the queue or job: `malformed` (a queue has no name), `duplicate`, `unknown` (a job's queue),
@@ -82,6 +87,11 @@ class GANGSCHED_API queue_shares {
   /// queue or hands out a constant part of what is left.
   static result<queue_shares> open(queue_policy policy, const resources& total, std::span<const queue_spec> queues,
                                    std::span<const job_load> jobs);
+
+  /// Opens the next session with the same queues: what of each counts now, then what each deserves of @p total. Amounts have to be finite
+  /// and at least 0. O(1) and O(queues), for proportion and round; 1,000 queues of two kinds take microseconds.
+  void count(queue_index queue, const queue_load& now);
+  void settle(const resources& total);
 
   [[nodiscard]] std::size_t size() const noexcept { return accounts_.size(); }
   [[nodiscard]] queue_policy policy() const noexcept { return policy_; }
@@ -108,9 +118,18 @@ class GANGSCHED_API queue_shares {
  private:
   queue_shares() = default;
   void divide(const resources& total);
+  /// Settles the limits.
+  void bound_by(const resources& total);
+
+  /// What its user said of a queue, and its limit in `total_`.
+  struct terms {
+    resources guarantee = {}, capability = {}, deserved = {}, real_capability = {};
+  };
 
   queue_policy policy_ = queue_policy::proportion;
   std::vector<queue_account> accounts_;
+  std::vector<terms> terms_;
+  std::optional<resources> total_;
   std::vector<std::int32_t> weight_, priority_;
 };
 

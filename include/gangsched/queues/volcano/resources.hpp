@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,7 @@ inline constexpr kind most_kinds = 16;
 class GANGSCHED_API resources {
  public:
   static constexpr double least = 0.1;  ///< less counts as nothing
+  [[nodiscard]] static bool not_above(double a, double b) { return a < b || std::abs(a - b) < least; }
 
   constexpr resources() = default;
   constexpr resources(double cores, double bytes) : amount_{cores, bytes} {}
@@ -26,6 +28,9 @@ class GANGSCHED_API resources {
   /// 0 for what is not named.
   [[nodiscard]] constexpr double get(kind of) const { return amount_[of]; }
   [[nodiscard]] constexpr bool names(kind of) const { return (named_ >> of & 1U) != 0; }
+  /// The kinds that are, as bits; cores and memory always.
+  [[nodiscard]] constexpr std::uint16_t named() const { return named_; }
+  static constexpr std::uint16_t always_named = 0b11;
   constexpr resources& set(kind of, double amount) {
     amount_[of] = amount;
     named_ = static_cast<std::uint16_t>(named_ | 1U << of);
@@ -58,7 +63,7 @@ class GANGSCHED_API resources {
 
  private:
   std::array<double, most_kinds> amount_{};
-  std::uint16_t named_ = 0b11;
+  std::uint16_t named_ = always_named;
 };
 
 /// The larger of each; besides cores and memory only what is above 0 is named.
