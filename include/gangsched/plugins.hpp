@@ -19,6 +19,7 @@
 #include "gangsched/plugins/gpu_random.hpp"
 #include "gangsched/plugins/gpu_type_value.hpp"
 #include "gangsched/plugins/group_preemption.hpp"
+#include "gangsched/plugins/hived.hpp"
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"
 #include "gangsched/plugins/kai.hpp"
@@ -66,6 +67,7 @@ using every_plugin =
                 node_resources_allocatable, topology_placement, pod_group_pods_count, group_preemption, network_cost,
                 device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
                 node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-                gpu_random, fair_share_policy, kai_policy, capacity_scheduling_policy, elastic_quota_policy, extender>;
+                gpu_random, fair_share_policy, kai_policy, capacity_scheduling_policy, elastic_quota_policy,
+                hived_policy, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -318,6 +318,35 @@ GANGSCHED_INLINE result<void> cell_scheduler::remove(std::string_view name) {
   return {};
 }
 
+GANGSCHED_INLINE result<void> cell_scheduler::shrink(std::string_view name, std::string_view on,
+                                                     std::span<const std::int32_t> devices) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return error{errc::unknown, "group " + std::string{name}, "name", "there is none"};
+  group_record& group = at(found->second);
+  if (group.preempting != 0) return error{errc::wrong_state, "group " + group.name, "state", "it has no devices yet"};
+  const auto node = layout().find_node(on);
+  std::vector<std::size_t> lost;
+  for (const std::int32_t number : devices) {
+    const auto its = std::find_if(group.devices.begin(), group.devices.end(), [&](cell_index device) {
+      return device != none && node && layout().node_of(device) == *node && layout().number_of(device) == number;
+    });
+    if (its == group.devices.end())
+      return error{errc::malformed, "group " + group.name, "devices",
+                   "it has no device " + std::to_string(number) + " of " + std::string{on}};
+    lost.push_back(static_cast<std::size_t>(its - group.devices.begin()));
+  }
+  attempt doing{log_};
+  for (const std::size_t each : lost) {
+    if (cells_.physical().user(group.devices[each]) == none) continue;  // named twice
+    cells_.set_user(group.devices[each], none, log_);
+    if (cells_.physical().heir(group.devices[each]) == none) cells_.release(group.devices[each], log_);
+  }
+  settle(group);
+  doing.keep();
+  for (const std::size_t each : lost) group.devices[each] = none;
+  return {};
+}
+
 GANGSCHED_INLINE result<void> cell_scheduler::set_bad(std::string_view name, bool to) {
   const auto node = layout().find_node(name);
   if (!node) return error{errc::unknown, "node " + std::string{name}, "name", "no cell is it"};

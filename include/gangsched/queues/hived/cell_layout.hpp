@@ -25,6 +25,8 @@ struct cell_type {
   std::string child;
   std::uint32_t children = 0;
   bool is_node = false;  ///< has the devices of one node, and all of them that are of its kind
+
+  friend bool operator==(const cell_type&, const cell_type&) = default;
 };
 
 /// A cell that is there, with what is in it.
@@ -34,6 +36,8 @@ struct physical_cell {
   std::optional<std::int32_t> device = {};   ///< a device's number in its node; unless set, its place among the cell's
   std::string pin = {};                      ///< a name by which a virtual cluster may have this very cell
   std::vector<physical_cell> children = {};  ///< empty at a node or below: all that its type says
+
+  friend bool operator==(const physical_cell&, const physical_cell&) = default;
 };
 
 /// So many cells of a type for a virtual cluster.
@@ -41,18 +45,24 @@ struct cell_quota {
   std::string chain = {};  ///< the type of the top cell that they are part of; empty: they are top cells themselves
   std::string type = {};
   std::uint32_t count = 1;
+
+  friend bool operator==(const cell_quota&, const cell_quota&) = default;
 };
 
 struct virtual_cluster_spec {
   std::string name = {};
   std::vector<cell_quota> cells = {};
   std::vector<std::string> pins = {};
+
+  friend bool operator==(const virtual_cluster_spec&, const virtual_cluster_spec&) = default;
 };
 
 struct configuration {
   std::vector<cell_type> types = {};
   std::vector<physical_cell> cells = {};
   std::vector<virtual_cluster_spec> clusters = {};
+
+  friend bool operator==(const configuration&, const configuration&) = default;
 };
 
 /// The cells of one level of a chain.

@@ -109,6 +109,9 @@ class GANGSCHED_API cell_scheduler {
                               const std::optional<std::vector<std::string>>& nodes = std::nullopt);
   /// A group that is gone, or does not want to preempt any more. Errors: `unknown`.
   result<void> remove(std::string_view group);
+  /// A group that goes on without some of its devices, which it had on @p node. Errors: `unknown`, `wrong_state` (it is preempting),
+  /// `malformed` (one of them is not its own).
+  result<void> shrink(std::string_view group, std::string_view node, std::span<const std::int32_t> devices);
   /// Errors: `unknown`. O(devices of the node · levels + what changes).
   result<void> set_bad(std::string_view node, bool to);
 

@@ -1,0 +1,93 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/hived/cell_layout.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// HiveD's policy on the queues of the cluster (docs/queues/hived.md): a queue is a virtual cluster, which is due cells, and whoever is in
+/// it gets nodes exactly when he would in a cluster of these cells alone, as far as GPUs go.
+///
+/// The cells are given as HiveD's configuration has them, or are made of the nodes and of what queues are guaranteed (`cells_of_nodes`).
+/// A pod's virtual cluster is the nearest queue on its way up that has cells. Pods of a gang that wait, with those that it needs first, are
+/// one group of HiveD's; so is a pod without a group. Their priority is that of their tree, at most 1000; below 0 they are opportunistic.
+/// Pods that want no GPUs, and those in no queue, are let go anywhere; what the latter use others may take like that of opportunistic
+/// ones.
+///
+/// Admission says whether there are cells; the filter leaves each pod the nodes that its group was given; who has to go goes as a whole,
+/// and the group that it goes for is promised the cells. A cell that cannot be used for another reason (other filters) is looked past
+/// as long as every virtual cluster still gets its own. Decisions cost O(GPUs of the cells · log nodes), refusals of those who ask for
+/// the same O(log).
+class hived_policy {
+ public:
+  static constexpr std::string_view name = "HiveD";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
+
+  struct options {
+    /// None: made of nodes and queues.
+    std::optional<queues::hived::configuration> cells = {};
+    std::string gpu = "nvidia.com/gpu";  ///< the resource that counts devices
+    /// A guaranteed group in the way of a more important one of its virtual cluster becomes opportunistic first.
+    bool lazy_preemption = false;
+    // Labels by which pods say which pinned cell of their virtual cluster they want, and which type of device.
+    std::string pin_label = "hivedscheduler.microsoft.com/pinned-cell";
+    std::string type_label = "hivedscheduler.microsoft.com/leaf-cell-type";
+  };
+  GANGSCHED_API hived_policy();
+  /// @pre check(chosen) finds nothing.
+  GANGSCHED_API explicit hived_policy(options chosen);
+  GANGSCHED_API hived_policy(hived_policy&&) noexcept;
+  GANGSCHED_API hived_policy& operator=(hived_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API hived_policy(const hived_policy& other);
+  hived_policy& operator=(const hived_policy&) = delete;
+  GANGSCHED_API ~hived_policy();
+  /// `malformed` for no resource, and what `queues::hived::cell_scheduler::make` says of the cells.
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
+  /// Arguments: HiveD's physicalCluster (cellTypes, physicalCells) and virtualClusters, both or none, of at most 1,000,000 cells; gpu;
+  /// lazyPreemption.
+  [[nodiscard]] GANGSCHED_API static result<hived_policy> from(const argument& args);
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+  /// Which cells are missing, and who of its virtual cluster has how many.
+  [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::name> node) const {
+    return filter_idle(pod) ? 0 : std::int64_t{node.id().row};
+  }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const {
+    return !pod.in_queue() || (pod.request(options_.gpu) == 0 && pod.spec().devices.empty());
+  }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+ private:
+  struct memory;
+  options options_;
+  mutable std::unique_ptr<memory> memory_;  ///< it can be made anew at any time, but then cells may be bound otherwise
+};
+
+static_assert(admission_plugin<hived_policy> && filter_plugin<hived_policy>);
+static_assert(post_filter_plugin<hived_policy> && group_preempt_plugin<hived_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/hived.cpp"
+#endif

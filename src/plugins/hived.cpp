@@ -1,0 +1,384 @@
+#include "gangsched/plugins/hived.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/policies/group_need.hpp"
+#include "gangsched/policies/hived_arguments.hpp"
+#include "gangsched/policies/hived_books.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+inline constexpr const char* hived_closed = "a queue that it is in admits nobody, or is not there";
+inline constexpr const char* hived_stranger = "its queue is no virtual cluster";
+inline constexpr const char* hived_lacks_cells = "its virtual cluster has too few cells left";
+inline constexpr const char* hived_lacks_devices = "there are too few devices that nobody uses";
+inline constexpr const char* hived_leaving = "it waits for those who leave its cells";
+inline constexpr const char* hived_in_use = "others have to leave its cells first";
+inline constexpr const char* hived_elsewhere = "its cells are on other nodes";
+inline constexpr const char* hived_evicts =
+    "what it uses is due to another virtual cluster, or to a more important group of its own";
+inline constexpr const char* hived_helpless = "there is nobody whose eviction would leave cells to it";
+}  // namespace detail
+
+/// What is remembered between questions, and what the current one is about.
+struct hived_policy::memory {
+  using plan = hived_books::plan;
+
+  hived_books books;
+  std::optional<plan> last = {};   ///< of who was admitted last
+  std::optional<plan> aside = {};  ///< of a pod that was asked about otherwise
+  std::uint64_t aside_of = 0;      ///< the change that it was made after
+  const plan* trying = nullptr;    ///< in a search for victims
+
+  explicit memory(const options& with)
+      : books{{with.cells, with.gpu, with.lazy_preemption, with.pin_label, with.type_label}} {}
+
+  /// What somebody needs, and what more of him waits.
+  struct wish {
+    hived_books::demand needs = {};
+    std::vector<hived_books::member> more = {};
+    const char* refusal = nullptr;
+  };
+  void describe(wish& out, const pod_info& first) const {
+    const auto queue = first.queue();
+    if (!queue || !books.cluster_of(*queue)) {
+      out.refusal = detail::hived_stranger;
+      return;
+    }
+    std::vector<hived_books::member> pods = std::move(out.needs.pods);
+    out.needs = books.demand_of(first);
+    out.needs.pods = std::move(pods);
+  }
+  [[nodiscard]] wish of_pod(const pod_info& pod) const {
+    wish made;
+    made.needs.pods.push_back({pod.id(), books.devices_of(pod)});
+    describe(made, pod);
+    return made;
+  }
+  [[nodiscard]] wish of_group(const group_view& group) const {
+    wish made;
+    const group_view root = group.root();
+    std::vector<pod_id> needed;
+    std::optional<pod_info> first;
+    each_needed_pod(root, [&](const pod_info& pod) {
+      needed.push_back(pod.id());
+      if (books.devices_of(pod) == 0) return;
+      made.needs.pods.push_back({pod.id(), books.devices_of(pod)});
+      if (!first) first = pod;
+    });
+    root.each_pod_below([&](const pod_info& pod) {
+      if (pod.state() != pod_state::pending || pod.terminating() || !pod.gates().empty()) return;
+      if (books.devices_of(pod) == 0 || is_among(pod.id(), needed)) return;
+      made.more.push_back({pod.id(), books.devices_of(pod)});
+      if (!first) first = pod;
+    });
+    if (first) describe(made, *first);
+    return made;
+  }
+
+  /// For what is needed, and as much more as goes without anybody leaving.
+  [[nodiscard]] plan decide(const wish& of) {
+    if (of.refusal != nullptr) return {.whose = of.needs, .why = of.refusal};
+    hived_books::demand all = of.needs;
+    all.pods.insert(all.pods.end(), of.more.begin(), of.more.end());
+    if (auto promised = books.promised_to(all)) return *std::move(promised);
+    if (of.more.empty()) return books.decide(of.needs, std::nullopt);
+    plan best = books.decide(all, std::nullopt);
+    if (best.may_go()) return best;
+    hived_books::demand grown = of.needs;
+    std::size_t more = 0;
+    if (grown.pods.empty()) grown.pods.push_back(of.more[more++]);
+    best = books.decide(grown, std::nullopt);
+    for (; best.may_go() && more < of.more.size(); ++more) {
+      grown.pods.push_back(of.more[more]);
+      plan next = books.decide(grown, std::nullopt);
+      if (!next.may_go()) break;
+      best = std::move(next);
+    }
+    return best;
+  }
+
+  [[nodiscard]] status word(const plan& on, const cluster_view& cluster) const {
+    if (on.why != nullptr) return status::unschedulable(on.why);
+    if (on.waits())
+      return status::pending(on.whose.priority < 0 ? detail::hived_lacks_devices : detail::hived_lacks_cells);
+    if (on.unit && !on.may_go() && victims_of(on, cluster).empty()) return status::pending(detail::hived_leaving);
+    return status::success();
+  }
+  [[nodiscard]] status admit(const wish& of, const cluster_view& cluster) {
+    last = decide(of);
+    return word(*last, cluster);
+  }
+
+  /// Who has to go for it and is not on the way already: of a gang all that it has, if it is its first part.
+  [[nodiscard]] std::vector<pod_id> victims_of(const plan& by, const cluster_view& cluster) const {
+    std::vector<pod_id> made;
+    const auto add = [&](const pod_info& pod) {
+      const bool there = pod.node() ? !pod.terminating() : pod.nominated_node().has_value();
+      if (there && !is_among(pod.id(), made)) made.push_back(pod.id());
+    };
+    for (const hived_books::unit* const one : books.in_the_way(by)) {
+      for (const hived_books::unit::part& part : one->parts)
+        if (const auto pod = cluster.pod(part.pod)) add(*pod);
+      if (!one->first || one->promised || !one->whose.tree) continue;
+      if (const auto pod = cluster.pod(one->parts.front().pod); pod && pod->group())
+        pod->group()->root().each_pod_below([&](const pod_info& other) {
+          if (other.node()) add(other);
+        });
+    }
+    return made;
+  }
+
+  /// The plan that the pod's attempt follows.
+  [[nodiscard]] const plan* plan_of(const pod_info& pod, const cluster_view& cluster) {
+    if (trying != nullptr && trying->is_of(pod.id())) return trying;
+    if (last && last->is_of(pod.id())) return &*last;
+    if (!books.known()) return nullptr;
+    if (!aside || !aside->is_of(pod.id()) || aside_of != cluster.changes()) {
+      aside = decide(of_pod(pod));
+      aside_of = cluster.changes();
+    }
+    return &*aside;
+  }
+
+  /// Other cells for who is about to be tried, if some of his are on nodes that other filters reject: on nodes that these let him on, and
+  /// on those that perhaps lack GPUs only.
+  void look_past(plan& of, const pod_info& pod, const std::string& gpu, const cluster_view& cluster,
+                 std::span<const filtered_group> groups) {
+    const std::uint32_t devices = books.devices_of(pod);
+    std::set<std::int64_t> open;
+    for (const filtered_group& one : groups) open.insert(one.key);
+    const auto is_open = [&](const plan& one) {
+      return std::all_of(one.places.begin(), one.places.end(), [&](const hived_books::place& place) {
+        return place.devices != devices || open.contains(std::int64_t{place.node.row});
+      });
+    };
+    if (of.nodes) {  // what was looked past in another placement
+      plan first = books.decide(of.whose, std::nullopt);
+      if (first.may_go()) of = std::move(first);
+    }
+    if (is_open(of)) return;
+    std::vector<std::string> nodes;
+    cluster.each_node([&](const node_info& node) {
+      if (open.contains(std::int64_t{node.id().row}) || node.free(gpu) < std::int64_t{devices})
+        nodes.emplace_back(node.name());
+    });
+    plan other = books.decide(of.whose, std::move(nodes));
+    if (other.may_go() && is_open(other)) of = std::move(other);
+  }
+
+  victim_plan make_room(trial& attempt, plan by, bool is_group);
+  [[nodiscard]] std::optional<std::string> try_places(trial& attempt, const plan& by,
+                                                      const std::vector<pod_id>& victims);
+};
+
+/// Whether its pods find room where the plan says, without those who go: nothing if so, else the node that will not do.
+inline std::optional<std::string> hived_policy::memory::try_places(trial& attempt, const plan& by,
+                                                                   const std::vector<pod_id>& victims) {
+  attempt.reset();
+  const cluster_view cluster = attempt.cluster();
+  for (const pod_id pod : victims) attempt.remove(pod);
+  for (const hived_books::place& place : by.places) {
+    std::vector<pod_id> leaving;
+    const auto node = cluster.node(place.node);
+    if (!node) return std::string{};
+    node->each_pod([&](const pod_info& pod) {
+      if (pod.terminating()) leaving.push_back(pod.id());
+    });
+    for (const pod_id pod : leaving) attempt.remove(pod);
+  }
+  trying = &by;
+  std::optional<std::string> wrong;
+  for (std::size_t i = 0; i < by.places.size() && !wrong; ++i) {
+    const pod_id pod = by.whose.pods[i].pod;
+    if (!attempt.filter(pod, by.places[i].node).ok() || !attempt.put(pod, by.places[i].node))
+      wrong = std::string{cluster.node(by.places[i].node)->name()};
+  }
+  trying = nullptr;
+  attempt.reset();
+  return wrong;
+}
+
+inline victim_plan hived_policy::memory::make_room(trial& attempt, plan by, bool is_group) {
+  victim_plan out;
+  out.verdict = status::unresolvable(detail::hived_helpless);
+  if (by.unit && !by.may_go() && victims_of(by, attempt.cluster()).empty()) {
+    out.keep_nomination = true;
+    return out;
+  }
+  if (by.unit && by.may_go()) {  // what it was promised will not do
+    books.forget(*by.unit);
+    by = books.decide(by.whose, std::nullopt);
+  }
+  std::set<std::string> unfit;
+  std::vector<pod_id> victims;
+  for (;;) {
+    if (by.why != nullptr || by.waits()) return out;
+    victims = victims_of(by, attempt.cluster());
+    const auto wrong = try_places(attempt, by, victims);
+    if (!wrong) break;
+    if (by.unit || !unfit.insert(*wrong).second) return out;
+    std::vector<std::string> others;
+    for (const std::string& node : books.nodes())
+      if (!unfit.contains(node) && (!by.nodes || is_among(node, *by.nodes))) others.push_back(node);
+    by = books.decide(by.whose, std::move(others));
+  }
+  out.verdict = status::success();
+  out.nominated = by.places.front().node;
+  if (is_group)
+    for (std::size_t i = 0; i < by.places.size(); ++i)
+      out.nominations.push_back({by.whose.pods[i].pod, by.places[i].node});
+  out.victims = std::move(victims);
+  out.reason = detail::hived_evicts;
+  last = std::move(by);
+  return out;
+}
+
+GANGSCHED_INLINE hived_policy::hived_policy() : hived_policy(options{}) {}
+GANGSCHED_INLINE hived_policy::hived_policy(options chosen)
+    : options_(std::move(chosen)), memory_(std::make_unique<memory>(options_)) {}
+GANGSCHED_INLINE hived_policy::hived_policy(hived_policy&&) noexcept = default;
+GANGSCHED_INLINE hived_policy& hived_policy::operator=(hived_policy&&) noexcept = default;
+GANGSCHED_INLINE hived_policy::hived_policy(const hived_policy& other) : hived_policy(other.options_) {}
+GANGSCHED_INLINE hived_policy::~hived_policy() = default;
+
+GANGSCHED_INLINE std::optional<error> hived_policy::check(const options& chosen) {
+  if (chosen.gpu.empty()) return error{errc::malformed, "HiveD", "gpu", "has to name a resource"};
+  if (!chosen.cells) return std::nullopt;
+  auto made = queues::hived::cell_scheduler::make(*chosen.cells);
+  return made ? std::nullopt : std::optional{std::move(made).error()};
+}
+
+GANGSCHED_INLINE result<hived_policy> hived_policy::from(const argument& args) {
+  options chosen;
+  argument_reader read{name};
+  const argument *physical = nullptr, *virtual_ones = nullptr;
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "gpu") return read.text(value, path, chosen.gpu);
+    if (key == "lazyPreemption") {
+      if (const bool* said = value.if_bool()) return chosen.lazy_preemption = *said, true;
+      return read.fail(errc::malformed, path, "has to be true or false");
+    }
+    if (key == "physicalCluster") return physical = &value, true;
+    if (key == "virtualClusters") return virtual_ones = &value, true;
+    return read.unknown(path);
+  });
+  if (!fine) return std::move(read).failure();
+  if (physical != nullptr) {
+    const argument nobody;
+    if (!read_hived_cells(read, *physical, virtual_ones != nullptr ? *virtual_ones : nobody, chosen.cells.emplace()))
+      return std::move(read).failure();
+  } else if (virtual_ones != nullptr) {
+    return error{errc::malformed, "plugin HiveD", "args.virtualClusters", "there is no physicalCluster"};
+  }
+  if (auto wrong = check(chosen)) return *std::move(wrong);
+  return hived_policy{std::move(chosen)};
+}
+
+GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  const auto queue = pod.queue();
+  if (queue && !queue->admits()) return status::pending(detail::hived_closed);
+  memory_->books.read(cluster, memory_->last);
+  if (!queue || memory_->books.devices_of(pod) == 0) return status::success();
+  return memory_->admit(memory_->of_pod(pod), cluster);
+}
+
+GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  bool open = true, any = false;  // members may name queues of their own
+  group.root().each_pod_below([&](const pod_info& member) {
+    const auto its = member.queue();
+    open = open && (!its || its->admits());
+    any = any || its;
+  });
+  if (!open) return status::pending(detail::hived_closed);
+  memory_->books.read(cluster, memory_->last);
+  if (!any) return status::success();
+  const memory::wish wanted = memory_->of_group(group);
+  return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : memory_->admit(wanted, cluster);
+}
+
+GANGSCHED_INLINE std::string hived_policy::admission_words(const pod_info& pod, const cluster_view& cluster) const {
+  memory& of = *memory_;
+  if (!of.books.known() || !pod.queue() || of.books.devices_of(pod) == 0) return {};
+  const memory::plan* const on = of.plan_of(pod, cluster);
+  if (on == nullptr || !on->waits() || !on->made.missing) return {};
+  const queues::hived::shortage& lacks = *on->made.missing;
+  std::string said = (on->whose.cluster + " lacks ").append(std::to_string(lacks.count));
+  said.append(lacks.count == 1 ? " cell \"" : " cells \"").append(lacks.cell_type).append("\" of \"");
+  said.append(lacks.chain).append("\" (").append(to_string(lacks.why)).append(")");
+  if (!lacks.node.empty()) said.append(", and would have to use ").append(lacks.node);
+  return said;
+}
+
+GANGSCHED_INLINE void hived_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                                  std::span<filtered_group> groups) const {
+  memory& of = *memory_;
+  const std::uint32_t devices = of.books.devices_of(pod);
+  if (devices == 0 || !pod.queue()) return;
+  const auto refuse = [&](const status& said) {
+    for (filtered_group& group : groups) group.verdict = said;
+  };
+  const memory::plan* on = of.plan_of(pod, cluster);
+  if (on == nullptr || on->why != nullptr || on->waits())
+    return refuse(status::unschedulable(detail::hived_lacks_cells));
+  if (!on->may_go() && on != of.trying) return refuse(status::unschedulable(detail::hived_in_use));
+  std::vector<row_t> taken;  // by others of its size
+  bool begun = false, thought = false;
+  for (const hived_books::member& one : on->whose.pods) {
+    const auto other = cluster.pod(one.pod);
+    if (!other || !other->node() || one.pod == pod.id()) continue;
+    begun = true;
+    if (one.devices == devices) taken.push_back(other->node()->id().row);
+  }
+  cluster.each_nominated([&](const pod_info& other) { thought = thought || other.node(); });
+  if (of.last && on == &*of.last && !begun && !thought && !on->unit && !pod.nominated_node())
+    of.look_past(*of.last, pod, options_.gpu, cluster, groups);
+  std::vector<row_t> places;
+  for (const hived_books::place& one : on->places)
+    if (one.devices == devices) places.push_back(one.node.row);
+  std::sort(places.begin(), places.end());
+  std::sort(taken.begin(), taken.end());
+  std::vector<row_t> left;
+  std::set_difference(places.begin(), places.end(), taken.begin(), taken.end(), std::back_inserter(left));
+  for (filtered_group& group : groups)
+    if (!std::binary_search(left.begin(), left.end(), static_cast<row_t>(group.key)))
+      group.verdict = status::unschedulable(detail::hived_elsewhere);
+}
+
+GANGSCHED_INLINE victim_plan hived_policy::post_filter(trial& attempt, const pod_info& pod) const {
+  memory& of = *memory_;
+  if (!pod.queue() || of.books.devices_of(pod) == 0) return {};
+  victim_plan out;
+  out.verdict = status::unresolvable(detail::hived_helpless);
+  if (pod.spec().preemption == preemption_policy::never) {
+    out.verdict = status::unresolvable("not eligible due to preemptionPolicy=Never.");
+    out.keep_nomination = true;
+    return out;
+  }
+  const memory::plan* const on = of.plan_of(pod, attempt.cluster());
+  return on == nullptr || on->whose.pods.size() != 1 ? out : of.make_room(attempt, *on, false);
+}
+
+GANGSCHED_INLINE victim_plan hived_policy::group_preempt(trial& attempt, const group_view& group) const {
+  memory& of = *memory_;
+  victim_plan out;
+  out.verdict = status::unresolvable(detail::hived_helpless);
+  const memory::wish wanted = of.of_group(group);
+  if (wanted.refusal != nullptr || (wanted.needs.pods.empty() && wanted.more.empty())) return {};
+  bool may = true;
+  group.root().each_pod_below([&](const pod_info& pod) {
+    may = may && (pod.state() != pod_state::pending || pod.spec().preemption != preemption_policy::never);
+  });
+  if (const auto& own = group.root().spec().preemption) may = *own != preemption_policy::never;
+  if (!may) return out;
+  const pod_id first = wanted.needs.pods.empty() ? wanted.more.front().pod : wanted.needs.pods.front().pod;
+  return of.make_room(attempt, of.last && of.last->is_of(first) ? *of.last : of.decide(wanted), true);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,565 @@
+#include "gangsched/policies/hived_books.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/framework/device_views.hpp"
+#include "gangsched/framework/disruption.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+/// HiveD's priority: below 0 it is opportunistic.
+inline std::int32_t hived_priority(std::int32_t of) noexcept {
+  return std::clamp(of, queues::hived::opportunistic, queues::hived::highest_priority);
+}
+inline std::uint32_t hived_unit(const std::string& name) {
+  std::uint32_t made = 0;
+  std::from_chars(name.data(), name.data() + name.size(), made);
+  return made;
+}
+/// Takes the first place for so many devices on the node out of @p left.
+inline bool take_place(std::vector<hived_books::place>& left, const hived_books::place& one) {
+  const auto found = std::find(left.begin(), left.end(), one);
+  if (found == left.end()) return false;
+  left.erase(found);
+  return true;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool hived_books::plan::is_of(pod_id pod) const noexcept {
+  return std::any_of(whose.pods.begin(), whose.pods.end(), [&](const member& one) { return one.pod == pod; });
+}
+
+// --- what is asked
+
+GANGSCHED_INLINE std::uint32_t hived_books::devices_of(const pod_info& pod) const {
+  constexpr std::int64_t most = 1 << 20;  // more than any cell has
+  std::int64_t wanted = pod.request(options_.gpu);
+  for (const device_demand& one : pod.spec().devices)
+    if (one.wants_gpu() && one.kind != device_demand::form::whole) wanted += one.count;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, most));
+}
+
+GANGSCHED_INLINE std::optional<std::string> hived_books::cluster_of(const queue_view& queue) const {
+  const auto& clusters = cells_->layout().clusters();
+  std::optional<std::string> found;
+  queue.each_up([&](const queue_view& one) {
+    const auto cluster = cells_->layout().find_cluster(one.name());
+    if (!cluster) return true;
+    const bool has_cells = !clusters[*cluster].views.empty();
+    if (!found || has_cells) found = std::string{one.name()};
+    return !has_cells;
+  });
+  return found;
+}
+
+GANGSCHED_INLINE queues::hived::group_request hived_books::request_of(const demand& whose, std::string name,
+                                                                      bool lazy) {
+  queues::hived::group_request made{.name = std::move(name), .cluster = whose.cluster, .priority = whose.priority};
+  made.device_type = whose.device_type;
+  made.pin = whose.pin;
+  made.lazy_preemption = lazy;
+  for (const member& one : whose.pods) {
+    if (made.members.empty() || made.members.back().devices != one.devices) made.members.push_back({0, one.devices});
+    ++made.members.back().pods;
+  }
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<hived_books::place> hived_books::places_of(
+    const queues::hived::decision& made, const queues::hived::group_request& request) const {
+  std::vector<place> places;
+  for (const queues::hived::pod_place& one : made.pods) {
+    const auto node = node_ids_.find(one.node);
+    places.push_back({node == node_ids_.end() ? node_id{} : node->second, request.members[one.member].devices});
+  }
+  return places;
+}
+
+GANGSCHED_INLINE hived_books::plan hived_books::decide(demand whose, std::optional<std::vector<std::string>> nodes) {
+  plan out;
+  std::stable_sort(whose.pods.begin(), whose.pods.end(),
+                   [](const member& a, const member& b) { return a.devices < b.devices; });
+  out.whose = std::move(whose);
+  out.nodes = std::move(nodes);
+  std::vector<std::uint32_t> sizes;
+  for (const member& one : out.whose.pods) sizes.push_back(one.devices);
+  std::tuple key{out.whose.cluster, out.whose.priority, out.whose.device_type, out.whose.pin, std::move(sizes)};
+  if (!out.nodes) {
+    if (const auto known = refused_.find(key); known != refused_.end()) return out.made = known->second, out;
+  }
+  queues::hived::group_request request = request_of(out.whose, std::to_string(next_), options_.lazy_preemption);
+  request.nodes = out.nodes;
+  if (auto said = cells_->look(request)) {
+    out.made = *std::move(said);
+    if (!out.waits())
+      out.places = places_of(out.made, request);
+    else if (!out.nodes)
+      refused_.emplace(std::move(key), out.made);
+  } else {
+    out.why = said.error().code == errc::out_of_range ? "no cell of its virtual cluster could hold one of its pods"
+                                                      : "its virtual cluster has no cells";
+  }
+  return out;
+}
+
+GANGSCHED_INLINE std::optional<hived_books::plan> hived_books::promised_to(const demand& whose) const {
+  for (const member& one : whose.pods) {
+    const auto found = unit_of_.find(one.pod);
+    if (found == unit_of_.end()) continue;
+    const unit& its = units_.at(found->second);
+    if (!its.promised) continue;
+    plan made;
+    made.whose = its.whose;
+    made.unit = found->second;
+    made.made.state = queues::hived::group_state::allocated;
+    std::set<std::string> victims;
+    for (const unit::part& part : its.parts) {
+      made.places.push_back({part.node, part.devices});
+      for (const std::int32_t number : part.numbers) {
+        const std::string_view user = cells_->user(device(part.node_name, number));
+        if (!user.empty() && user != std::to_string(found->second)) victims.emplace(user);
+      }
+    }
+    made.made.victims.assign(victims.begin(), victims.end());
+    if (!victims.empty()) made.made.state = queues::hived::group_state::preempting;
+    return made;
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE std::vector<const hived_books::unit*> hived_books::in_the_way(const plan& of) const {
+  std::vector<const unit*> all;
+  for (const auto* const names : {&of.made.victims, &of.made.cancelled})
+    for (const std::string& name : *names)
+      if (const auto found = units_.find(detail::hived_unit(name)); found != units_.end())
+        all.push_back(&found->second);
+  return all;
+}
+
+// --- what is kept
+
+GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::optional<plan>& last) {
+  if (!whose_ || !(*whose_ == cluster) || read_to_ > cluster.changes()) {
+    units_.clear(), unit_of_.clear(), on_node_.clear();
+    from_ = {}, cells_.reset();
+    last.reset();
+  } else if (read_to_ == cluster.changes()) {
+    return;
+  }
+  bool all = !cells_, nodes = all, terms = all;
+  std::set<row_t> rows;
+  const auto note = [&](const change& one) {
+    nodes = nodes || one.kind == change_kind::node_added || one.kind == change_kind::node_removed ||
+            one.kind == change_kind::node_updated || (one.kind == change_kind::queue_changed && one.more);
+    terms = terms || (one.kind == change_kind::group_updated && one.more) || one.kind == change_kind::pod_updated ||
+            (one.kind == change_kind::queue_changed && one.more);
+    if (one.about_pod() && one.node() != no_row) rows.insert(one.node());
+  };
+  if (!all && !cluster.each_change(read_to_, note)) all = nodes = terms = true;
+  whose_ = cluster;
+  read_to_ = cluster.changes();
+  refused_.clear();
+  if (last && cells_) keep(cluster, *last);
+  last.reset();
+  if (nodes) lay_out(cluster);
+  if (terms) drop_changed(cluster);
+  if (all) {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, one] : units_) numbers.push_back(number);
+    for (const std::uint32_t number : numbers) drop_gone(cluster, number);
+    cluster.each_node([&](const node_info& node) { look_at(node); });
+  } else {
+    for (const row_t row : rows) {
+      if (const auto there = on_node_.find(row); there != on_node_.end()) {
+        const std::vector<std::uint32_t> numbers = there->second;
+        for (const std::uint32_t number : numbers) drop_gone(cluster, number);
+        std::erase_if(there->second, [&](std::uint32_t number) {
+          const auto its = units_.find(number);
+          return its == units_.end() || std::none_of(its->second.parts.begin(), its->second.parts.end(),
+                                                     [&](const unit::part& part) { return part.node.row == row; });
+        });
+        if (there->second.empty()) on_node_.erase(there);
+      }
+      if (const auto node = cluster.node_at(row)) look_at(*node);
+    }
+  }
+  settle_promised(cluster);
+  adopt_found(cluster);
+}
+
+/// Matches pods with places. False if somebody is not where it was decided.
+GANGSCHED_INLINE bool hived_books::take_places(const cluster_view& cluster, const plan& made,
+                                               std::vector<unit::part>& parts) const {
+  std::vector<place> left = made.places;
+  bool any_there = false, any_meant = false;
+  for (const member& one : made.whose.pods) {
+    const auto pod = cluster.pod(one.pod);
+    if (!pod) continue;
+    const bool there = pod->node().has_value();
+    const auto node = there ? pod->node() : pod->nominated_node();
+    if (!node) continue;
+    if (!detail::take_place(left, {node->id(), one.devices})) return false;
+    (there ? any_there : any_meant) = true;
+    parts.push_back({one.pod, one.devices, node->id(), std::string{node->name()}});
+  }
+  if (any_there) {
+    std::erase_if(parts, [&](const unit::part& part) { return !cluster.pod(part.pod)->node(); });
+    return true;
+  }
+  return any_meant && parts.size() == made.whose.pods.size();
+}
+
+/// Does what was decided, if it came to be.
+GANGSCHED_INLINE void hived_books::keep(const cluster_view& cluster, const plan& made) {
+  if (made.unit || made.waits() || made.why != nullptr) return;
+  unit one{.whose = made.whose};
+  if (!take_places(cluster, made, one.parts)) return;
+  one.promised = !cluster.pod(one.parts.front().pod)->node().has_value();
+  if (!one.promised && !made.may_go()) return;
+  const std::uint32_t number = next_++;
+  queues::hived::group_request request = request_of(made.whose, std::to_string(number), options_.lazy_preemption);
+  request.nodes = made.nodes;
+  const auto done = cells_->place(request);
+  if (!done || done->state != made.made.state || places_of(*done, request) != made.places) {
+    if (done && done->state != queues::hived::group_state::waiting) cells_->remove(request.name).value();
+    return;
+  }
+  for (const std::string& name : done->cancelled) erase(detail::hived_unit(name));
+  // Which of the places are whose; those of pods that did not come are given back.
+  for (std::size_t i = 0; i < done->pods.size(); ++i) {
+    const auto its = std::find_if(one.parts.begin(), one.parts.end(), [&](const unit::part& part) {
+      return part.numbers.empty() && part.devices == made.places[i].devices && part.node == made.places[i].node;
+    });
+    if (its != one.parts.end())
+      its->numbers = done->pods[i].devices;
+    else
+      cells_->shrink(request.name, done->pods[i].node, done->pods[i].devices).value();
+  }
+  one.root_type = root_type_of(one);
+  one.first = std::none_of(units_.begin(), units_.end(), [&](const auto& other) {
+    return one.whose.tree && other.second.whose.tree == one.whose.tree;
+  });
+  for (const unit::part& part : one.parts) {
+    unit_of_[part.pod] = number;
+    std::vector<std::uint32_t>& there = on_node_[part.node.row];
+    if (!is_among(number, there)) there.push_back(number);
+  }
+  units_.emplace(number, std::move(one));
+}
+
+GANGSCHED_INLINE hived_books::cell_index hived_books::device(const std::string& node, std::int32_t number) const {
+  const auto at = cells_->layout().find_node(node);
+  if (!at) return none;
+  for (const cell_index one : cells_->layout().devices_of(*at))
+    if (cells_->layout().number_of(one) == number) return one;
+  return none;
+}
+
+GANGSCHED_INLINE std::string hived_books::root_type_of(const unit& of) const {
+  for (const unit::part& part : of.parts)
+    for (const std::int32_t number : part.numbers) {
+      const cell_index at = device(part.node_name, number);
+      const cell_index as = at == none ? none : cells_->cells().physical().bound(at);
+      if (as == none) continue;
+      const auto& root = cells_->layout().virtual_at(cells_->layout().virtual_at(as).root);
+      return cells_->layout().level(root.chain, root.level).type;
+    }
+  return {};
+}
+
+GANGSCHED_INLINE void hived_books::erase(std::uint32_t number) {
+  const auto found = units_.find(number);
+  if (found == units_.end()) return;
+  for (const unit::part& part : found->second.parts)
+    if (const auto its = unit_of_.find(part.pod); its != unit_of_.end() && its->second == number) unit_of_.erase(its);
+  units_.erase(found);
+}
+
+GANGSCHED_INLINE void hived_books::forget(std::uint32_t number) {
+  static_cast<void>(cells_->remove(std::to_string(number)));  // it may have been cancelled
+  erase(number);
+  refused_.clear();
+}
+
+/// Pods of the unit that have no node any more, or another one, give back what they had.
+GANGSCHED_INLINE void hived_books::drop_gone(const cluster_view& cluster, std::uint32_t number) {
+  const auto found = units_.find(number);
+  if (found == units_.end() || found->second.promised) return;
+  std::vector<unit::part>& parts = found->second.parts;
+  const auto is_there = [&](const unit::part& part) {
+    const auto pod = cluster.pod(part.pod);
+    return pod && pod->node() && pod->node()->id() == part.node;
+  };
+  if (std::none_of(parts.begin(), parts.end(), is_there)) return forget(number);
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    if (is_there(parts[i])) continue;
+    cells_->shrink(std::to_string(number), parts[i].node_name, parts[i].numbers).value();
+    unit_of_.erase(parts[i].pod);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// Who was promised cells has them, waits for them, or does not any more.
+GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) {
+  std::vector<std::uint32_t> promised;
+  for (const auto& [number, one] : units_)
+    if (one.promised) promised.push_back(number);
+  for (const std::uint32_t number : promised) {
+    unit& one = units_.at(number);
+    const std::string name = std::to_string(number);
+    plan of{.whose = one.whose};
+    for (const unit::part& part : one.parts) of.places.push_back({part.node, part.devices});
+    std::vector<unit::part> parts;
+    if (!take_places(cluster, of, parts)) {
+      forget(number);
+      continue;
+    }
+    if (!cluster.pod(parts.front().pod)->node()) continue;
+    const auto state = cells_->group(name);
+    if (state && state->state == queues::hived::group_state::preempting) {
+      const auto started = cells_->start(name);
+      if (!started || *started != queues::hived::start_outcome::started) {
+        forget(number);  // somebody is there whom it should not be there with
+        continue;
+      }
+    }
+    if (!state) {
+      erase(number);
+      continue;
+    }
+    one.promised = false;
+    for (const unit::part& part : one.parts) unit_of_.erase(part.pod);
+    // Its pods may have changed places with each other.
+    for (const unit::part& had : one.parts) {
+      const auto its = std::find_if(parts.begin(), parts.end(), [&](const unit::part& part) {
+        return part.numbers.empty() && part.node == had.node && part.devices == had.devices;
+      });
+      if (its != parts.end())
+        its->numbers = had.numbers;
+      else
+        cells_->shrink(name, had.node_name, had.numbers).value();
+    }
+    one.parts = std::move(parts);
+    for (const unit::part& part : one.parts) unit_of_[part.pod] = number;
+  }
+  std::erase_if(found_, [&](pod_id pod) { return unit_of_.contains(pod); });
+}
+
+/// Notes pods on the node that are in no unit.
+GANGSCHED_INLINE void hived_books::look_at(const node_info& node) {
+  node.each_pod([&](const pod_info& pod) {
+    if (devices_of(pod) == 0) return;
+    const auto its = unit_of_.find(pod.id());
+    if (its != unit_of_.end() && !units_.at(its->second).promised) return;
+    if (!is_among(pod.id(), found_)) found_.push_back(pod.id());
+  });
+}
+
+GANGSCHED_INLINE hived_books::demand hived_books::demand_of(const pod_info& pod) const {
+  demand made;
+  const auto group = pod.group();
+  if (group) made.tree = group->root().id();
+  const auto queue = pod.queue();
+  const auto cluster = queue ? cluster_of(*queue) : std::nullopt;
+  made.priority = queues::hived::opportunistic;
+  if (!cluster) return made;
+  made.cluster = *cluster;
+  made.pin = pod.label(options_.pin_label).value_or("");
+  made.device_type = pod.label(options_.type_label).value_or("");
+  made.priority = detail::hived_priority(group ? tree_priority(*group) : pod.priority());
+  return made;
+}
+
+/// Who runs in another virtual cluster now, or with another priority, is found cells anew.
+GANGSCHED_INLINE void hived_books::drop_changed(const cluster_view& cluster) {
+  std::vector<std::uint32_t> changed;
+  for (const auto& [number, one] : units_) {
+    const auto pod = cluster.pod(one.parts.front().pod);
+    if (!pod) continue;
+    const demand now = demand_of(*pod);
+    if (now.cluster != one.whose.cluster || now.priority != one.whose.priority) changed.push_back(number);
+  }
+  for (const std::uint32_t number : changed) {
+    for (const unit::part& part : units_.at(number).parts)
+      if (!units_.at(number).promised && !is_among(part.pod, found_)) found_.push_back(part.pod);
+    forget(number);
+  }
+}
+
+/// Pods on nodes that nobody asked about are a unit with the others of their tree.
+GANGSCHED_INLINE void hived_books::adopt_found(const cluster_view& cluster) {
+  std::vector<unit> made;
+  std::erase_if(found_, [&](pod_id id) {
+    const auto pod = cluster.pod(id);
+    return !pod || !pod->node();
+  });
+  std::sort(found_.begin(), found_.end());
+  for (const pod_id id : found_) {
+    const pod_info pod = *cluster.pod(id);
+    const node_info node = *pod.node();
+    demand whose = demand_of(pod);
+    auto its = std::find_if(made.begin(), made.end(), [&](const unit& one) {
+      return whose.tree && one.whose.tree == whose.tree && one.whose.cluster == whose.cluster;
+    });
+    if (its == made.end()) its = made.insert(made.end(), unit{.whose = std::move(whose)});
+    its->whose.pods.push_back({id, devices_of(pod)});
+    its->parts.push_back({id, devices_of(pod), node.id(), std::string{node.name()}});
+  }
+  found_.clear();
+  std::stable_sort(made.begin(), made.end(),
+                   [](const unit& a, const unit& b) { return a.whose.priority > b.whose.priority; });
+  for (unit& one : made) {
+    const std::uint32_t number = next_++;
+    const auto by_size = [](const auto& a, const auto& b) { return a.devices < b.devices; };
+    std::stable_sort(one.whose.pods.begin(), one.whose.pods.end(), by_size);
+    std::stable_sort(one.parts.begin(), one.parts.end(), by_size);
+    one.first = std::none_of(units_.begin(), units_.end(), [&](const auto& other) {
+      return one.whose.tree && other.second.whose.tree == one.whose.tree;
+    });
+    for (const unit::part& part : one.parts) {
+      unit_of_[part.pod] = number;
+      std::vector<std::uint32_t>& there = on_node_[part.node.row];
+      if (!is_among(number, there)) there.push_back(number);
+    }
+    units_.emplace(number, std::move(one));
+    adopt(number);
+  }
+}
+
+/// Devices of the node that nobody has, all in one cell of the type that the virtual cluster has or could have.
+GANGSCHED_INLINE std::vector<std::int32_t> hived_books::free_devices(const unit::part& of, const std::string& root_type,
+                                                                     std::uint32_t cluster,
+                                                                     const std::vector<cell_index>& taken) const {
+  const auto& layout = cells_->layout();
+  const auto& physical = cells_->cells().physical();
+  const auto node = layout.find_node(of.node_name);
+  std::map<std::pair<bool, cell_index>, std::vector<std::int32_t>> by_root;  // those that it has first
+  if (!node) return {};
+  for (const cell_index one : layout.devices_of(*node)) {
+    if (physical.user(one) != none || physical.heir(one) != none || is_among(one, taken)) continue;
+    cell_index root = one;
+    while (root != none && !root_type.empty() && layout.level_at(root).type != root_type) root = layout.parent(root);
+    if (root_type.empty()) root = none;
+    if (!root_type.empty()) {
+      if (root == none) continue;
+      const cell_index as = physical.bound(root);
+      if (as == none ? !physical.is_free(root) : layout.virtual_at(as).cluster != cluster) continue;
+    }
+    by_root[{root != none && physical.bound(root) == none, root}].push_back(layout.number_of(one));
+  }
+  for (auto& [root, numbers] : by_root) {
+    if (numbers.size() < of.devices) continue;
+    numbers.resize(of.devices);
+    return numbers;
+  }
+  return {};
+}
+
+/// Whether it is in its virtual cluster with that.
+GANGSCHED_INLINE bool hived_books::restore(std::uint32_t number, const std::string& root_type) {
+  unit& one = units_.at(number);
+  queues::hived::group_request request;
+  request.name = std::to_string(number);
+  request.cluster = one.whose.cluster;
+  request.priority = root_type.empty() ? queues::hived::opportunistic : one.whose.priority;
+  request.device_type = one.whose.device_type;
+  request.pin = root_type.empty() ? std::string{} : one.whose.pin;
+  request.lazy_preemption = options_.lazy_preemption;
+  const auto cluster = cells_->layout().find_cluster(one.whose.cluster);
+  std::vector<cell_index> taken;
+  std::vector<std::vector<queues::hived::known_device>> pods;
+  for (unit::part& part : one.parts) {
+    if (request.members.empty() || request.members.back().devices != part.devices)
+      request.members.push_back({0, part.devices});
+    ++request.members.back().pods;
+    const bool keeps = part.numbers.size() == part.devices &&
+                       std::all_of(part.numbers.begin(), part.numbers.end(), [&](std::int32_t each) {
+                         const cell_index at = device(part.node_name, each);
+                         return at != none && cells_->cells().physical().user(at) == none &&
+                                cells_->cells().physical().heir(at) == none && !is_among(at, taken);
+                       });
+    if (!keeps) part.numbers = free_devices(part, root_type, cluster.value_or(0), taken);
+    auto& known = pods.emplace_back();
+    for (const std::int32_t each : part.numbers) {
+      taken.push_back(device(part.node_name, each));
+      known.push_back({part.node_name, each, root_type});
+    }
+    known.resize(part.devices);  // a node that has fewer: the others are on no device
+  }
+  const auto said = cells_->restore(request, pods);
+  if (!said) return false;
+  if (!is_among(request.name, *said)) return true;
+  cells_->remove(request.name).value();
+  return false;
+}
+
+/// Cells for those of a unit that run: in its virtual cluster if there is a way, otherwise opportunistically.
+GANGSCHED_INLINE void hived_books::adopt(std::uint32_t number) {
+  unit& one = units_.at(number);
+  const auto cluster = cells_->layout().find_cluster(one.whose.cluster);
+  if (one.whose.priority >= 0 && cluster) {
+    std::vector<std::string> types;
+    if (!one.root_type.empty()) types.push_back(one.root_type);
+    for (const auto& view : cells_->layout().clusters()[*cluster].views)
+      for (const cell_index root : view.roots) {
+        const auto& at = cells_->layout().virtual_at(root);
+        const std::string& type = cells_->layout().level(at.chain, at.level).type;
+        if (!is_among(type, types)) types.push_back(type);
+      }
+    for (const std::string& type : types) {
+      const std::vector<unit::part> before = one.parts;
+      if (restore(number, type)) return one.root_type = type, static_cast<void>(0);
+      one.parts = before;
+    }
+  }
+  one.root_type.clear();
+  if (!restore(number, "")) erase(number);
+}
+
+// --- cells
+
+GANGSCHED_INLINE void hived_books::lay_out(const cluster_view& cluster) {
+  node_ids_.clear();
+  cluster.each_node([&](const node_info& node) { node_ids_.emplace(node.name(), node.id()); });
+  configuration now = options_.cells ? *options_.cells : cells_of_nodes(cluster, options_.gpu);
+  if (!cells_ || !(now == from_)) {
+    from_ = std::move(now);
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> promised;
+    for (auto& [number, one] : units_) {
+      (one.promised ? promised : order).push_back(number);
+      const auto was = cells_->group(std::to_string(number));
+      if (was && !was->guaranteed && !one.root_type.empty()) one.whose.priority = queues::hived::opportunistic;
+    }
+    for (const std::uint32_t number : promised) erase(number);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return units_.at(a).whose.priority > units_.at(b).whose.priority;
+    });
+    cells_ =
+        queues::hived::cell_scheduler::make(from_).value();  // given cells were checked, the others fit by themselves
+    bad_.assign(cells_->layout().nodes().size(), 0);
+    for (const std::uint32_t number : order) adopt(number);
+  }
+  mark_bad(cluster);
+}
+
+/// Nodes that are not there, or take nobody.
+GANGSCHED_INLINE void hived_books::mark_bad(const cluster_view& cluster) {
+  for (std::size_t i = 0; i < bad_.size(); ++i) {
+    const std::string& name = cells_->layout().nodes()[i];
+    const auto id = node_ids_.find(name);
+    const auto node = id == node_ids_.end() ? std::nullopt : cluster.node(id->second);
+    const char bad = !node || node->unschedulable() ? 1 : 0;
+    if (bad == bad_[i]) continue;
+    cells_->set_bad(name, bad != 0).value();
+    bad_[i] = bad;
+  }
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
