@@ -31,6 +31,9 @@ GANGSCHED_INLINE void queue_record::digest_into(digest& out) const {
   canonical::put(text, spec.priority);
   canonical::put(text, spec.state), canonical::put(text, spec.heads), canonical::put(text, spec.within_queue);
   canonical::put(text, spec.reclaim), canonical::put(text, spec.lends_running);
+  canonical::put(text, spec.reclaims_to_borrow), canonical::put(text, spec.reclaims_to_borrow_up_to);
+  canonical::put(text, spec.flavors.stops_at_borrowing), canonical::put(text, spec.flavors.stops_at_preemption);
+  canonical::put(text, spec.flavors.avoids_borrowing);
   canonical::put(text, spec.preempt_min_runtime.count()), canonical::put(text, spec.reclaim_min_runtime.count());
   canonical::put(text, spec.namespaces);
   canonical::put(text, spec.max_running);

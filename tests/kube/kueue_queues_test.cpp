@@ -33,7 +33,9 @@ TEST_CASE("a ClusterQueue's quotas and policies are read, of both versions", "[k
                    "tolerations: [{key: spot, operator: Exists}]") +
              kueue("ClusterQueue", "q", std::string{cohort} + R"(, namespaceSelector: {}, queueingStrategy: StrictFIFO,
   stopPolicy: Hold, fairSharing: {weight: "1500m"},
-  preemption: {withinClusterQueue: LowerOrNewerEqualPriority, reclaimWithinCohort: LowerPriority, borrowWithinCohort: {policy: Never}},
+  preemption: {withinClusterQueue: LowerOrNewerEqualPriority, reclaimWithinCohort: LowerPriority,
+               borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 3}},
+  flavorFungibility: {whenCanBorrow: TryNextFlavor, whenCanPreempt: MayStopSearch, preference: PreemptionOverBorrowing},
   resourceGroups: [
     {coveredResources: [cpu, memory], flavors: [
       {name: spot, resources: [{name: cpu, nominalQuota: 4, borrowingLimit: 2}, {name: memory, nominalQuota: 8Gi, lendingLimit: 1Gi}]},
@@ -51,6 +53,11 @@ TEST_CASE("a ClusterQueue's quotas and policies are read, of both versions", "[k
     CHECK(spec.weight == 1.5);
     CHECK(spec.within_queue == queue_preemption::lower_or_newer_equal_priority);
     CHECK(spec.reclaim == queue_reclaim::lower_priority);
+    CHECK(spec.reclaims_to_borrow);
+    CHECK(spec.reclaims_to_borrow_up_to == 3);
+    CHECK_FALSE(spec.flavors.stops_at_borrowing);
+    CHECK(spec.flavors.stops_at_preemption);
+    CHECK(spec.flavors.avoids_borrowing);
     REQUIRE(spec.quotas.size() == 2);
     CHECK(spec.quotas[0].flavor == "spot");  // what is preferred stays first
     CHECK(said(spec.quotas[0].guaranteed, "cpu") == "4");
@@ -67,6 +74,9 @@ TEST_CASE("preemption is off in a ClusterQueue that does not speak of it", "[kub
   CHECK(queue(all, "q").spec.within_queue == queue_preemption::never);
   CHECK(queue(all, "q").spec.reclaim == queue_reclaim::never);
   CHECK(queue(all, "q").spec.heads == head_rule::best_effort);
+  CHECK_FALSE(queue(all, "q").spec.reclaims_to_borrow);
+  CHECK(queue(all, "q").spec.flavors.stops_at_borrowing);
+  CHECK_FALSE(queue(all, "q").spec.flavors.stops_at_preemption);
 }
 
 TEST_CASE("a cohort is guaranteed what it has and what all below it have", "[kube][queues]") {
@@ -258,14 +268,12 @@ TEST_CASE("mistakes in Kueue's objects name object, field and reason", "[kube][q
 
 TEST_CASE("what Kueue has and the library does not is said", "[kube][queues]") {
   const manifests all = fine(kueue("ClusterQueue", "q", R"(namespaceSelector: {},
-  preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 3}},
-  flavorFungibility: {whenCanBorrow: TryNextFlavor}, admissionChecksStrategy: {admissionChecks: [{name: c}]},
+  preemption: {reclaimWithinCohort: Any}, admissionChecksStrategy: {admissionChecks: [{name: c}]},
   concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}, colour: red)"));
   std::vector<std::string> fields;
   for (const warning& one : all.warnings) fields.push_back(one.field);
-  CHECK(fields == std::vector<std::string>{"spec.preemption.borrowWithinCohort.policy", "spec.flavorFungibility",
-                                           "spec.admissionChecksStrategy", "spec.concurrentAdmissionPolicy",
-                                           "spec.colour"});
+  CHECK(fields ==
+        std::vector<std::string>{"spec.admissionChecksStrategy", "spec.concurrentAdmissionPolicy", "spec.colour"});
 }
 
 TEST_CASE("lists of a ClusterQueue are as long as Kueue's may be", "[kube][queues][limits]") {

@@ -46,6 +46,13 @@ enum class queue_reclaim : std::uint8_t { never, lower_priority, any };
 /// Whether whoever comes after may pass by the first one of a queue that does not get in.
 enum class head_rule : std::uint8_t { best_effort, strict };
 
+/// Which of its flavors a job gets (Kueue's flavorFungibility). They are looked at in the order of the queue's quotas.
+struct flavor_rules {
+  bool stops_at_borrowing = true;    ///< at the first that has room, though it would be borrowed (whenCanBorrow)
+  bool stops_at_preemption = false;  ///< at the first that has room once others have gone (whenCanPreempt)
+  bool avoids_borrowing = false;  ///< of those looked at: that where it borrows least, not that where nobody has to go
+};
+
 struct queue_spec {
   std::string name;                      ///< unique in the cluster
   std::string parent = {};               ///< empty: none. It may come later: until then nobody below is admitted
@@ -56,6 +63,10 @@ struct queue_spec {
   head_rule heads = head_rule::best_effort;
   queue_preemption within_queue = queue_preemption::lower_priority;
   queue_reclaim reclaim = queue_reclaim::any;
+  /// Whether it takes from others below its priority, up to this one, though it borrows then (Kueue's borrowWithinCohort).
+  bool reclaims_to_borrow = false;
+  std::optional<std::int32_t> reclaims_to_borrow_up_to = {};
+  flavor_rules flavors = {};
   bool lends_running = true;                 ///< false: what runs above its guarantee is never taken back by others
   instant preempt_min_runtime = {};          ///< who has run for less is not taken by its own queue,
   instant reclaim_min_runtime = {};          ///< nor by others

@@ -121,14 +121,27 @@ bool read_fair_sharing(reader& read, const place& of, double& out) {
   });
 }
 
-bool read_borrow_within_cohort(reader& read, const place& of) {
+bool read_borrow_within_cohort(reader& read, const place& of, queue_spec& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "policy") {
-      bool never = true;
-      if (!read.word(v, never, {{"Never", true}, {"LowerPriority", false}})) return false;
-      return never || read.warn(v, "who would borrow has nobody preempted here; it is left out");
-    }
-    return read.ignore(key, v, {"maxPriorityThreshold"});
+    if (key == "policy") return read.word(v, out.reclaims_to_borrow, {{"Never", false}, {"LowerPriority", true}});
+    if (key == "maxPriorityThreshold") return read.integer(v, out.reclaims_to_borrow_up_to.emplace(0));
+    return read.ignore(key, v, {});
+  });
+}
+
+/// {whenCanBorrow, whenCanPreempt, preference}, in the words of v1beta1 and of v1beta2.
+bool read_flavor_fungibility(reader& read, const place& of, flavor_rules& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "whenCanBorrow")
+      return read.word(v, out.stops_at_borrowing,
+                       {{"Borrow", true}, {"MayStopSearch", true}, {"TryNextFlavor", false}});
+    if (key == "whenCanPreempt")
+      return read.word(v, out.stops_at_preemption,
+                       {{"Preempt", true}, {"MayStopSearch", true}, {"TryNextFlavor", false}});
+    if (key == "preference")
+      return read.word(v, out.avoids_borrowing,
+                       {{"BorrowingOverPreemption", false}, {"PreemptionOverBorrowing", true}});
+    return read.ignore(key, v, {});
   });
 }
 
@@ -146,7 +159,7 @@ bool read_queue_preemption(reader& read, const place& of, queue_spec& out) {
                         {"LowerPriority", queue_reclaim::lower_priority},
                         {"Any", queue_reclaim::any}});
     }
-    if (key == "borrowWithinCohort") return read_borrow_within_cohort(read, v);
+    if (key == "borrowWithinCohort") return read_borrow_within_cohort(read, v, out);
     return read.ignore(key, v, {});
   });
 }
@@ -192,8 +205,7 @@ bool read_cluster_queue(reader& read, const place& of, queue_spec& out, cluster_
                            {{"UsageBasedAdmissionFairSharing", true}, {"NoAdmissionFairSharing", false}});
         });
       }
-      if (field == "flavorFungibility")
-        return read.warn(w, "pods take the first flavor with room; what else may come first is left out");
+      if (field == "flavorFungibility") return read_flavor_fungibility(read, w, out.flavors);
       if (field == "admissionChecks" || field == "admissionChecksStrategy")
         return w.at->items.empty() || read.warn(w, "what others check is not asked; it is left out");
       if (field == "concurrentAdmissionPolicy")

@@ -179,6 +179,9 @@ class queue_linker {
         made.spec.heads = above->spec.heads;
         made.spec.within_queue = above->spec.within_queue;
         made.spec.reclaim = above->spec.reclaim;
+        made.spec.reclaims_to_borrow = above->spec.reclaims_to_borrow;
+        made.spec.reclaims_to_borrow_up_to = above->spec.reclaims_to_borrow_up_to;
+        made.spec.flavors = above->spec.flavors;
       }
       add(std::move(made));
     }
