@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gangsched/framework/plugin_entry.hpp>
 #include <gangsched/gangsched.hpp>
 #include <gangsched/model/cluster_queues.hpp>
 
@@ -41,7 +42,9 @@ T must(gangsched::result<T> got) {
 gangsched::kernel_table profile_with(const std::string& queue_policy, gangsched::argument fit) {
   const gangsched::plugin_registry plugins = gangsched::builtin_plugins();
   gangsched::runtime_profile profile{plugins};
-  profile.enable(queue_policy).enable("PrioritySort").enable("NodeResourcesFit", 0, std::move(fit));
+  profile.enable(queue_policy);
+  if (!must(plugins.make(queue_policy, {})).points.has(gangsched::point::queue_sort)) profile.enable("PrioritySort");
+  profile.enable("NodeResourcesFit", 0, std::move(fit));
   for (const char* name :
        {"GangScheduling", "NodeResourcesBalancedAllocation", "TopologyPlacementGenerator", "PodGroupPodsCount"})
     profile.enable(name);
@@ -246,9 +249,12 @@ std::optional<instant> host::next_time() {
   return next;
 }
 
+/// All below one queue: some policies have only such queues share.
 void host::add_queues() {
+  const std::string whole = "all-tenants";
+  must(cluster_.queues().add({.name = whole}));
   for (const tenant& one : work_.tenants) {
-    gangsched::queue_spec spec{.name = one.name};
+    gangsched::queue_spec spec{.name = one.name, .parent = whole};
     spec.quotas.push_back({.guaranteed = {{work_.gpu_resource, one.gpus}}});
     must(cluster_.queues().add(spec));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gangsched/framework/plugin_entry.hpp>
 #include <gangsched/kube/configuration.hpp>
 #include <gangsched/profiles.hpp>
 
@@ -62,12 +63,25 @@ std::size_t find_pod(const kube::manifests& among, const std::string& wanted) {
       fmt::format("--explain: {} \"{}\"{}", found.empty() ? "no pod or group" : "more than one pod", wanted, hint)};
 }
 
-/// A plugin before all others, at each of its points.
-void put_first(const std::string& plugin, kube::scheduler_profile& in) {
+/// A plugin before all others, at each of its points. If it sorts the queue, no other does.
+void put_first(const std::string& plugin, const plugin_registry& plugins, kube::scheduler_profile& in) {
+  const result<plugin_entry> made = plugins.make(plugin, {});
+  if (made && made->points.has(point::queue_sort)) in.plugins[static_cast<std::size_t>(point::queue_sort)].clear();
   for (std::vector<kube::configured_plugin>& at : in.plugins) {
     const auto same = [&](const kube::configured_plugin& one) { return one.name == plugin; };
     if (std::ranges::none_of(at, same)) at.insert(at.begin(), {plugin, 1});
   }
+}
+
+/// Whether the configuration names a policy of queues itself.
+bool has_queue_policy(const kube::scheduler_configuration& settings, const plugin_registry& plugins) {
+  const auto is_one = [&](const kube::configured_plugin& one) {
+    const result<plugin_entry> made = plugins.make(one.name, {});
+    return made && made->reads_queues;
+  };
+  return std::ranges::any_of(settings.profiles, [&](const kube::scheduler_profile& profile) {
+    return std::ranges::any_of(profile.plugins, [&](const auto& at) { return std::ranges::any_of(at, is_one); });
+  });
 }
 
 }  // namespace
@@ -93,14 +107,13 @@ scenario read_scenario(const command_line& from) {
   for (const std::string& path : from.files) files.push_back(read_file(path));
   made.what = checked(kube::read(files, {.most = whole_clusters}));
   show(made.what.warnings);
-  const std::string policy = !from.queues_policy.empty() ? from.queues_policy
-                             : made.what.queues.empty()  ? "none"
-                                                         : "FairShare";
+  const bool has_own = made.what.queues.empty() || has_queue_policy(settings, plugins);
+  const std::string policy = !from.queues_policy.empty() ? from.queues_policy : has_own ? "none" : "FairShare";
   if (policy != "none") {
     const std::vector<std::string> names = plugins.names();
     if (std::ranges::find(names, policy) == names.end())
       throw bad_input{fmt::format("--queues-policy: no plugin \"{}\"", policy)};
-    for (kube::scheduler_profile& one : settings.profiles) put_first(policy, one);
+    for (kube::scheduler_profile& one : settings.profiles) put_first(policy, plugins, one);
   }
   made.profiles = checked(kube::make_tables(settings, plugins));
   if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);

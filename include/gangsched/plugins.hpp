@@ -23,6 +23,7 @@
 #include "gangsched/plugins/image_locality.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"
 #include "gangsched/plugins/kai.hpp"
+#include "gangsched/plugins/kueue.hpp"
 #include "gangsched/plugins/mig_packing.hpp"
 #include "gangsched/plugins/network_cost.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
@@ -67,7 +68,7 @@ using every_plugin =
                 node_resources_allocatable, topology_placement, pod_group_pods_count, group_preemption, network_cost,
                 device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
                 node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-                gpu_random, fair_share_policy, kai_policy, capacity_scheduling_policy, elastic_quota_policy,
-                hived_policy, extender>;
+                gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy,
+                elastic_quota_policy, hived_policy, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

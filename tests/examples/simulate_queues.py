@@ -74,6 +74,30 @@ def check_idle_owner(program, directory):
     assert "queues" not in json.loads(run(program, "two-teams", "-o", "json"))
 
 
+CONFIGURATION = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint: {enabled: [{name: Kueue}]}
+    queueSort: {disabled: [{name: "*"}], enabled: [{name: Kueue}]}
+"""
+
+
+def check_kueue(program, directory):
+    """Kueue's policy by name and by a configuration: flavors in the queue's order, a gang in one of them; and who borrowed gives back."""
+    path = directory / "kueue.yaml"
+    path.write_text(CONFIGURATION, encoding="utf-8")
+    for how in (["--queues-policy", "Kueue"], ["--config", str(path)]):
+        report = json.loads(run(program, "queues-kueue", *how, "--queues", "--all", "-o", "json", code=1, warns=True))
+        assert queues_of(report) == SAMPLES["queues-kueue"][1], queues_of(report)
+        nodes = {each["name"].rsplit("-", 1)[0]: each.get("node") for each in report["pods"]}
+        assert nodes["train"] == "spot-1" and nodes["sweep"] == "reserved-1", nodes
+        report = json.loads(run(program, "two-teams", *how, "--queues", "--all", "-o", "json"))
+        found = statuses(report)
+        assert all(found[f"blue/train-{i}"] == "placed" for i in range(6)), found
+        assert sorted(found[f"red/sweep-{i}"] for i in range(8)) == 4 * ["evicted"] + 4 * ["running"], found
+
+
 def check_samples(program):
     for sample, (code, expected) in SAMPLES.items():
         report = json.loads(run(program, sample, "--queues", "-o", "json", code=code, warns=sample == "queues-kueue"))
@@ -91,6 +115,7 @@ def main(program):
     check_two_teams(program)
     with tempfile.TemporaryDirectory() as directory:
         check_idle_owner(program, pathlib.Path(directory))
+        check_kueue(program, pathlib.Path(directory))
     check_samples(program)
     check_refused(program)
 

@@ -95,7 +95,8 @@ bool host::held_by_quota(const known_pod& pod, number node) const {
   const auto said = scheduler_->explain(pod.id);
   if (!said) return false;
   const auto is_policy = [](std::string_view plugin) {
-    return plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota" || plugin == "HiveD";
+    return plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota" || plugin == "HiveD" ||
+           plugin == "Kueue";
   };
   if (is_policy(said->rejected_by)) return true;
   return std::any_of(said->nodes.begin(), said->nodes.end(),

@@ -1,0 +1,96 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/kueue/fair_sharing.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and who has to
+/// go for it.
+///
+/// A workload is a tree of groups, or a pod without a group; what it asks for is what its gangs lack to start, then pod by pod. Queues
+/// without others below are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads the quotas (guaranteed, limit,
+/// borrowing and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no
+/// queue has quota is free. Pods without a queue are free of all of this and go first.
+///
+/// Admission refuses who gets no flavors, now or by preemption, and in a queue with strict heads who is not the first that waits. The
+/// filter, by flavor of the node, lets pods go to nodes of the flavors that are theirs as things stand, in trials too. Victims are
+/// Kueue's, whole workloads, if the workload finds nodes when they are gone; where it does not, they are looked for among those on fewer
+/// nodes. Where quota is there and nodes are not, other plugins may make room (DefaultPreemption, GroupPreemption, later in the profile).
+/// It orders the queue, so that it stands in a profile instead of PrioritySort.
+class kueue_policy {
+ public:
+  static constexpr std::string_view name = "Kueue";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::queue_sort, point::queue_order, point::admission, point::filter, point::post_filter,
+                            point::group_preempt>;
+
+  struct options {
+    queues::kueue::fair_sharing_options fair_sharing = {};
+  };
+  GANGSCHED_API kueue_policy();
+  GANGSCHED_API explicit kueue_policy(const options& chosen);
+  GANGSCHED_API kueue_policy(kueue_policy&&) noexcept;
+  GANGSCHED_API kueue_policy& operator=(kueue_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API kueue_policy(const kueue_policy& other);
+  kueue_policy& operator=(const kueue_policy&) = delete;
+  GANGSCHED_API ~kueue_policy();
+  /// Arguments: `fairSharing` as in Kueue's configuration, with `enable` and one or two `preemptionStrategies`
+  /// (LessThanOrEqualToFinalShare, LessThanInitialShare).
+  [[nodiscard]] GANGSCHED_API static result<kueue_policy> from(const argument& args);
+
+  /// By priority, highest first, then age.
+  [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
+    return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
+  }
+  /// Its row; −1 without one.
+  [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
+    const auto queue = pod.queue();
+    return queue ? std::int64_t{queue->row()} : -1;
+  }
+  /// Who borrows from nearer, is more important, came earlier. With fair sharing between siblings who borrows nothing that it needs, then
+  /// whose share is smaller: a queue's with its head, a cohort's as it is; between trees whose quota is used less.
+  [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
+                                                const cluster_view& cluster) const;
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+  /// What is missing of which resource in which flavor.
+  [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
+    return pod.in_queue() ? std::int64_t{node.flavor().row} : 0;
+  }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+ private:
+  struct memory;
+  struct search;
+  [[nodiscard]] memory& read(const cluster_view& cluster) const;
+
+  options options_;
+  mutable std::unique_ptr<memory> memory_;  ///< the quotas as the cluster was last; they can be made anew at any time
+};
+
+static_assert(queue_sort_plugin<kueue_policy> && queue_order_plugin<kueue_policy> && admission_plugin<kueue_policy>);
+static_assert(filter_plugin<kueue_policy> && post_filter_plugin<kueue_policy> && group_preempt_plugin<kueue_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/kueue.cpp"
+#endif

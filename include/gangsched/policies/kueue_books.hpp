@@ -1,0 +1,120 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/views.hpp"
+#include "gangsched/policies/kueue_quotas.hpp"
+#include "gangsched/queues/kueue/admission_cycle.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Who asks for quota, who has some, and what Kueue's arithmetic says to that. A workload is what of a tree of groups is in one queue, or a
+/// pod without a group. Its pod sets are pods of one group and class.
+class GANGSCHED_API kueue_books {
+ public:
+  using queue_index = queues::queue_index;
+  using entry = queues::kueue::cycle_entry;
+
+  struct pod_set {
+    row_t group = no_row;
+    pod_id like = {};  ///< one of them
+    const pod_class* cls = nullptr;
+    std::int32_t count = 0;
+  };
+  /// What of a workload is to start together.
+  struct workload {
+    queue_index queue = queues::no_queue;
+    std::int32_t priority = 0;
+    std::uint64_t arrival = 0;
+    row_t tree = no_row;  ///< the root of its groups
+    pod_id pod = {};      ///< of a pod without a group
+    std::vector<pod_set> sets = {};
+
+    [[nodiscard]] bool has(const pod_info& other) const;
+  };
+  /// One that runs.
+  struct job {
+    row_t tree = no_row;
+    std::vector<pod_id> pods = {};
+    std::int32_t priority = 0;
+  };
+
+  explicit kueue_books(queues::kueue::fair_sharing_options sharing) { options_.fair_sharing = sharing; }
+  kueue_books(const kueue_books&) = delete;
+  kueue_books& operator=(const kueue_books&) = delete;
+
+  /// Brings the quotas up to the last change of a queue.
+  void read(const cluster_view& cluster);
+  kueue_quotas quotas = {};
+
+  /// A pod, with what the gangs of its tree lack to start; or what a tree of groups lacks, and if that is nothing one pod more.
+  /// O(members).
+  [[nodiscard]] workload of(const pod_info& pod) const;
+  [[nodiscard]] workload of(const group_view& group) const;
+
+  /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
+  /// next call. O(queues of the tree · resources), and O(pods) if preemption is asked about.
+  /// @param committed there is no trial: what was counted since the last change counts.
+  [[nodiscard]] const entry& look(const cluster_view& cluster, const workload& who, bool committed);
+  /// After look() asked about preemption: the same if only these jobs may go, by row.
+  [[nodiscard]] const entry& look_again(const workload& who, const std::vector<bool>& may_go);
+  /// By row; those of the last question about preemption.
+  [[nodiscard]] const std::vector<job>& jobs() const noexcept { return jobs_; }
+
+  /// Whether a pod of it may be on nodes of a flavor, by an entry that fits.
+  [[nodiscard]] bool is_for(const workload& who, const entry& made, const pod_info& pod, flavor_id node) const;
+  /// Whether somebody else waits in its queue who came before it, or is more important. O(pods).
+  [[nodiscard]] bool has_earlier(const cluster_view& cluster, const workload& than, const pod_info& like) const;
+  /// What is missing, in Kueue's words; of the entry that look() made last.
+  [[nodiscard]] std::string words(const cluster_view& cluster, const workload& who);
+
+  /// How far above its own it would be with the usage, and what that is of what others lend (`fair_tournament`).
+  struct standing {
+    bool borrows = false;
+    queues::kueue::dominant_share share = {};
+  };
+  [[nodiscard]] standing with(const workload& who, const entry& made);
+
+ private:
+  struct promise {
+    queue_index queue;
+    row_t tree;
+    pod_id pod;
+    kueue_quotas::amounts amounts;
+  };
+
+  void count(const cluster_view& cluster, queue_index root, bool committed);
+  void list_jobs(const cluster_view& cluster, queue_index root, bool committed);
+  [[nodiscard]] queues::kueue::workload_shape shape_of(const cluster_view& cluster, const workload& who) const;
+  void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
+                    queues::kueue::workload_shape::pod_set& of) const;
+  void nominate(const workload& who);
+  /// What it was promised is not used by others; in a trial of the ledger.
+  void forget_promises(const workload& who);
+  void need(const group_view& group, workload& to) const;
+  void add(const pod_info& pod, workload& to) const;
+
+  queues::kueue::admission_options options_ = {.partial_admission = false};
+  queues::kueue::workload_table workloads_;
+  queues::kueue::shape_pool shapes_;
+  std::optional<queues::kueue::admission_cycle> cycle_;
+  std::optional<queues::kueue::flavor_assigner> assigner_;
+  std::vector<job> jobs_;
+  std::vector<promise> promised_;
+  std::map<queue_index, std::uint64_t> counted_at_;  ///< by root: the number of changes
+  std::optional<std::pair<queue_index, std::uint64_t>> listed_at_;
+  queues::kueue::workload_shape shape_;
+  entry made_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/policies/kueue_books.cpp"
+#endif

@@ -1,0 +1,407 @@
+#include "gangsched/policies/kueue_books.hpp"
+
+#include <algorithm>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/framework/disruption.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+/// Knows of nobody who could go, and whether it was asked.
+class no_preemption final : public queues::kueue::preemption_oracle {
+ public:
+  queues::kueue::oracle_answer ask(queues::kueue::fr_index /*of*/, std::int64_t /*amount*/) override {
+    asked = true;
+    return {queues::kueue::preemption_outlook::no_candidates, 0};
+  }
+  bool asked = false;
+};
+
+inline queues::kueue::label_operator kueue_operator(selector_operator of) noexcept {
+  using queues::kueue::label_operator;
+  switch (of) {
+    case selector_operator::in: return label_operator::in;
+    case selector_operator::not_in: return label_operator::not_in;
+    case selector_operator::exists: return label_operator::exists;
+    case selector_operator::does_not_exist: return label_operator::does_not_exist;
+    case selector_operator::gt: return label_operator::greater;
+    case selector_operator::lt: break;
+  }
+  return label_operator::less;
+}
+
+/// What flavors are chosen by. A term that means nothing is for the nodes to refuse.
+inline queues::kueue::pod_set_spec kueue_pod_set(const pod_info& pod, std::int32_t count,
+                                                 const queues::kueue::configuration& quotas) {
+  queues::kueue::pod_set_spec made{.count = count};
+  for (const amount& one : pod.requests())
+    if (const std::string name{pod.kind_name(one.kind)}; quotas.find_resource(name) != queues::kueue::none)
+      made.requests[name] = one.value;
+  const pod_class& cls = pod.spec();
+  for (const label_symbols& one : cls.node_selector)
+    made.node_selector[std::string{pod.text(one.key)}] = pod.text(one.value);
+  if (cls.required_nodes) {
+    for (const node_term& term : *cls.required_nodes) {
+      if (term.broken) continue;
+      auto& added = made.affinity.emplace_back();
+      for (const node_requirement& one : term.expressions) {
+        queues::kueue::label_requirement& wanted = added.emplace_back();
+        wanted.key = pod.text(one.key);
+        wanted.op = kueue_operator(one.op);
+        for (const symbol value : one.values) wanted.values.emplace_back(pod.text(value));
+      }
+    }
+  }
+  for (const toleration_symbols& one : pod.tolerations()) {
+    queues::kueue::tolerated_taint& added = made.tolerations.emplace_back();
+    added.key = pod.text(one.key);
+    if (one.op == toleration_operator::equal) added.value = pod.text(one.value);
+    if (one.effect) added.what = kueue_effect(*one.effect);
+  }
+  return made;
+}
+
+/// Since when it has its quota. Who has not started yet has had it for the shortest time, who came last first.
+inline instant kueue_since(const pod_info& pod) noexcept {
+  constexpr std::int64_t pods = std::int64_t{1} << 48;  // more than there ever are
+  if (pod.start_time()) return *pod.start_time();
+  return instant::max() - instant{pods - std::min(static_cast<std::int64_t>(pod.arrival()), pods)};
+}
+
+/// Whether all gangs of the tree have as many members as they need. O(groups).
+inline bool is_complete(const group_view& group) {
+  bool all = group.spec().composite || !group.is_gang() || group.members() >= group.min_count();
+  group.each_child([&](const group_view& child) { all = all && is_complete(child); });
+  return all;
+}
+/// O(groups).
+inline bool has_started(const group_view& group) {
+  bool any = group.assumed() + group.bound() > 0;
+  group.each_child([&](const group_view& child) { any = any || has_started(child); });
+  return any;
+}
+inline bool waits_for_node(const pod_info& pod) {
+  return pod.state() == pod_state::pending && !pod.node() && !pod.terminating();
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool kueue_books::workload::has(const pod_info& other) const {
+  const auto group = other.group();
+  return group ? group->root().row() == tree : other.id() == pod;
+}
+
+GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
+  if (!quotas.read(cluster)) return;
+  counted_at_.clear();
+  listed_at_.reset();
+  promised_.clear();
+  jobs_.clear();
+  cycle_.reset();
+  assigner_.reset();
+  if (!quotas.fault().empty()) return;
+  workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
+  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_);
+  assigner_.emplace(quotas.ledger(), options_.fair_sharing.enabled);
+}
+
+GANGSCHED_INLINE void kueue_books::add(const pod_info& pod, workload& to) const {
+  const auto group = pod.group();
+  const row_t its = group ? group->row() : no_row;
+  for (pod_set& one : to.sets) {
+    if (one.group != its || one.cls != &pod.spec()) continue;
+    ++one.count;
+    return;
+  }
+  to.sets.push_back({its, pod.id(), &pod.spec(), 1});
+}
+
+/// Of the gangs that lack members on nodes the first that wait, in the workload's queue.
+GANGSCHED_INLINE void kueue_books::need(const group_view& group, workload& to) const {
+  if (group.is_gang() && !group.spec().composite) {
+    std::uint32_t left = group.min_count(), there = group.assumed() + group.bound();
+    left -= std::min(left, there);
+    if (left > 0)
+      group.each_member([&](const pod_info& member) {
+        if (left == 0 || !detail::waits_for_node(member)) return;
+        --left;
+        const auto queue = member.queue();
+        if (queue && quotas.find(*queue) == to.queue) add(member, to);
+      });
+  }
+  group.each_child([&](const group_view& child) { need(child, to); });
+}
+
+GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) const {
+  workload made;
+  const auto queue = pod.queue();
+  if (queue) made.queue = quotas.find(*queue);
+  const auto group = pod.group();
+  if (!group) {
+    made.priority = pod.priority(), made.arrival = pod.arrival(), made.pod = pod.id();
+    add(pod, made);
+    return made;
+  }
+  const group_view root = group->root();
+  made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
+  need(root, made);
+  const auto is_its = [&](const pod_set& one) { return one.group == group->row() && one.cls == &pod.spec(); };
+  if (std::none_of(made.sets.begin(), made.sets.end(), is_its)) add(pod, made);
+  return made;
+}
+
+GANGSCHED_INLINE kueue_books::workload kueue_books::of(const group_view& group) const {
+  workload made;
+  const group_view root = group.root();
+  if (const auto queue = group.queue()) made.queue = quotas.find(*queue);
+  made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
+  need(root, made);
+  if (made.sets.empty()) {
+    root.each_pod_below([&](const pod_info& member) {
+      const auto queue = member.queue();
+      if (made.sets.empty() && detail::waits_for_node(member) && queue && quotas.find(*queue) == made.queue)
+        add(member, made);
+    });
+  }
+  return made;
+}
+
+/// What was promised to others is used, too.
+GANGSCHED_INLINE void kueue_books::count(const cluster_view& cluster, queue_index root, bool committed) {
+  if (committed) {
+    const auto found = counted_at_.find(root);
+    if (found != counted_at_.end() && found->second == cluster.changes()) return;
+  }
+  counted_at_.erase(root);
+  quotas.count(cluster, root);
+  std::erase_if(promised_, [&](const promise& one) { return quotas.root_of(one.queue) == root; });
+  cluster.each_nominated([&](const pod_info& other) {
+    const auto queue = other.queue();
+    const queue_index its = queue ? quotas.find(*queue) : queues::no_queue;
+    if (other.node() || its == queues::no_queue || quotas.root_of(its) != root) return;
+    const auto group = other.group();
+    promise made{its, group ? group->root().row() : no_row, other.id(), {}};
+    quotas.add_amounts(other, its, other.nominated_node()->flavor(), made.amounts);
+    quotas.ledger().add(its, made.amounts);
+    promised_.push_back(std::move(made));
+  });
+  if (committed) counted_at_[root] = cluster.changes();
+}
+
+GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster, queue_index root, bool committed) {
+  if (committed && listed_at_ == std::pair{root, cluster.changes()}) return;
+  listed_at_.reset();
+  struct found {
+    queues::kueue::workload_record record;
+    kueue_quotas::amounts usage;
+    job what;
+    bool leaves = true, divided = false;
+  };
+  std::vector<found> all;
+  std::map<std::pair<row_t, row_t>, std::size_t> places;  // by the root of the groups, or the pod
+  cluster.each_pod([&](const pod_info& pod) {
+    const auto queue = pod.queue();
+    const auto node = pod.node();
+    const queue_index its = queue ? quotas.find(*queue) : queues::no_queue;
+    const auto group = pod.group();
+    if (!node || (!group && (its == queues::no_queue || quotas.root_of(its) != root))) return;
+    const std::pair<row_t, row_t> key{group ? group->root().row() : no_row, group ? no_row : pod.row()};
+    const auto [place, is_new] = places.try_emplace(key, all.size());
+    if (is_new) {
+      found& made = all.emplace_back();
+      made.what.tree = key.first;
+      made.record.queue = its;
+      made.record.name = group ? group->root().name() : pod.name();
+      made.record.uid = made.record.name;
+      made.record.priority = made.what.priority = group ? tree_priority(group->root()) : pod.priority();
+      made.record.created = instant{static_cast<instant::rep>(group ? group->root().arrival() : pod.arrival())};
+      made.record.reserved_at = instant::max();
+    }
+    found& one = all[place->second];
+    one.divided = one.divided || one.record.queue != its;
+    if (its != queues::no_queue) quotas.add_amounts(pod, its, node->flavor(), one.usage);
+    one.what.pods.push_back(pod.id());
+    one.leaves = one.leaves && pod.terminating();
+    one.record.reserved_at = std::min(one.record.reserved_at, detail::kueue_since(pod));
+  });
+  workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
+  jobs_.clear();
+  for (found& one : all) {
+    // Who is in several queues, or in none, has no quota that could be given back as a whole.
+    if (one.divided || one.record.queue == queues::no_queue || quotas.root_of(one.record.queue) != root) continue;
+    const instant since = one.record.reserved_at;
+    const row_t row = workloads_.add(std::move(one.record)).row;
+    workloads_.admit(row, since, one.usage);
+    workloads_.set_evicted(row, one.leaves);
+    jobs_.push_back(std::move(one.what));
+  }
+  if (committed) listed_at_ = std::pair{root, cluster.changes()};
+}
+
+/// Pods that join others of their group and class go where those are.
+GANGSCHED_INLINE void kueue_books::keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
+                                                queues::kueue::workload_shape::pod_set& of) const {
+  if (set.group == no_row) return;
+  std::optional<flavor_id> node;
+  cluster.pod(set.like)->group()->each_member([&](const pod_info& member) {
+    if (!node && &member.spec() == set.cls && member.node()) node = member.node()->flavor();
+  });
+  if (!node) return;
+  for (const queues::kueue::flavor_choice& group : quotas.all().groups(queue)) {
+    if (group.resources.empty()) continue;
+    const auto is_there = [&](queues::kueue::flavor_index one) {
+      return quotas.is_on(queue, group.resources.front(), one, *node);
+    };
+    if (std::none_of(group.flavors.begin(), group.flavors.end(), is_there)) continue;
+    for (const queues::kueue::flavor_index one : group.flavors)
+      if (!is_there(one)) of.flavors.reset(one);
+  }
+}
+
+GANGSCHED_INLINE queues::kueue::workload_shape kueue_books::shape_of(const cluster_view& cluster,
+                                                                     const workload& who) const {
+  queues::kueue::workload_spec text;
+  text.name = "w";
+  text.queue = quotas.all().name(who.queue);
+  text.priority = who.priority;
+  for (const pod_set& one : who.sets)
+    text.pod_sets.push_back(detail::kueue_pod_set(*cluster.pod(one.like), one.count, quotas.all()));
+  // The model has checked what pods say of themselves.
+  queues::kueue::workload_shape made = queues::kueue::workload_shape::make(quotas.all(), text).value();
+  for (std::size_t i = 0; i < who.sets.size(); ++i) keep_flavors(cluster, who.sets[i], who.queue, made.pod_sets[i]);
+  return made;
+}
+
+GANGSCHED_INLINE void kueue_books::forget_promises(const workload& who) {
+  for (const promise& one : promised_)
+    if (one.tree == no_row ? one.pod == who.pod : one.tree == who.tree) quotas.ledger().remove(one.queue, one.amounts);
+}
+
+GANGSCHED_INLINE void kueue_books::nominate(const workload& who) {
+  queues::kueue::workload_record record;
+  record.queue = who.queue;
+  record.priority = who.priority;
+  record.created = instant{static_cast<instant::rep>(who.arrival)};
+  const row_t row = workloads_.add(std::move(record)).row;
+  queues::kueue::workload_shape shape = shape_;
+  struct guard {
+    ~guard() {
+      if (shape) books->shapes_.release(*shape);
+      books->workloads_.erase(row);
+    }
+    kueue_books* books;
+    row_t row;
+    std::optional<queues::kueue::shape_index> shape = {};
+  } asked{this, row};
+  asked.shape = shapes_.acquire(std::move(shape));  // nobody else has it: it is given back below
+  cycle_->begin();
+  cycle_->nominate(row, *asked.shape, {});
+  made_ = cycle_->entries().front();
+}
+
+GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view& cluster, const workload& who,
+                                                             bool committed) {
+  const queue_index root = quotas.root_of(who.queue);
+  count(cluster, root, committed);
+  const queues::kueue::quota_ledger::trial own{quotas.ledger()};
+  forget_promises(who);
+  shape_ = shape_of(cluster, who);
+  detail::no_preemption oracle;
+  made_.queue = who.queue;
+  made_.targets.clear();
+  assigner_->assign(shape_, {}, {}, oracle, made_.flavors);
+  if (!oracle.asked) return made_;
+  list_jobs(cluster, root, committed);
+  for (row_t row = 0; row < jobs_.size(); ++row)
+    workloads_.set_away(row,
+                        jobs_[row].tree == no_row ? is_among(who.pod, jobs_[row].pods) : jobs_[row].tree == who.tree);
+  nominate(who);
+  return made_;
+}
+
+GANGSCHED_INLINE const kueue_books::entry& kueue_books::look_again(const workload& who,
+                                                                   const std::vector<bool>& may_go) {
+  const queues::kueue::quota_ledger::trial own{quotas.ledger()};
+  forget_promises(who);
+  for (row_t row = 0; row < jobs_.size(); ++row) workloads_.set_away(row, !may_go[row]);
+  nominate(who);
+  return made_;
+}
+
+GANGSCHED_INLINE bool kueue_books::is_for(const workload& who, const entry& made, const pod_info& pod,
+                                          flavor_id node) const {
+  const auto group = pod.group();
+  const row_t its = group ? group->row() : no_row;
+  for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i) {
+    if (who.sets[i].group != its || who.sets[i].cls != &pod.spec()) continue;
+    for (const queues::kueue::chosen_flavor& one : made.flavors.flavors_of(made.flavors.pod_sets[i]))
+      if (one.amount > 0 && !quotas.is_on(who.queue, one.resource, one.flavor, node)) return false;
+    return true;
+  }
+  return false;
+}
+
+GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, const workload& than,
+                                               const pod_info& like) const {
+  bool found = false;
+  cluster.each_pod([&](const pod_info& other) {
+    if (found || !detail::waits_for_node(other) || !other.gates().empty() || than.has(other)) return;
+    const auto queue = other.queue();
+    if (!queue || quotas.find(*queue) != than.queue || other.spec().scheduler_name != like.spec().scheduler_name)
+      return;
+    std::int32_t priority = other.priority();
+    std::uint64_t arrival = other.arrival();
+    if (const auto group = other.group()) {
+      const group_view root = group->root();
+      if (detail::has_started(root) || !detail::is_complete(root)) return;
+      priority = tree_priority(root), arrival = root.arrival();
+    }
+    found = priority != than.priority ? priority > than.priority : arrival < than.arrival;
+  });
+  return found;
+}
+
+GANGSCHED_INLINE kueue_books::standing kueue_books::with(const workload& who, const entry& made) {
+  const queues::kueue::quota_ledger::trial taken{quotas.ledger()};
+  forget_promises(who);
+  quotas.ledger().add(who.queue, made.flavors.usage);
+  return {quotas.ledger().borrows_any(who.queue, made.flavors.usage), quotas.ledger().share(who.queue)};
+}
+
+GANGSCHED_INLINE std::string kueue_books::words(const cluster_view& cluster, const workload& who) {
+  const queues::kueue::configuration& all = quotas.all();
+  const std::string in{all.name(who.queue)};
+  const queues::kueue::quota_ledger::trial own{quotas.ledger()};
+  forget_promises(who);
+  std::string said;
+  const auto say = [&](std::string what) { said += (said.empty() ? "" : "; ") + std::move(what); };
+  const queues::kueue::workload_shape shape = shape_of(cluster, who);
+  for (const queues::kueue::workload_shape::pod_set& set : shape.pod_sets) {
+    for (const queues::kueue::workload_shape::request& one : shape.requests_of(set)) {
+      const std::int64_t amount = queues::kueue::product(one.each, set.count);
+      if (one.of == queues::kueue::none || amount == 0) continue;
+      const std::string& resource = all.resource(one.of);
+      const std::uint32_t group = all.group_of(who.queue, one.of);
+      if (group == queues::kueue::none) {
+        say("queue " + in + " has no quota of " + resource);
+        continue;
+      }
+      for (const queues::kueue::flavor_index flavor : all.groups(who.queue)[group].flavors) {
+        const std::string where = resource + " in flavor " + all.flavor(flavor).name;
+        const queues::kueue::fr_index of = all.find_fr(flavor, one.of);
+        if (!set.flavors.test(flavor)) {
+          say("flavor " + all.flavor(flavor).name + " is not for its pods");
+        } else if (const std::int64_t most = quotas.ledger().potential(who.queue, of); amount > most) {
+          say("insufficient quota for " + where + ": " + std::to_string(amount) + " requested, at most " +
+              std::to_string(most) + " could be had");
+        } else if (const std::int64_t room = quotas.ledger().room(who.queue, of); amount > room) {
+          say("insufficient unused quota for " + where + ", " + std::to_string(amount - room) + " more needed");
+        }
+      }
+    }
+  }
+  return said.empty() ? said : "queue " + in + ": " + said;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
