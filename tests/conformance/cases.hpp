@@ -81,6 +81,7 @@ void run_kueue_quota_case(const kube::value& recorded, const std::string& file, 
 void run_kueue_assign_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kueue_preempt_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kueue_schedule_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_kueue_cycles_on_cluster(const kube::value& recorded, const std::string& file, tally& into);
 /// KAI's own scheduling cases.
 void run_kai_scheduling_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_kai_queue_case(const kube::value& recorded, const std::string& file, tally& into);

@@ -380,6 +380,7 @@ void run_kueue_case(const kube::value& recorded, const std::string& file, tally&
     run_kueue_schedule_case(recorded, file, into);
   else
     refuse(file, recorded, "is no case of Kueue's that can be run");
+  if (into.on_cluster && recorded.find("runs") != nullptr) run_kueue_cycles_on_cluster(recorded, file, into);
 }
 
 }  // namespace gangsched::conformance
