@@ -11,25 +11,7 @@ namespace detail {
 /// Whether a task counts for its queue and job.
 [[nodiscard]] inline bool holds(task_status of) { return of != task_status::pending && of != task_status::leaving; }
 
-/// Shares that differ by less are equal for preemption between jobs.
-inline constexpr double share_tolerance = 1e-6;
-
 }  // namespace detail
-
-GANGSCHED_INLINE result<void> session::check_options(const session_options& options) {
-  std::vector<plugin_name> seen;
-  for (const auto& tier : options.tiers) {
-    for (const plugin& one : tier) {
-      if (std::ranges::find(seen, one.name) != seen.end())
-        return error{errc::malformed, "session", "tiers", "a plugin is there twice"};
-      seen.push_back(one.name);
-    }
-  }
-  const auto has = [&](plugin_name name) { return std::ranges::find(seen, name) != seen.end(); };
-  if (has(plugin_name::proportion) && has(plugin_name::capacity))
-    return error{errc::malformed, "session", "tiers", "proportion and capacity exclude each other"};
-  return {};
-}
 
 GANGSCHED_INLINE result<void> session::check_tasks(const cluster_state& cluster) {
   for (const job_spec& job : cluster.jobs) {
@@ -47,7 +29,7 @@ GANGSCHED_INLINE result<void> session::check_tasks(const cluster_state& cluster)
 }
 
 GANGSCHED_INLINE result<session> session::open(const cluster_state& cluster, const session_options& options) {
-  if (auto right = check_options(options); !right) return right.error();
+  if (auto right = check(options); !right) return right.error();
   if (auto right = check_tasks(cluster); !right) return right.error();
   session made;
   made.cluster_ = &cluster;
@@ -128,11 +110,7 @@ GANGSCHED_INLINE result<void> session::take_plugins(std::span<const job_load> lo
   return {};
 }
 
-GANGSCHED_INLINE const plugin* session::find(plugin_name name) const {
-  for (const auto& tier : options_->tiers)
-    if (const auto found = std::ranges::find(tier, name, &plugin::name); found != tier.end()) return &*found;
-  return nullptr;
-}
+GANGSCHED_INLINE votes session::all() const { return {&options_->tiers, &total_, queues(), hierarchy(), queue_nodes_}; }
 
 GANGSCHED_INLINE void session::count_on_node(std::uint32_t index, bool there) {
   const task_state& task = tasks_[index];
@@ -200,30 +178,16 @@ GANGSCHED_INLINE void session::discard(statement& of) {
 }
 
 GANGSCHED_INLINE bool session::queue_before(queue_index a, queue_index b) const {
-  for (const auto& tier : options_->tiers) {
-    for (const plugin& one : tier) {
-      std::weak_ordering order = std::weak_ordering::equivalent;
-      if (one.name == plugin_name::proportion || one.name == plugin_name::capacity) order = queues_->order(a, b);
-      if (one.name == plugin_name::drf && hierarchy_) order = hierarchy_->order(queue_nodes_[a], queue_nodes_[b]);
-      if (order != 0) return order < 0;
-    }
-  }
+  if (const std::weak_ordering said = all().order(a, b); said != 0) return said < 0;
   const queue_spec &left = cluster_->queues[a], &right = cluster_->queues[b];
   return left.created != right.created ? left.created < right.created : left.name < right.name;
 }
 
 GANGSCHED_INLINE bool session::job_before(std::uint32_t a, std::uint32_t b) const {
-  const job_state &left = jobs_[a], &right = jobs_[b];
-  for (const auto& tier : options_->tiers) {
-    for (const plugin& one : tier) {
-      if (one.name == plugin_name::priority && left.spec->priority != right.spec->priority)
-        return left.spec->priority > right.spec->priority;
-      if (one.name == plugin_name::gang && gang_ready(left) != gang_ready(right)) return gang_ready(right);
-      if (one.name == plugin_name::drf && left.share != right.share) return left.share < right.share;
-    }
-  }
-  if (left.spec->created != right.spec->created) return left.spec->created < right.spec->created;
-  return left.spec->name < right.spec->name;
+  const auto rank = [&](const job_state& job) {
+    return job_rank{job.spec->priority, gang_ready(job), job.share, job.spec->created, job.spec->name};
+  };
+  return all().order(rank(jobs_[a]), rank(jobs_[b])) < 0;
 }
 
 GANGSCHED_INLINE bool session::task_before(std::uint32_t a, std::uint32_t b) const {
@@ -288,18 +252,8 @@ GANGSCHED_INLINE bool session::job_pipelined(const job_state& job) const {
 }
 
 GANGSCHED_INLINE bool session::job_starving(const job_state& job) const {
-  const std::int32_t has = ready(job) + job.of(task_status::pipelined);
-  for (const auto& tier : options_->tiers) {
-    bool asked = false;
-    for (const plugin& one : tier) {
-      if (one.name != plugin_name::gang && one.name != plugin_name::priority) continue;
-      asked = true;
-      if (has >= (one.name == plugin_name::gang ? job.spec->min_member : static_cast<std::int32_t>(job.count)))
-        return false;
-    }
-    if (asked) return true;
-  }
-  return false;
+  return all().starving(ready(job) + job.of(task_status::pipelined), job.spec->min_member,
+                        static_cast<std::int32_t>(job.count));
 }
 
 GANGSCHED_INLINE bool session::worth_continuing(const job_state& job) const {
@@ -319,21 +273,8 @@ GANGSCHED_INLINE bool session::worth_continuing(const job_state& job) const {
 }
 
 GANGSCHED_INLINE bool session::enqueueable(const job_spec& job) {
-  for (const auto& tier : options_->tiers) {
-    bool permitted = false;
-    for (const plugin& one : tier) {
-      if (one.name == plugin_name::overcommit) {
-        if (!overcommit_->enqueueable(*job.min_resources)) return false;
-        permitted = true;
-      }
-      if (one.name == plugin_name::proportion || one.name == plugin_name::capacity) {
-        if (!queues_->enqueue(job.queue, *job.min_resources)) return false;
-        permitted = true;
-      }
-    }
-    if (permitted) return true;
-  }
-  return true;
+  return all().enqueueable(job.queue, *job.min_resources, queues_ ? &*queues_ : nullptr,
+                           overcommit_ ? &*overcommit_ : nullptr);
 }
 
 GANGSCHED_INLINE bool session::allocatable(queue_index queue, const resources& request) const {
@@ -342,85 +283,16 @@ GANGSCHED_INLINE bool session::allocatable(queue_index queue, const resources& r
 
 GANGSCHED_INLINE session::task_list session::victims(std::uint32_t asker, const task_list& candidates,
                                                      bool reclaims) const {
-  // A tier's list is what all its plugins name; none at all asks the next tier. Once a plugin has named anybody, what others name can only
-  // shorten its list.
-  task_list found;
-  bool named = false;
-  for (const auto& tier : options_->tiers) {
-    for (const plugin& one : tier) {
-      if (!(reclaims ? one.reclaimable : one.preemptable)) continue;
-      const bool asks =
-          reclaims ? one.name == plugin_name::gang || one.name == plugin_name::proportion ||
-                         one.name == plugin_name::capacity || (one.name == plugin_name::drf && hierarchy_.has_value())
-                   : one.name == plugin_name::priority || one.name == plugin_name::gang || one.name == plugin_name::drf;
-      if (!asks) continue;
-      task_list by_it = plugin_victims(one, asker, candidates, reclaims);
-      if (by_it.empty()) {
-        found.clear();
-        break;
-      }
-      if (!named) {
-        found = std::move(by_it);
-      } else {
-        std::erase_if(found, [&](std::uint32_t task) { return std::ranges::find(by_it, task) == by_it.end(); });
-      }
-      named = true;
-    }
-    if (!found.empty()) return found;
-  }
-  return found;
-}
-
-GANGSCHED_INLINE session::task_list session::plugin_victims(const plugin& of, std::uint32_t asker,
-                                                            const task_list& candidates, bool reclaims) const {
-  const task_state& by = tasks_[asker];
-  const resources& asked = by.spec->request;
-  task_list found;
-  std::vector<std::uint32_t> places;
-  const auto at_places = [&] {
-    for (const std::uint32_t place : places) found.push_back(candidates[place]);
+  const auto voter = [&](std::uint32_t task) {
+    return voting_task{tasks_[task].job, tasks_[task].spec->priority, tasks_[task].spec->request};
   };
-  const auto request = [&](std::uint32_t task) -> const resources& { return tasks_[task].spec->request; };
-  if (of.name == plugin_name::proportion || of.name == plugin_name::capacity) {
-    std::vector<reclaim_candidate> all;
-    for (const std::uint32_t task : candidates) all.push_back({jobs_[tasks_[task].job].spec->queue, request(task)});
-    queues_->reclaimable(asked, all, places);
-    at_places();
-  } else if (of.name == plugin_name::drf && reclaims) {
-    const auto one = [&](std::uint32_t task) {
-      const job_state& job = jobs_[tasks_[task].job];
-      return fair_hierarchy::candidate{queue_nodes_[job.spec->queue], job.leaf, request(task)};
-    };
-    std::vector<fair_hierarchy::candidate> all;
-    for (const std::uint32_t task : candidates) all.push_back(one(task));
-    hierarchy_->reclaimable(one(asker), all, places);
-    at_places();
-  } else if (of.name == plugin_name::priority) {
-    for (const std::uint32_t task : candidates) {
-      const task_state& victim = tasks_[task];
-      if (victim.job == by.job ? victim.spec->priority < by.spec->priority
-                               : jobs_[victim.job].spec->priority < jobs_[by.job].spec->priority)
-        found.push_back(task);
-    }
-  } else {
-    // Gang and drf count for each job what the candidates before have left of it.
-    std::vector<std::pair<std::uint32_t, std::pair<std::int32_t, resources>>> left;
-    const double share = dominant_share(resources{jobs_[by.job].allocated}.add(asked), total_);
-    for (const std::uint32_t task : candidates) {
-      const job_state& job = jobs_[tasks_[task].job];
-      auto at = std::ranges::find(left, tasks_[task].job, [](const auto& one) { return one.first; });
-      if (at == left.end()) at = left.insert(left.end(), {tasks_[task].job, {ready(job), job.allocated}});
-      auto& [members, allocated] = at->second;
-      if (of.name == plugin_name::gang) {
-        if (members <= job.spec->min_member) continue;
-        --members;
-        found.push_back(task);
-      } else {
-        const double remains = dominant_share(allocated.subtract(request(task)), total_);
-        if (share < remains || std::abs(share - remains) <= detail::share_tolerance) found.push_back(task);
-      }
-    }
-  }
+  std::vector<voting_task> voting;
+  for (const std::uint32_t task : candidates) voting.push_back(voter(task));
+  task_list found = all().victims(voter(asker), voting, reclaims, [&](std::uint32_t number) {
+    const job_state& job = jobs_[number];
+    return voting_job{job.spec->queue, job.spec->priority, ready(job), job.spec->min_member, job.allocated, job.leaf};
+  });
+  for (std::uint32_t& one : found) one = candidates[one];
   return found;
 }
 

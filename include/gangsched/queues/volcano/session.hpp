@@ -13,6 +13,7 @@
 #include "gangsched/queues/volcano/fair_hierarchy.hpp"
 #include "gangsched/queues/volcano/queue_shares.hpp"
 #include "gangsched/queues/volcano/resources.hpp"
+#include "gangsched/queues/volcano/votes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::queues::volcano {
 
@@ -71,24 +72,6 @@ struct cluster_state {
   std::vector<job_spec> jobs = {};
 };
 
-enum class plugin_name : std::uint8_t { priority, gang, drf, proportion, capacity, overcommit };
-
-/// A plugin of a tier, with those of its functions that a configuration may turn off.
-struct plugin {
-  plugin_name name = plugin_name::gang;
-  bool preemptable = true;
-  bool reclaimable = true;
-  bool hierarchy = false;                                 ///< drf
-  double overcommit_factor = overcommit::default_factor;  ///< overcommit
-};
-
-enum class action : std::uint8_t { enqueue, allocate, preempt, reclaim, backfill };
-
-struct session_options {
-  std::vector<action> actions = {};
-  std::vector<std::vector<plugin>> tiers = {};
-};
-
 /// Something that happens to a task.
 struct decision {
   std::uint32_t job = 0;
@@ -111,9 +94,9 @@ struct session_result {
 /// node from maps, in any order; here they come in the order in which they are given, so that one of upstream's outcomes is the outcome.
 class GANGSCHED_API session {
  public:
-  /// @p cluster and @p options have to outlive it. Errors name the object: those of queue_shares::open and fair_hierarchy, `unknown` (a
-  /// job's queue, a task's node), `malformed` (a running or leaving task without a node; other statuses than these and pending; both
-  /// proportion and capacity, or one plugin twice).
+  /// @p cluster and @p options have to outlive it. Errors name the object: those of queue_shares::open, fair_hierarchy and check,
+  /// `unknown` (a job's queue, a task's node), `malformed` (a running or leaving task without a node; other statuses than these and
+  /// pending).
   static result<session> open(const cluster_state& cluster, const session_options& options);
   static result<session> open(const cluster_state&& cluster, const session_options& options) = delete;
   static result<session> open(const cluster_state& cluster, const session_options&& options) = delete;
@@ -166,8 +149,8 @@ class GANGSCHED_API session {
   static result<void> check_tasks(const cluster_state& cluster);
   result<void> take_jobs(std::vector<job_load>& loads);
   result<void> take_plugins(std::span<const job_load> loads);
-  static result<void> check_options(const session_options& options);
-  [[nodiscard]] const plugin* find(plugin_name name) const;
+  [[nodiscard]] const plugin* find(plugin_name name) const { return volcano::find(options_->tiers, name); }
+  [[nodiscard]] votes all() const;
 
   // What changes: a task's status and node, with all sums.
   void count_on_node(std::uint32_t task, bool there);
@@ -189,8 +172,6 @@ class GANGSCHED_API session {
   [[nodiscard]] bool enqueueable(const job_spec& job);
   [[nodiscard]] bool allocatable(queue_index queue, const resources& request) const;
   [[nodiscard]] task_list victims(std::uint32_t asker, const task_list& candidates, bool reclaims) const;
-  [[nodiscard]] task_list plugin_victims(const plugin& of, std::uint32_t asker, const task_list& candidates,
-                                         bool reclaims) const;
 
   // The gang's counts.
   [[nodiscard]] static std::int32_t ready(const job_state& job);
