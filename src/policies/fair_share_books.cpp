@@ -7,33 +7,9 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
-  enum class news : std::uint8_t { none, requests, all };
-  const bool known = whose && *whose == cluster;
-  if (known && read_to == cluster.changes()) return;
-  news most = news::none;
-  const bool kept = known && read_to < cluster.changes() && cluster.each_change(read_to, [&](const change& one) {
-    switch (one.kind) {
-      case change_kind::pod_assumed:
-      case change_kind::pod_bound:
-      case change_kind::pod_nominated:
-      case change_kind::pod_gated:
-      case change_kind::pod_terminating:
-      case change_kind::budget_changed:
-      case change_kind::column_changed: break;
-      case change_kind::pod_added:
-      case change_kind::pod_removed: most = std::max(most, news::requests); break;
-      case change_kind::queue_changed:  // or only what is used in it, which is read when it is asked for
-        if (one.more || one.row == no_row) most = news::all;
-        break;
-      default: most = news::all;
-    }
-  });
-  last_asked = nullptr;
-  whose.reset();  // if what follows throws, all is made anew the next time
-  if (!kept || most == news::all) make(cluster);
-  if (!kept || most != news::none) read_requests(cluster);
-  whose = cluster;
-  read_to = cluster.changes();
+  if (news.read(
+          cluster, [&] { make(cluster); }, [&] { read_requests(cluster); }))
+    last_asked = nullptr;
 }
 
 GANGSCHED_INLINE void fair_share_books::read_requests(const cluster_view& cluster) {

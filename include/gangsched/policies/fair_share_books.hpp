@@ -56,8 +56,7 @@ struct GANGSCHED_API fair_share_books {
     std::vector<queues::queue_index> jobs = {};  ///< of those, who runs nobody yet
   };
 
-  std::optional<cluster_view> whose = {};
-  std::uint64_t read_to = 0;  ///< changes
+  demand_news news = {};
   std::vector<resource> resources = {};
   queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -82,6 +83,48 @@ class queue_news {
   }
   /// What was made does not hold any more.
   void forget() noexcept { whose_.reset(); }
+
+ private:
+  std::optional<cluster_view> whose_ = {};
+  std::uint64_t read_to_ = 0;  ///< changes
+};
+
+/// Whether what somebody made of queues, nodes, and what is requested is out of date.
+class demand_news {
+ public:
+  /// Has @p make done, and then @p count, if more changed since they were last done than which pods have nodes; @p count alone if pods came
+  /// or went and nothing else did. Whether anything changed at all. If one throws, both are done again the next time.
+  /// O(changes since the last call).
+  template <class Make, class Count>
+  bool read(const cluster_view& cluster, const Make& make, const Count& count) {
+    enum class news : std::uint8_t { none, requests, all };
+    const bool known = whose_ && *whose_ == cluster;
+    if (known && read_to_ == cluster.changes()) return false;
+    news most = news::none;
+    const bool kept = known && read_to_ < cluster.changes() && cluster.each_change(read_to_, [&](const change& one) {
+      switch (one.kind) {
+        case change_kind::pod_assumed:
+        case change_kind::pod_bound:
+        case change_kind::pod_nominated:
+        case change_kind::pod_gated:
+        case change_kind::pod_terminating:
+        case change_kind::budget_changed:
+        case change_kind::column_changed: break;
+        case change_kind::pod_added:
+        case change_kind::pod_removed: most = std::max(most, news::requests); break;
+        case change_kind::queue_changed:  // or only what is used in it, which is read when it is asked for
+          if (one.more || one.row == no_row) most = news::all;
+          break;
+        default: most = news::all;
+      }
+    });
+    whose_.reset();
+    if (!kept || most == news::all) make();
+    if (!kept || most != news::none) count();
+    whose_ = cluster;
+    read_to_ = cluster.changes();
+    return true;
+  }
 
  private:
   std::optional<cluster_view> whose_ = {};

@@ -290,6 +290,18 @@ GANGSCHED_INLINE void queue_shares::release(queue_index queue, const resources& 
   at.share = dominant_share(at.allocated, at.deserved);
 }
 
+GANGSCHED_INLINE void queue_shares::set_allocated(queue_index queue, const resources& now) {
+  queue_account& at = accounts_[queue];
+  at.allocated = now;
+  at.share = dominant_share(at.allocated, at.deserved);
+}
+
+GANGSCHED_INLINE void queue_shares::set_reserved(queue_index queue, const resources& inqueue,
+                                                 const resources& elastic) {
+  accounts_[queue].inqueue = inqueue;
+  accounts_[queue].elastic = elastic;
+}
+
 GANGSCHED_INLINE overcommit::overcommit(const resources& total, const resources& used, double factor,
                                         std::span<const job_load> jobs)
     : idle_{resources{total}.scale(factor < 1 ? default_factor : factor).subtract(used)} {

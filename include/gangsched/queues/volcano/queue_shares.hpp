@@ -92,6 +92,9 @@ class GANGSCHED_API queue_shares {
   /// and at least 0. O(1) and O(queues), for proportion and round; 1,000 queues of two kinds take microseconds.
   void count(queue_index queue, const queue_load& now);
   void settle(const resources& total);
+  /// What of a queue is allocated, and what is reserved and elastic in it, as it is counted elsewhere. Nothing is divided anew.
+  void set_allocated(queue_index queue, const resources& now);
+  void set_reserved(queue_index queue, const resources& inqueue, const resources& elastic);
 
   [[nodiscard]] std::size_t size() const noexcept { return accounts_.size(); }
   [[nodiscard]] queue_policy policy() const noexcept { return policy_; }

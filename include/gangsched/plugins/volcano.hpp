@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/queues/volcano/votes.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+class volcano_books;
+
+/// Volcano's policy on the queues of the cluster (docs/queues/volcano.md): its actions, and its plugins priority, gang, drf, proportion,
+/// capacity, overcommit and conformance in tiers, as its configuration has them.
+///
+/// A queue of Volcano's is one without children: `guaranteed` of all nodes together is deserved, of which what is not lent
+/// (`lending_limit`) is its guarantee, `limit` its capability; weight, priority and `lends_running` (reclaimable) are the queue's; limits
+/// of those above hold, too. A job is a tree of groups, or a pod without a group. Of more than 13 kinds of devices those count that quotas
+/// name first. Pods without a queue are free of all of this, go first, and are no victims.
+///
+/// Who may start is asked at admission (enqueue), what a queue deserves, or its limit, by the filter as things stand, in trials too; with
+/// pods counted that are nominated. For a job that finds no nodes others of its queue go (preempt), or of other queues (reclaim), as far
+/// as the plugins of the tiers let them: node by node, task by task, until it fits, and only if enough of it does. Queues are counted as in
+/// `volcano_books`; a search for victims costs O(pods on nodes), and O(tasks · nodes) filters.
+class volcano_policy {
+ public:
+  static constexpr std::string_view name = "Volcano";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::queue_sort, point::queue_order, point::admission, point::filter, point::post_filter,
+                            point::group_preempt>;
+
+  struct options {
+    /// Volcano's own: enqueue, allocate and backfill, with priority and gang before overcommit, drf and proportion.
+    queues::volcano::session_options session = defaults();
+    bool spares_critical = true;  ///< the plugin conformance: nobody of kube-system, or critical, goes
+    std::string preemptable_label = "volcano.sh/preemptable";  ///< pods with this label and the value "false" stay
+    [[nodiscard]] GANGSCHED_API static queues::volcano::session_options defaults();
+  };
+  GANGSCHED_API volcano_policy();
+  /// @pre check(chosen.session) finds nothing.
+  GANGSCHED_API explicit volcano_policy(options chosen);
+  GANGSCHED_API volcano_policy(volcano_policy&&) noexcept;
+  GANGSCHED_API volcano_policy& operator=(volcano_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API volcano_policy(const volcano_policy& other);
+  volcano_policy& operator=(const volcano_policy&) = delete;
+  GANGSCHED_API ~volcano_policy();
+  /// Arguments: those of a volcano-scheduler.conf: `actions`, a text with commas, and `tiers`, each with a list `plugins` of {name,
+  /// enablePreemptable, enableReclaimable, enableHierarchy, arguments}. Of predicates, nodeorder and binpack, which other plugins of the
+  /// profile stand for, only the name is read.
+  [[nodiscard]] GANGSCHED_API static result<volcano_policy> from(const argument& args);
+
+  /// By priority, if that plugin is in a tier, then by age.
+  [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
+    if (by_priority_ && a.priority != b.priority) return a.priority > b.priority;
+    return a.arrival < b.arrival;
+  }
+  /// Its queue's, or its job's if somebody of it is on a node; −1 without a queue.
+  [[nodiscard]] GANGSCHED_API std::int64_t queue_of(const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
+                                                const cluster_view& cluster) const;
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+  /// What a queue deserves, has and may have as things stand; an account of nothing where no plugin of the tiers divides, or there is no
+  /// such queue.
+  [[nodiscard]] GANGSCHED_API queues::volcano::queue_account account(const queue_view& queue,
+                                                                     const cluster_view& cluster) const;
+
+ private:
+  struct search;
+  [[nodiscard]] volcano_books& read(const cluster_view& cluster) const;
+  [[nodiscard]] bool takes(queues::volcano::action one) const;
+  [[nodiscard]] status may_enqueue(const pod_info& one, const queue_view& queue, const cluster_view& cluster) const;
+
+  options options_;
+  bool by_priority_ = true;
+  mutable std::unique_ptr<volcano_books> books_;  ///< they can be made anew at any time
+};
+
+static_assert(queue_sort_plugin<volcano_policy> && queue_order_plugin<volcano_policy> &&
+              admission_plugin<volcano_policy> && filter_plugin<volcano_policy>);
+static_assert(post_filter_plugin<volcano_policy> && group_preempt_plugin<volcano_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/volcano.cpp"
+#endif

@@ -1,0 +1,110 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/views.hpp"
+#include "gangsched/policies/queue_list.hpp"
+#include "gangsched/queues/volcano/votes.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Queues and jobs of a cluster as Volcano's plugins see them. Its queues are those without children that are there; a job is a tree of
+/// groups, or a pod without one. What is deserved follows what is requested, as of the last change that was read; what is allocated is the
+/// cluster's own count, in a trial too.
+class GANGSCHED_API volcano_books {
+ public:
+  using resources = queues::volcano::resources;
+  /// A tree of groups by the row of its root, or a pod by its own; the other is no_row.
+  using job_key = std::pair<row_t, row_t>;
+  [[nodiscard]] static job_key key_of(const pod_info& pod) {
+    const auto group = pod.group();
+    return group ? job_key{group->root().row(), no_row} : job_key{no_row, pod.row()};
+  }
+
+  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) and a division if pods came or went, else
+  /// O(nodes), too.
+  void read(const cluster_view& cluster, const queues::volcano::plugin_tiers& tiers);
+
+  [[nodiscard]] queues::queue_index find(const std::optional<queue_view>& queue) const { return list_.find(queue); }
+  [[nodiscard]] queues::queue_index find_row(std::size_t row) const { return list_.find_row(row); }
+  [[nodiscard]] std::size_t queue_count() const { return list_.size(); }
+  [[nodiscard]] const resources& total() const { return total_; }
+  /// Null if neither proportion nor capacity takes part.
+  [[nodiscard]] queues::volcano::queue_shares* shares() { return shares_ ? &*shares_ : nullptr; }
+  [[nodiscard]] const queues::volcano::queue_shares* shares() const { return shares_ ? &*shares_ : nullptr; }
+
+  [[nodiscard]] resources request_of(const pod_view& pod) const;
+  /// What is there of a node to be had, and free.
+  [[nodiscard]] resources free_of(const node_info& node) const;
+  /// Has the shares count what the queue's pods use now, and @p more.
+  void follow(const cluster_view& cluster, queues::queue_index queue, const resources& more = {});
+  /// What the tree's gangs need at least, of all their members in the order in which they came.
+  [[nodiscard]] resources least_of(const group_view& root) const;
+  [[nodiscard]] double share_of(const group_view& root) const;
+
+  /// What is reserved by jobs that somebody is on a node of, or nominated to one, and what they have above their minimum; all but @p job.
+  /// O(nodes + pods on them) once after a change.
+  struct reservations {
+    resources inqueue = {};      ///< of all queues
+    resources own_inqueue = {};  ///< of the queue
+    resources own_elastic = {};
+  };
+  [[nodiscard]] reservations reserved(const cluster_view& cluster, queues::queue_index queue, job_key job);
+  [[nodiscard]] resources used(const cluster_view& cluster) const;
+
+  /// A tree of weights with a place for each queue; null where drf has no hierarchy. Jobs with somebody on a node are in it, and one
+  /// for all of a queue that wait. O(nodes + pods on them) once after a change.
+  struct tree {
+    queues::volcano::fair_hierarchy jobs;
+    std::vector<queues::volcano::fair_hierarchy::node_index> queue_nodes = {};
+    std::map<job_key, queues::volcano::fair_hierarchy::node_index> leaves = {};
+  };
+  [[nodiscard]] const tree* hierarchy(const cluster_view& cluster);
+
+  [[nodiscard]] queues::volcano::votes votes(const cluster_view& cluster, const queues::volcano::plugin_tiers& tiers) {
+    const tree* const of = hierarchy(cluster);
+    if (of == nullptr) return {&tiers, &total_, shares(), nullptr, {}};
+    return {&tiers, &total_, shares(), &of->jobs, of->queue_nodes};
+  }
+
+ private:
+  struct running_job {
+    queues::volcano::job_load load = {};
+    resources kept = {}, elastic = {};
+    pod_id one = {};
+  };
+  void make(const cluster_view& cluster, const queues::volcano::plugin_tiers& tiers);
+  void count(const cluster_view& cluster);
+  void read_jobs(const cluster_view& cluster);
+  void name_kinds(const cluster_view& cluster, const std::vector<queue_view>& all);
+  template <class Amount>
+  [[nodiscard]] resources sum_of(const Amount& amount) const;
+  [[nodiscard]] resources listed(const std::vector<amount>& list) const;
+  [[nodiscard]] queues::volcano::queue_spec spec_of(const queue_view& queue, std::int32_t weight) const;
+
+  demand_news news_;
+  queue_list list_;
+  std::vector<resource_kind> devices_;  ///< from queues::volcano::first_device on
+  bool counts_pods_ = false;            ///< some node says how many it takes
+  bool has_hierarchy_ = false;
+  resources total_;
+  std::optional<queues::volcano::queue_shares> shares_;
+
+  std::optional<std::uint64_t> jobs_of_, tree_of_;  ///< changes
+  std::map<job_key, running_job> jobs_;
+  std::vector<reservations> of_queue_;  ///< its own alone
+  resources inqueue_;
+  std::optional<tree> tree_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/policies/volcano_books.cpp"
+#endif
