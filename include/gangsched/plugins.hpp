@@ -48,6 +48,7 @@
 #include "gangsched/plugins/volume_binding.hpp"
 #include "gangsched/plugins/volume_restrictions.hpp"
 #include "gangsched/plugins/volume_zone.hpp"
+#include "gangsched/plugins/yunikorn.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -70,6 +71,6 @@ using every_plugin =
                 device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
                 node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
                 gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy,
-                elastic_quota_policy, hived_policy, volcano_policy, extender>;
+                elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

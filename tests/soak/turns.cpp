@@ -96,7 +96,7 @@ bool host::held_by_quota(const known_pod& pod, number node) const {
   if (!said) return false;
   const auto is_policy = [](std::string_view plugin) {
     return plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota" || plugin == "HiveD" ||
-           plugin == "Kueue" || plugin == "Volcano";
+           plugin == "Kueue" || plugin == "Volcano" || plugin == "YuniKorn";
   };
   if (is_policy(said->rejected_by)) return true;
   return std::any_of(said->nodes.begin(), said->nodes.end(),

@@ -442,6 +442,11 @@ class cluster_view {
     if (!state_->pods.alive(id.row) || state_->pods.rows.generation(id.row) != id.generation) return std::nullopt;
     return pod_info{*state_, id.row};
   }
+  /// The pod in this row, if there is one.
+  [[nodiscard]] std::optional<pod_info> pod_at(row_t row) const {
+    return row < state_->pods.rows.count() && state_->pods.alive(row) ? std::optional{pod_info{*state_, row}}
+                                                                      : std::nullopt;
+  }
   [[nodiscard]] row_t pod_rows() const noexcept { return state_->pods.rows.count(); }
   /// Calls visit(pod_info) for every pod by row. O(pods).
   template <class Visit>

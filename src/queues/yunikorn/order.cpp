@@ -108,6 +108,21 @@ GANGSCHED_INLINE bool partition::waits_for_more(queue_index a, queue_index b) co
   return strictly_greater(usage_[a].pending - usage_[b].pending, {});
 }
 
+GANGSCHED_INLINE bool partition::goes_first(queue_index leaf, queue_index other) const {
+  std::vector<queue_index> a, b;  // the ways up
+  for (; leaf != no_queue; leaf = tree_.parent(leaf)) a.push_back(leaf);
+  for (; other != no_queue; other = tree_.parent(other)) b.push_back(other);
+  queue_index parent = no_queue;
+  for (; !a.empty() && !b.empty() && a.back() == b.back(); a.pop_back(), b.pop_back()) parent = a.back();
+  if (a.empty() || b.empty()) return false;
+  const queue_index one = a.back(), two = b.back();
+  const bool priority_first = parent == no_queue || settings_[parent].priority_first;
+  if (goes_before(one, two, priority_first) || goes_before(two, one, priority_first))
+    return goes_before(one, two, priority_first);
+  if (turns_[one].pending != turns_[two].pending) return turns_[one].pending > turns_[two].pending;
+  return tree_.name_rank(one) < tree_.name_rank(two);
+}
+
 GANGSCHED_INLINE queue_index partition::first_child(queue_index queue) const {
   const bool priority_first = settings_[queue].priority_first;
   queue_index first = no_queue;
@@ -150,25 +165,41 @@ GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index
   return sorted;
 }
 
-GANGSCHED_INLINE void partition::sort_applications(queue_index leaf, std::vector<application_turn>& sorted) const {
-  const queue_settings& has = settings_[leaf];
+GANGSCHED_INLINE partition::application_turn partition::turn_of(application_index which, std::uint32_t position) const {
+  const application& of = applications_[which];
+  const queue_settings& has = settings_[of.spec.queue];
   const bool fair = has.order == application_order::fair;
-  sorted.clear();
-  for (const application_index which : members_[leaf]) {
-    const application& of = applications_[which];
-    if (of.pending.empty()) continue;
-    sorted.push_back({which, static_cast<std::uint32_t>(sorted.size()), top_priority(of), of.spec.submitted,
-                      fair ? detail::shares_of(of.allocated, has.guaranteed) : std::vector<double>{}});
+  return {which, position, top_priority(of), of.spec.submitted,
+          fair ? detail::shares_of(of.allocated, has.guaranteed) : std::vector<double>{}};
+}
+
+GANGSCHED_INLINE bool partition::goes_before(const queue_settings& leaf, const application_turn& a,
+                                             const application_turn& b) {
+  if (leaf.priority_first && a.priority != b.priority) return a.priority > b.priority;
+  if (leaf.order == application_order::fair) {
+    if (const int by = detail::compare_shares(a.shares, b.shares); by != 0) return by < 0;
+  } else if (a.submitted != b.submitted) {
+    return a.submitted < b.submitted;
   }
-  std::sort(sorted.begin(), sorted.end(), [&](const application_turn& a, const application_turn& b) {
-    if (has.priority_first && a.priority != b.priority) return a.priority > b.priority;
-    if (fair) {
-      if (const int by = detail::compare_shares(a.shares, b.shares); by != 0) return by < 0;
-    } else if (a.submitted != b.submitted) {
-      return a.submitted < b.submitted;
-    }
-    return a.priority != b.priority ? a.priority > b.priority : a.position < b.position;
-  });
+  return a.priority != b.priority ? a.priority > b.priority : a.position < b.position;
+}
+
+GANGSCHED_INLINE void partition::sort_applications(queue_index leaf, std::vector<application_turn>& sorted) const {
+  sorted.clear();
+  for (const application_index which : members_[leaf])
+    if (!applications_[which].pending.empty())
+      sorted.push_back(turn_of(which, static_cast<std::uint32_t>(sorted.size())));
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const application_turn& a, const application_turn& b) { return goes_before(settings_[leaf], a, b); });
+}
+
+GANGSCHED_INLINE bool partition::application_before(application_index one, application_index other) const {
+  const queue_index leaf = applications_[one].spec.queue;
+  const auto turn_in_leaf = [&](application_index which) {
+    const auto at = std::find(members_[leaf].begin(), members_[leaf].end(), which);
+    return turn_of(which, static_cast<std::uint32_t>(at - members_[leaf].begin()));
+  };
+  return goes_before(settings_[leaf], turn_in_leaf(one), turn_in_leaf(other));
 }
 
 GANGSCHED_INLINE std::vector<application_index> partition::sorted_applications(queue_index leaf) const {

@@ -178,8 +178,13 @@ class GANGSCHED_API partition {
   /// Children with something that waits: by priority and share (or the other way round), then who waits for more of everything, then by
   /// name. O(n log n), more for ties.
   [[nodiscard]] std::vector<queue_index> sorted_children(queue_index queue) const;
+  /// Whether one leaf's turn is before another's, both with something that waits: by their priorities and shares where their ways up meet,
+  /// then by how much waits there, then by name. A strict order, by which who waits for more of everything is first, too. O(depth).
+  [[nodiscard]] bool goes_first(queue_index leaf, queue_index other) const;
   /// Applications of a leaf with something that waits: by priority, then submission or shares (or the other way round).
   [[nodiscard]] std::vector<application_index> sorted_applications(queue_index leaf) const;
+  /// Whether one comes before another of the same leaf, both with something that waits. O(applications) for ties.
+  [[nodiscard]] bool application_before(application_index one, application_index other) const;
   /// Whether the application has an allocation, or may have its first one by all limits of applications.
   [[nodiscard]] bool may_run(application_index which) const;
 
@@ -208,6 +213,9 @@ class GANGSCHED_API partition {
   };
 
   [[nodiscard]] double share_of(queue_index queue) const;
+  [[nodiscard]] application_turn turn_of(application_index which, std::uint32_t position) const;
+  [[nodiscard]] static bool goes_before(const queue_settings& leaf, const application_turn& a,
+                                        const application_turn& b);
   void sort_applications(queue_index leaf, std::vector<application_turn>& sorted) const;
   void settle_fair_max();
   void refresh_turns(queue_index leaf);

@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/yunikorn_books.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Apache YuniKorn's policy on the queues of the cluster (docs/queues/yunikorn.md): whose turn it is, what queues, users and groups may
+/// have, and who goes for a queue that has less than it is guaranteed.
+///
+/// Of a queue it reads `guaranteed` and `limit` (maximum) of all nodes together, `max_running` (maximum of applications), priority
+/// (offset), `lends_running` (false: preemption is disabled) and `reclaim` (never: its pods do not preempt); what else YuniKorn's
+/// configuration says, `options` do. An application is a tree of groups, or a pod without one; its user is the value of a label. Pods
+/// stand in queues without children; those without a queue are free of all of this, and go first. Of more than 32 resources those count
+/// that quotas name first.
+///
+/// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are
+/// `queues::yunikorn::preemptor`'s, ask by ask; they go only if filters then let the pod onto the node, and the whole minimum of a group.
+/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them.
+class yunikorn_policy {
+ public:
+  static constexpr std::string_view name = "YuniKorn";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::queue_sort, point::queue_order, point::admission, point::filter, point::post_filter,
+                            point::group_preempt>;
+  using options = yunikorn_settings;
+
+  GANGSCHED_API yunikorn_policy();
+  GANGSCHED_API explicit yunikorn_policy(options chosen);
+  GANGSCHED_API yunikorn_policy(yunikorn_policy&&) noexcept;
+  GANGSCHED_API yunikorn_policy& operator=(yunikorn_policy&&) noexcept;
+  /// Without what the other one remembers.
+  GANGSCHED_API yunikorn_policy(const yunikorn_policy& other);
+  yunikorn_policy& operator=(const yunikorn_policy&) = delete;
+  GANGSCHED_API ~yunikorn_policy();
+  /// Arguments: applicationSortPolicy (fifo, fair or stateaware, which is fifo), applicationSortPriority (enabled or disabled),
+  /// priorityFences and preemptionFences, lists of queues, and limits, a list of {queue, user or group, maxApplications, maxResources}.
+  [[nodiscard]] GANGSCHED_API static result<yunikorn_policy> from(const argument& args);
+
+  /// By priority, if that is first, then by age.
+  [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
+    if (options_.priority_first && a.priority != b.priority) return a.priority > b.priority;
+    return a.arrival < b.arrival;
+  }
+  /// Its queue's; of fair queues its application's, if somebody of it is on a node; −1 without a queue.
+  [[nodiscard]] GANGSCHED_API std::int64_t queue_of(const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
+                                                const cluster_view& cluster) const;
+
+  [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
+  [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
+
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                   std::span<filtered_group> groups) const;
+  [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+
+  [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+ private:
+  struct search;
+  [[nodiscard]] const yunikorn_books& read(const cluster_view& cluster) const;
+
+  options options_;
+  mutable std::unique_ptr<yunikorn_books> books_;  ///< they can be made anew at any time
+};
+
+static_assert(queue_sort_plugin<yunikorn_policy> && queue_order_plugin<yunikorn_policy> &&
+              admission_plugin<yunikorn_policy> && filter_plugin<yunikorn_policy>);
+static_assert(post_filter_plugin<yunikorn_policy> && group_preempt_plugin<yunikorn_policy>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/yunikorn.cpp"
+#endif

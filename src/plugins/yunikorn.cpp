@@ -1,0 +1,310 @@
+#include "gangsched/plugins/yunikorn.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/policies/node_victims.hpp"
+#include "gangsched/queues/yunikorn/preemption.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+inline constexpr const char* why_yunikorn_evicts = "its queue has more than it is guaranteed, and another one less";
+inline constexpr const char* no_yunikorn_victims =
+    "nobody goes for it: its queue has its guarantee, or others have no more";
+
+inline bool is_on_any_node(const group_view& root) {
+  bool found = false;
+  root.each_pod_below([&](const pod_info& pod) { found = found || pod.node(); });
+  return found;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE yunikorn_policy::yunikorn_policy() : yunikorn_policy(options{}) {}
+GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(options chosen)
+    : options_(std::move(chosen)), books_(std::make_unique<yunikorn_books>()) {}
+GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(yunikorn_policy&&) noexcept = default;
+GANGSCHED_INLINE yunikorn_policy& yunikorn_policy::operator=(yunikorn_policy&&) noexcept = default;
+GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(const yunikorn_policy& other) : yunikorn_policy(other.options_) {}
+GANGSCHED_INLINE yunikorn_policy::~yunikorn_policy() = default;
+
+GANGSCHED_INLINE const yunikorn_books& yunikorn_policy::read(const cluster_view& cluster) const {
+  books_->read(cluster, options_);
+  return *books_;
+}
+
+GANGSCHED_INLINE std::int64_t yunikorn_policy::queue_of(const pod_info& pod) const {
+  const auto queue = pod.queue();
+  if (!queue) return -1;
+  const auto group = pod.group();
+  if (options_.order == queues::yunikorn::application_order::fair && group && detail::is_on_any_node(group->root()))
+    return (std::int64_t{1} << 40) + group->root().row();
+  return queue->row();
+}
+
+GANGSCHED_INLINE bool yunikorn_policy::queue_before(const queue_head& a, const queue_head& b,
+                                                    const cluster_view& cluster) const {
+  const yunikorn_books& books = read(cluster);
+  const auto pod_a = cluster.pod(a.pod), pod_b = cluster.pod(b.pod);
+  const auto leaf_of = [&](const auto& pod) { return pod ? books.find(pod->queue()) : queues::no_queue; };
+  const queues::queue_index left = leaf_of(pod_a), right = leaf_of(pod_b);
+  if (left == queues::no_queue || right == queues::no_queue)
+    return left == queues::no_queue && right != queues::no_queue;
+  if (left != right) return books.queues().goes_first(left, right);
+  const auto one = books.application_of(*pod_a), two = books.application_of(*pod_b);
+  if (one == two || one == queues::yunikorn::none || two == queues::yunikorn::none) return less(a, b);
+  return books.queues().application_before(one, two);
+}
+
+GANGSCHED_INLINE status yunikorn_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  const auto queue = pod.queue();
+  if (!queue) return status::success();
+  if (!queue->admits()) return status::pending("a queue that it is in is not there, or admits nobody");
+  if (queue->has_children()) return status::unschedulable("pods run in queues without children");
+  const yunikorn_books& books = read(cluster);
+  const queues::yunikorn::application_index its = books.application_of(pod);
+  if (its == queues::yunikorn::none || books.queues().may_run(its)) return status::success();
+  return status::pending("its queue, or its user or group, runs as many applications as it may");
+}
+
+GANGSCHED_INLINE status yunikorn_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  status said = status::success();
+  group.each_pod_below([&](const pod_info& pod) {  // members may name queues of their own
+    if (said.ok() && pod.state() == pod_state::pending && !pod.terminating()) said = admit(pod, cluster);
+  });
+  return said;
+}
+
+GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
+                                                     std::span<filtered_group> groups) const {
+  const auto queue = pod.queue();
+  if (!queue) return;
+  const auto refuse = [&](const status& said) {
+    for (filtered_group& group : groups) group.verdict = said;
+  };
+  const yunikorn_books& books = read(cluster);
+  const queues::yunikorn::ask_index ask = books.ask_of(pod);
+  if (ask == queues::yunikorn::none || !queue->admits())
+    return refuse(status::unresolvable("a queue that it is in is not there, admits nobody, or has others below it"));
+  const bool within = queue->each_up([&](const queue_view& one) {
+    const queue_amounts* const quota = one.quota();
+    if (quota == nullptr) return true;
+    return std::ranges::all_of(quota->limit, [&](const amount& limit) {
+      const std::int64_t asked = limit.kind == kinds::pods ? 1 : pod.request(limit.kind);
+      return asked == 0 || one.used(limit.kind) + asked <= limit.value;
+    });
+  });
+  if (!within) return refuse(status::unschedulable("over the maximum of a queue that it is in"));
+  if (options_.limits.empty()) return;
+  // What its application has beside what was there before the trial.
+  queues::yunikorn::resources room = books.queues().user_room(books.queues().of_ask(ask).spec.application);
+  if (const auto group = pod.group())
+    group->root().each_pod_below([&](const pod_info& member) {
+      const queues::yunikorn::ask_index its = books.ask_of(member);
+      if (its == queues::yunikorn::none || its == ask || !member.node()) return;
+      if (books.queues().of_ask(its).node == queues::yunikorn::none)
+        room = minus_where_set(room, books.queues().of_ask(its).spec.request);
+    });
+  if (!fits_limit(room, books.queues().of_ask(ask).spec.request))
+    refuse(status::unschedulable("over a limit of its user or group"));
+}
+
+/// Victims for asks, on nodes as the trial has them.
+struct yunikorn_policy::search {
+  const yunikorn_books& books;
+  trial& attempt;
+  queues::yunikorn::partition queues;
+  queues::yunikorn::preemptor finder{};
+  std::vector<pod_id> victims = {};
+  std::vector<assignment> placed = {};
+
+  /// Who leaves is gone.
+  search(const yunikorn_books& b, trial& in) : books{b}, attempt{in}, queues{b.queues()} {
+    std::vector<pod_id> leaving;
+    attempt.cluster().each_node([&](const node_info& node) {
+      node.each_pod([&](const pod_info& pod) {
+        if (pod.terminating()) leaving.push_back(pod.id());
+      });
+    });
+    for (const pod_id pod : leaving) attempt.remove(pod);
+  }
+
+  bool put(const pod_info& pod, node_id node) {
+    if (!attempt.filter(pod.id(), node).ok() || !attempt.put(pod.id(), node)) return false;
+    queues.allocate(books.ask_of(pod), node.row).value();
+    placed.push_back({pod.id(), node});
+    return true;
+  }
+  bool find_room(const pod_info& pod, const std::vector<node_id>& nodes) {
+    return std::ranges::any_of(nodes, [&](node_id node) { return put(pod, node); });
+  }
+  /// Nodes that filters refuse with the victims gone are left out, and others looked for.
+  bool evict(const pod_info& pod, const std::vector<node_id>& nodes) {
+    const queues::yunikorn::ask_index ask = books.ask_of(pod);
+    const queues::yunikorn::ask_spec& spec = queues.of_ask(ask).spec;
+    if (!spec.may_preempt || spec.on_required_node) return false;
+    if (!fits_limit(queues.user_room(spec.application), spec.request)) return false;
+    const bool within = fits_limit(queues.headroom(queues.of(spec.application).spec.queue), spec.request);
+    std::vector<queues::yunikorn::node_amounts> all;
+    for (const node_id id : nodes) {
+      const node_info node = *attempt.cluster().node(id);
+      all.push_back({id.row, books.capacity_of(node), books.free_of(node)});
+      all.back().usable = attempt.filter(pod.id(), id).code == code::unschedulable;
+    }
+    for (std::size_t tries = 0; tries < all.size(); ++tries) {
+      const queues::yunikorn::preemption_plan plan = finder.find(queues, ask, all, within);
+      if (!plan || plan.victims.empty()) return false;
+      for (const queues::yunikorn::ask_index victim : plan.victims) attempt.remove(books.pod_of(victim));
+      const auto at = std::ranges::find(all, plan.node, &queues::yunikorn::node_amounts::node);
+      if (attempt.filter(pod.id(), nodes[static_cast<std::size_t>(at - all.begin())]).ok()) {
+        for (const queues::yunikorn::ask_index victim : plan.victims) {
+          victims.push_back(books.pod_of(victim));
+          queues.release(victim).value();
+        }
+        return put(pod, nodes[static_cast<std::size_t>(at - all.begin())]);
+      }
+      for (const queues::yunikorn::ask_index victim : plan.victims) attempt.restore(books.pod_of(victim));
+      at->usable = false;
+    }
+    return false;
+  }
+  [[nodiscard]] std::vector<node_id> all_nodes() const {
+    std::vector<node_id> made;
+    attempt.cluster().each_node([&](const node_info& node) { made.push_back(node.id()); });
+    return made;
+  }
+  void settle(victim_plan& plan) {
+    plan.verdict = status::success();
+    plan.nominated = placed.front().node;
+    plan.victims = std::move(victims);
+    plan.reason = detail::why_yunikorn_evicts;
+  }
+};
+
+GANGSCHED_INLINE victim_plan yunikorn_policy::post_filter(trial& attempt, const pod_info& pod) const {
+  victim_plan plan;
+  const auto queue = pod.queue();
+  if (!queue) return plan;
+  plan.verdict = status::unresolvable(detail::no_yunikorn_victims);
+  const yunikorn_books& books = read(attempt.cluster());
+  if (books.ask_of(pod) == queues::yunikorn::none || queue->spec().reclaim == queue_reclaim::never) return plan;
+  if (waits_for_leaving(attempt, pod, [](const pod_info& other) { return other.preempted(); })) {
+    plan.keep_nomination = true;
+    return plan;
+  }
+  search one{books, attempt};
+  const std::vector<node_id> nodes = one.all_nodes();
+  if (one.find_room(pod, nodes) || one.evict(pod, nodes)) one.settle(plan);
+  return plan;
+}
+
+GANGSCHED_INLINE victim_plan yunikorn_policy::group_preempt(trial& attempt, const group_view& group) const {
+  victim_plan plan;
+  const auto queue = group.queue();
+  if (!queue) return plan;
+  plan.verdict = status::unresolvable(detail::no_yunikorn_victims);
+  const yunikorn_books& books = read(attempt.cluster());
+  bool may = queue->spec().reclaim != queue_reclaim::never, waits = false;
+  struct part {
+    std::uint32_t lacks;
+    std::vector<pod_info> pending;
+  };
+  std::vector<part> parts;
+  const auto look = [&](const group_view& one, const auto& self) -> void {
+    const std::uint32_t has = one.assumed() + one.bound(), least = one.spec().composite ? 0 : one.min_count();
+    part& its = parts.emplace_back(part{least > has ? least - has : has == 0 && !one.spec().composite ? 1 : 0, {}});
+    one.each_member([&](const pod_info& pod) {
+      if (pod.state() != pod_state::pending || pod.terminating()) return;
+      may = may && books.ask_of(pod) != queues::yunikorn::none;
+      its.pending.push_back(pod);
+      if (const auto node = pod.nominated_node())
+        node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
+    });
+    std::ranges::stable_sort(its.pending, std::ranges::greater{}, [](const pod_info& pod) { return pod.priority(); });
+    one.each_child([&](const group_view& child) { self(child, self); });
+  };
+  look(group.root(), look);
+  plan.keep_nomination = may && waits;
+  if (!may || waits) return plan;
+  const bool whole = std::ranges::none_of(parts, [](const part& one) { return one.lacks > 0; });
+  for (part& one : parts)  // all have their minimum: one more
+    if (whole && !one.pending.empty()) {
+      one.lacks = 1;
+      break;
+    }
+  const std::vector<placement> placements = attempt.placements(group);
+  for (std::size_t i = 0; i < std::max<std::size_t>(placements.size(), 1); ++i) {
+    attempt.reset();
+    search one{books, attempt};
+    const bool anywhere = placements.empty() || placements[i].all;
+    const std::vector<node_id> nodes = anywhere ? one.all_nodes() : placements[i].nodes;
+    const bool fits = std::ranges::all_of(parts, [&](const part& its) {
+      std::uint32_t left = its.lacks;
+      for (const pod_info& pod : its.pending)
+        if (left > 0 && (one.find_room(pod, nodes) || one.evict(pod, nodes))) --left;
+      return left == 0;
+    });
+    if (!fits || one.placed.empty()) continue;
+    one.settle(plan);
+    plan.nominations = std::move(one.placed);
+    return plan;
+  }
+  return plan;
+}
+
+GANGSCHED_INLINE result<yunikorn_policy> yunikorn_policy::from(const argument& args) {
+  using queues::yunikorn::application_order;
+  options chosen;
+  argument_reader read{name};
+  const auto one_limit = [&](const argument& value, const std::string& path) {
+    options::limits_of& made = chosen.limits.emplace_back();
+    const bool fine = read.fields(value, path, [&](std::string_view key, const argument& its, const std::string& at) {
+      if (key == "queue") return read.text(its, at, made.queue);
+      if (key == "user") return read.text(its, at, made.user);
+      if (key == "group") return read.text(its, at, made.group);
+      if (key == "maxApplications") {
+        std::int64_t most = 0;
+        if (!read.number(its, at, 0, std::numeric_limits<std::int32_t>::max(), most)) return false;
+        made.max_applications = static_cast<std::uint32_t>(most);
+        return true;
+      }
+      if (key != "maxResources") return read.unknown(at);
+      return read.fields(its, at, [&](std::string_view resource, const argument& amount, const std::string& where) {
+        std::int64_t most = 0;
+        if (!read.number(amount, where, 0, std::numeric_limits<std::int64_t>::max(), most)) return false;
+        made.max.emplace_back(resource, most);
+        return true;
+      });
+    });
+    if (!fine) return false;
+    if (made.queue.empty()) return read.fail(errc::malformed, path, "names no queue");
+    return made.user.empty() != made.group.empty() || read.fail(errc::malformed, path, "names a user or a group");
+  };
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "applicationSortPolicy")
+      return read.word(value, path,
+                       std::initializer_list<std::pair<std::string_view, application_order>>{
+                           {"fifo", application_order::fifo},
+                           {"fair", application_order::fair},
+                           {"stateaware", application_order::fifo}},
+                       chosen.order);
+    if (key == "applicationSortPriority")
+      return read.word(value, path,
+                       std::initializer_list<std::pair<std::string_view, bool>>{{"enabled", true}, {"disabled", false}},
+                       chosen.priority_first);
+    if (key == "priorityFences") return read.texts(value, path, chosen.priority_fences);
+    if (key == "preemptionFences") return read.texts(value, path, chosen.preemption_fences);
+    if (key == "limits") return read.items(value, path, one_limit);
+    return read.unknown(path);
+  });
+  if (!fine) return std::move(read).failure();
+  return yunikorn_policy{std::move(chosen)};
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

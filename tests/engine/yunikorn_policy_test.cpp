@@ -1,0 +1,358 @@
+// YuniKorn's policy on the queues of a cluster: who may run, whose turn it is, and who goes for a guarantee.
+#include <map>
+#include <optional>
+
+#include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/plugins/yunikorn.hpp"
+#include "support/dice.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::yunikorn_policy_test {
+
+namespace {
+
+using options = yunikorn_policy::options;
+using queues::yunikorn::application_order;
+
+/// Queues of cores.
+struct yunikorn_world : world {
+  explicit yunikorn_world(options chosen = {})
+      : world(
+            profile{yunikorn_policy{std::move(chosen)}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}) {}
+
+  queue_spec spec_of(const std::string& name, std::int64_t guaranteed, std::int64_t max, const std::string& parent) {
+    queue_quota quota;
+    if (guaranteed > 0) quota.guaranteed["cpu"] = guaranteed;
+    if (max >= 0) quota.limit["cpu"] = max;
+    return {.name = name, .parent = parent, .quotas = {std::move(quota)}};
+  }
+  void queue(const std::string& name, std::int64_t guaranteed = 0, std::int64_t max = -1,
+             const std::string& parent = "") {
+    must(cluster.queues().add(spec_of(name, guaranteed, max, parent)));
+  }
+  a_pod of(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
+           const char* on = "") {
+    a_pod one{name};
+    one.cpu(cores).priority(priority);
+    one.spec.queue = queue;
+    if (*on != 0) one.on(node(on));
+    return one;
+  }
+  pod_id ask(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
+             const char* on = "") {
+    return add(of(name, queue, cores, priority, on));
+  }
+  group_id job(const std::string& name, const std::string& queue, std::int32_t min, int members, std::int64_t cores,
+               const std::vector<std::string>& on = {}) {
+    group_spec spec{.name = name, .queue = queue};
+    spec.policy = gang{.min_count = min};
+    const group_id group = add(spec);
+    for (int i = 0; i < members; ++i) {
+      a_pod one{name + "-" + std::to_string(i)};
+      one.cpu(cores).in(group);
+      if (static_cast<std::size_t>(i) < on.size()) one.on(node(on[static_cast<std::size_t>(i)]));
+      add(one);
+    }
+    return group;
+  }
+  [[nodiscard]] words sorted() { return testing::sorted(run()); }
+};
+std::ptrdiff_t count(const words& all, const std::string& beginning) {
+  return std::ranges::count_if(all, [&](const std::string& one) { return one.starts_with(beginning); });
+}
+
+}  // namespace
+
+TEST_CASE("the queue that uses less of its guarantee goes first, on every level, and priority before that",
+          "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(12));
+  w.queue("left", 9);
+  w.queue("right", 3);
+  w.queue("l1", 0, -1, "left");
+  w.queue("r1", 0, -1, "right");
+  for (int i = 0; i < 12; ++i) w.ask("l" + std::to_string(i), "l1", 1);
+  for (int i = 0; i < 12; ++i) w.ask("r" + std::to_string(i), "r1", 1);
+  words said = w.run(true);
+  CHECK(count(said, "bind l") == 9);
+  CHECK(count(said, "bind r") == 3);
+
+  for (const bool first : {true, false}) {
+    options chosen;
+    chosen.priority_first = first;
+    yunikorn_world by{chosen};
+    by.add(a_node{"n"}.cpu(4));
+    by.queue("a", 2);
+    by.queue("b", 2);
+    by.ask("a0", "a", 1, 0, "n");
+    by.ask("a1", "a", 1, 5);
+    by.ask("b0", "b", 1, 0);
+    CHECK(by.run(true) == (first ? words{"bind a1 n", "bind b0 n"} : words{"bind b0 n", "bind a1 n"}));
+  }
+}
+
+TEST_CASE("applications of a queue go by age, or fairly by what they have", "[engine][yunikorn]") {
+  for (const bool fair : {false, true}) {
+    options chosen;
+    chosen.order = fair ? application_order::fair : application_order::fifo;
+    yunikorn_world w{chosen};
+    w.add(a_node{"n"}.cpu(8));
+    w.queue("a");
+    w.job("old", "a", 1, 3, 1, {"n", "n"});
+    w.job("new", "a", 1, 1, 1);
+    CHECK(w.run(true) == (fair ? words{"bind new-0 n", "bind old-2 n"} : words{"bind old-2 n", "bind new-0 n"}));
+  }
+}
+
+TEST_CASE("nobody gets more than any maximum on the way up, and what waits for one costs nothing",
+          "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(16));
+  w.queue("top", 0, 6);
+  w.queue("a", 0, 4, "top");
+  w.queue("b", 0, -1, "top");
+  for (int i = 0; i < 8; ++i) w.ask("a" + std::to_string(i), "a", 1);
+  for (int i = 0; i < 8; ++i) w.ask("b" + std::to_string(i), "b", 1);
+  const words said = w.run(true);
+  CHECK(count(said, "bind") == 6);
+  CHECK(count(said, "bind a") <= 4);
+  const std::uint64_t before = w.wake_ups();
+  for (int i = 1; i < 6; ++i) CHECK(w.run_at(std::chrono::seconds{i}).empty());
+  CHECK(w.wake_ups() == before);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a gang counts as one: all of its minimum within the maximum, or nothing", "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(16));
+  w.queue("a", 0, 4);
+  w.job("wide", "a", 5, 5, 1);
+  CHECK(count(w.run(), "bind") == 0);
+  w.job("fits", "a", 4, 4, 1);
+  CHECK(count(w.run_at(1s), "bind fits") == 4);
+}
+
+TEST_CASE("a queue runs as many applications as it may, and the next when one has nothing any more",
+          "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(16));
+  queue_spec spec = w.spec_of("a", 0, -1, "");
+  spec.max_running = 2;
+  w.must(w.cluster.queues().add(spec));
+  w.job("first", "a", 2, 2, 1);
+  w.ask("second", "a", 1);
+  w.ask("third", "a", 1);
+  const words said = w.run(true);
+  CHECK(count(said, "bind first") == 2);
+  CHECK(count(said, "bind second") == 1);
+  CHECK(count(said, "reject third") == 1);
+  const std::uint64_t before = w.wake_ups();
+  CHECK(w.run_at(5s).empty());
+  CHECK(w.wake_ups() == before);
+  w.remove(w.pod("second"));
+  CHECK(w.run_at(60s) == words{"bind third n"});
+}
+
+TEST_CASE("users and groups have limits of their own, of amounts and of applications", "[engine][yunikorn]") {
+  options chosen;
+  chosen.limits = {{.queue = "a", .user = "ann", .group = "", .max = {{"cpu", 2000}}},
+                   {.queue = "a", .user = "*", .group = "", .max_applications = 1}};
+  yunikorn_world w{chosen};
+  w.add(a_node{"n"}.cpu(16));
+  w.queue("a");
+  const auto add = [&](const std::string& name, const char* user) {
+    w.add(w.of(name, "a", 1).label("yunikorn.apache.org/username", user));
+  };
+  for (int i = 0; i < 3; ++i) add("ann" + std::to_string(i), "ann");
+  for (int i = 0; i < 3; ++i) add("bob" + std::to_string(i), "bob");
+  words said = w.run(true);
+  CHECK(count(said, "bind ann") == 2);
+  CHECK(count(said, "bind bob") == 1);
+  w.remove(w.pod("bob0"));
+  said = w.run_at(60s);
+  CHECK(count(said, "bind bob") == 1);
+  CHECK(count(said, "bind ann") == 0);
+  group_spec gang_of_ann{.name = "g", .queue = "a"};
+  gang_of_ann.policy = gang{.min_count = 3};
+  const group_id group = w.add(gang_of_ann);
+  for (int i = 0; i < 3; ++i)
+    w.add(w.of("cid" + std::to_string(i), "a", 1).in(group).label("yunikorn.apache.org/username", "ann"));
+  CHECK(count(w.run_at(61s), "bind") == 0);
+}
+
+TEST_CASE("for a queue below its guarantee the newest on a node go of those above theirs, as many as it asks for",
+          "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_node{"m"}.cpu(4));
+  w.queue("a", 2);
+  w.queue("b", 4);
+  for (int i = 0; i < 4; ++i) w.ask("a" + std::to_string(i), "a", 2, 0, i < 2 ? "n" : "m");
+  w.ask("b0", "b", 2);
+  CHECK(w.sorted() == words{"evict a1 n", "nominate b0 n"});
+  w.must(w.cluster.set_terminating(w.pod("a1"), true));
+  CHECK(count(w.run_at(2s), "evict") == 0);
+  w.remove(w.pod("a1"));
+  CHECK(w.run_at(60s) == words{"bind b0 n"});
+  w.ask("b1", "b", 4);  // b would be above its guarantee
+  CHECK(count(w.run_at(61s), "evict") == 0);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("nobody goes without a guarantee, of a higher priority, out of a queue that does not lend, or over a fence",
+          "[engine][yunikorn]") {
+  for (const std::string how : {"goes", "no guarantee", "priority", "keeps", "fence", "never"}) {
+    options chosen;
+    if (how == "fence") chosen.preemption_fences = {"other"};
+    yunikorn_world w{chosen};
+    w.add(a_node{"n"}.cpu(4));
+    w.queue("top");
+    w.queue("other");
+    queue_spec a = w.spec_of("a", 0, -1, "top");
+    a.lends_running = how != "keeps";
+    w.must(w.cluster.queues().add(a));
+    w.queue("b", how == "no guarantee" ? 0 : 4, -1, "other");
+    for (int i = 0; i < 4; ++i) w.ask("a" + std::to_string(i), "a", 1, how == "priority" ? 1 : 0, "n");
+    a_pod one = w.of("b0", "b", 1);
+    if (how == "never") one.spec.preemption = preemption_policy::never;
+    w.add(one);
+    INFO(how);
+    CHECK(count(w.run(), "evict") == (how == "goes" ? 1 : 0));
+  }
+}
+
+TEST_CASE("a gang gets its guarantee as one", "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(3));
+  w.add(a_node{"m"}.cpu(3));
+  w.queue("a");
+  w.queue("b", 4);
+  for (int i = 0; i < 6; ++i) w.ask("a" + std::to_string(i), "a", 1, 0, i < 3 ? "n" : "m");
+  w.job("wide", "b", 3, 3, 2);  // six of four
+  CHECK(count(w.run(), "evict") == 0);
+  w.job("gang", "b", 2, 2, 2);
+  const words said = w.run_at(1s);
+  CHECK(count(said, "evict a") == 4);
+  CHECK(count(said, "nominate gang") == 2);
+}
+
+TEST_CASE(
+    "pods without a queue are not limited, and nobody is let into queues that are not there, or have others below",
+    "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(8));
+  w.queue("top", 0, 1);
+  w.queue("a", 0, -1, "top");
+  w.add(a_pod{"free"}.cpu(4));
+  w.ask("inner", "top", 1);
+  w.ask("lost", "late", 1);
+  CHECK(w.sorted() == words{"bind free n", "reject inner", "reject lost"});
+  w.queue("late");
+  CHECK(w.run_at(60s) == words{"bind lost n"});
+}
+
+TEST_CASE("arguments of YuniKorn's policy are read by name", "[engine][yunikorn]") {
+  using fields = argument::fields;
+  using list = argument::list;
+  CHECK(yunikorn_policy::from({}));
+  CHECK(yunikorn_policy::from(fields{
+      {"applicationSortPolicy", "fair"},
+      {"applicationSortPriority", "disabled"},
+      {"preemptionFences", list{"a"}},
+      {"limits", list{argument{fields{{"queue", "a"}, {"user", "*"}, {"maxResources", fields{{"cpu", 4000}}}}}}}}));
+  const auto wrong = [](argument args) { return yunikorn_policy::from(args).error().code; };
+  CHECK(wrong(fields{{"applicationSortPolicy", "random"}}) == errc::unknown);
+  CHECK(wrong(fields{{"queues", 1}}) == errc::unknown);
+  CHECK(wrong(fields{{"limits", list{argument{fields{{"queue", "a"}}}}}}) == errc::malformed);
+  CHECK(wrong(fields{{"limits", list{argument{fields{{"user", "ann"}}}}}}) == errc::malformed);
+}
+
+TEST_CASE(
+    "in random clusters queues and users stay within their limits, gangs are whole, and each instant comes to rest",
+    "[engine][yunikorn]") {
+  std::size_t bound = 0, evicted = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    dice roll{seed};
+    options chosen;
+    chosen.priority_first = roll.percent(70);
+    chosen.order = roll.percent(50) ? application_order::fair : application_order::fifo;
+    const std::int64_t of_ann = roll.between(2, 8);
+    chosen.limits = {{.queue = "top", .user = "ann", .group = "", .max = {{"cpu", of_ann * 1000}}}};
+    yunikorn_world w{chosen};
+    for (int i = 0; i < 3; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(6));
+    std::map<std::string, std::int64_t> limits;
+    w.queue("top", 0, limits["top"] = roll.between(8, 18));
+    std::int64_t most = 0;
+    for (const std::string name : {"a", "b", "c"}) {
+      const std::int64_t guaranteed = roll.between(0, 6);
+      queue_spec spec =
+          w.spec_of(name, guaranteed, limits[name] = guaranteed + roll.between(0, 8), name == "c" ? "" : "top");
+      if (name == "a") spec.max_running = most = roll.between(1, 4);
+      w.must(w.cluster.queues().add(spec));
+    }
+    std::map<std::string, std::pair<int, int>> gangs;  // minimum and members, of those that nobody was taken from
+    std::vector<std::pair<pod_id, std::int64_t>> anns;
+    const auto lose = [&](pod_id pod) {
+      const std::string name{w.cluster.name_of(pod)};
+      gangs.erase(name.substr(0, name.find('-')));
+    };
+    for (int step = 0; step < 40; ++step) {
+      w.now += 30s;
+      const std::string name = "j" + std::to_string(step);
+      const char* const in[]{"a", "b", "c"};
+      if (roll.percent(40)) {
+        const std::int64_t cores = roll.between(1, 3);
+        a_pod one = w.of(name, in[roll.below(3)], cores, static_cast<std::int32_t>(roll.below(3)));
+        const bool ann = one.spec.queue != "c" && roll.percent(50);
+        if (ann) one.label("yunikorn.apache.org/username", "ann");
+        const pod_id made = w.add(one);
+        if (ann) anns.emplace_back(made, cores);
+      } else if (roll.percent(60)) {
+        const int min = static_cast<int>(roll.between(1, 4)), count_of = min + static_cast<int>(roll.below(3));
+        gangs[name] = {min, count_of};
+        w.job(name, in[roll.below(3)], min, count_of, roll.between(1, 2));
+      } else if (const std::vector<pod_id> all = w.cluster.pods(); !all.empty()) {
+        const pod_id one = all[roll.below(all.size())];
+        lose(one);
+        w.remove(one);
+      }
+      std::vector<pod_id> gone;
+      for (int cycles = 0;; ++cycles) {
+        INFO("seed " << seed << ", step " << step);
+        REQUIRE(cycles < 500);
+        const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
+        REQUIRE(done.error() == nullptr);
+        if (!done) break;
+        for (const decision& one : done) {
+          if (one.kind == decision_kind::bind) w.confirm(one.pod), ++bound;
+          if (one.kind == decision_kind::reject) ++refused;
+          if (one.kind == decision_kind::evict) gone.push_back(one.pod), lose(one.pod), ++evicted;
+        }
+      }
+      for (const auto& [queue, limit] : limits) {
+        const queue_usage usage = w.cluster.queues().usage_of(*w.cluster.queues().find(queue));
+        const auto cores = usage.used.find("cpu");
+        CHECK((cores == usage.used.end() || cores->second <= limit * 1000));
+        if (queue == "a") CHECK(usage.running <= most);
+      }
+      std::int64_t has = 0;
+      for (const auto& [pod, cores] : anns)
+        if (w.cluster.contains(pod) && w.cluster.node_of(pod) != node_id{}) has += cores;
+      CHECK(has <= of_ann);
+      for (const auto& [gang, size] : gangs) {
+        int on_nodes = 0;
+        for (int i = 0; i < size.second; ++i)
+          on_nodes += w.cluster.node_of(w.pod(gang + "-" + std::to_string(i))) != node_id{} ? 1 : 0;
+        CHECK((on_nodes == 0 || on_nodes >= size.first));
+      }
+      for (const pod_id pod : gone)
+        if (w.cluster.contains(pod)) w.remove(pod);
+    }
+    REQUIRE(w.scheduler.verify());
+  }
+  CHECK(bound > 1000);
+  CHECK(evicted > 30);
+  CHECK(refused > 1000);
+}
+
+}  // namespace gangsched::testing::yunikorn_policy_test
