@@ -173,15 +173,17 @@ std::string json_report(const tenants_chapter& of) {
   out.field("nodes", of.of.work.nodes.size());
   out.field("gpus", of.of.work.gpu_milli / 1000);
   out.field("seed", of.of.seed);
-  for (const outcome& one : of.of.outcomes) {
+  for (std::size_t policy = 0; policy < of.of.outcomes.size(); ++policy) {
+    const outcome& one = of.of.outcomes[policy];
     out.open(one.queue_policy.empty() ? "FIFO" : one.queue_policy);
     std::vector<double> shares;
     for (const tenant_outcome& each : one.tenants) shares.push_back(each.share);
     out.field("jain_index", jain_index(shares));
-    const sharing_anomaly anomaly = anomaly_of(one.tenants, of.alone);
+    const sharing_anomaly anomaly = anomaly_of(one.tenants, of.own[policy]);
     out.field("tenants_worse_than_alone", anomaly.tenants);
     out.field("most_seconds_worse", anomaly.most_seconds);
     write(out, "tenants", of.of.work, one.tenants);
+    write(out, "alone", of.of.work, of.own[policy]);
     write(out, of.of.work, one);
     out.close();
   }

@@ -43,7 +43,8 @@ int run_by_tenant(const command_line& options) {
                              .profile = options.profile,
                              .seed = options.seed,
                              .outcomes = {}},
-                      .alone = {}};
+                      .alone = {},
+                      .own = {}};
   const workload& work = all.of.work;
   if (work.tenants.empty()) throw bad_input{options.gangs + ": no column vc, which says whose job it is"};
   const auto replay = [&](const workload& what, const std::string& title, const std::string& policy) {
@@ -53,11 +54,21 @@ int run_by_tenant(const command_line& options) {
     return replay_workload(what, {.profile = options.profile, .queue_policy = policy, .seed = options.seed},
                            [&](std::uint64_t done) { bar.show(done); });
   };
-  for (std::uint32_t tenant = 0; tenant < work.tenants.size(); ++tenant)
-    all.alone.push_back(
-        std::move(replay(alone(work, tenant), work.tenants[tenant].name + " alone", "").tenants[tenant]));
-  for (const std::string& policy : options.policies)
-    all.of.outcomes.push_back(replay(work, policy, policy == "FIFO" ? "" : policy));
+  const auto each_alone = [&](const std::string& policy) {
+    std::vector<tenant_outcome> made;
+    for (std::uint32_t tenant = 0; tenant < work.tenants.size(); ++tenant) {
+      const std::string title =
+          fmt::format("{} alone{}{}", work.tenants[tenant].name, policy.empty() ? "" : ", ", policy);
+      made.push_back(std::move(replay(alone(work, tenant), title, policy).tenants[tenant]));
+    }
+    return made;
+  };
+  all.alone = each_alone("");
+  for (const std::string& one : options.policies) {
+    const std::string policy = one == "FIFO" ? "" : one;
+    all.own.push_back(policy.empty() ? all.alone : each_alone(policy));
+    all.of.outcomes.push_back(replay(work, one, policy));
+  }
   fmt::print("{}", options.json ? json_report(all) : text_report(all));
   return 0;
 }

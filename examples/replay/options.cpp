@@ -72,7 +72,7 @@ parsed parse(int argc, char** argv) {
       app.add_flag("--queues", to.queues,
                    "Philly's virtual clusters as queues: what each had under each policy, and in a cluster of its own");
   app.add_option("--policies", to.policies,
-                 "Plugins that divide the cluster, by name; FIFO: nobody does [FIFO,FairShare]")
+                 "Plugins that divide the cluster, by name; FIFO: nobody does [FIFO,FairShare,Kai,HiveD]")
       ->type_name("NAMES")
       ->delimiter(',')
       ->needs(queues);
@@ -80,7 +80,7 @@ parsed parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    if (to.policies.empty()) to.policies = {"FIFO", "FairShare"};
+    if (to.policies.empty()) to.policies = {"FIFO", "FairShare", "Kai", "HiveD"};
   } catch (const CLI::ParseError& failure) {
     result.exit_code = app.exit(failure) == 0 ? 0 : 2;
   }

@@ -56,6 +56,8 @@ workload alone(const workload& all, std::uint32_t tenant) {
       static_cast<std::size_t>(gpus * 1000 * static_cast<std::int64_t>(all.nodes.size()) / all.gpu_milli);
   to.nodes.resize(std::clamp<std::size_t>(nodes, 1, all.nodes.size()));
   to.gpu_milli = gpus * 1000;
+  for (std::uint32_t other = 0; other < to.tenants.size(); ++other)
+    if (other != tenant) to.tenants[other].gpus = 0;
   std::erase_if(to.jobs, [&](const job& one) { return one.tenant != tenant; });
   return to;
 }
@@ -89,10 +91,13 @@ std::string text_report(const tenants_chapter& of) {
     for (const tenant_outcome& one : o.tenants) shares.push_back(one.share);
     return fmt::format("{:.3f}", jain_index(shares));
   });
+  const auto anomaly = [&](const outcome& o) {
+    return anomaly_of(o.tenants, of.own[static_cast<std::size_t>(&o - what.outcomes.data())]);
+  };
   out.write_line("tenants that wait longer than alone",
-                 [&](const outcome& o) { return std::to_string(anomaly_of(o.tenants, of.alone).tenants); });
+                 [&](const outcome& o) { return std::to_string(anomaly(o).tenants); });
   out.write_line("  the one that loses most, on average",
-                 [&](const outcome& o) { return time_span(anomaly_of(o.tenants, of.alone).most_seconds); });
+                 [&](const outcome& o) { return time_span(anomaly(o).most_seconds); });
   out.write_line("jobs evicted", [](const outcome& o) { return grouped(evictions(o)); });
   out.write_line("GPUs at work while jobs arrive",
                  [](const outcome& o) { return percent(load_between(o, o.first_arrival, o.last_arrival).computing); });

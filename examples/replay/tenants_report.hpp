@@ -6,11 +6,13 @@
 
 namespace replay {
 
-/// What each tenant had under each policy, side by side, and what he would have alone: `alone` is by tenant, each replayed in a cluster of
-/// his own.
+/// What each tenant had under each policy, side by side, and what he would have alone: in a cluster of his own, which nobody divides.
 struct tenants_chapter {
-  chapter of;  ///< its outcomes differ in `queue_policy`
-  std::vector<tenant_outcome> alone;
+  chapter of;                         ///< its outcomes differ in `queue_policy`
+  std::vector<tenant_outcome> alone;  ///< by tenant
+  /// By outcome and tenant: in a cluster of his own under that policy, which each is compared with. Policies try jobs in other orders,
+  /// in a cluster for one tenant too, and that is not what sharing is to blame for.
+  std::vector<std::vector<tenant_outcome>> own;
 };
 
 [[nodiscard]] std::string text_report(const tenants_chapter& of);

@@ -35,6 +35,20 @@ struct hived_policy::memory {
   std::optional<plan> aside = {};  ///< of a pod that was asked about otherwise
   std::uint64_t aside_of = 0;      ///< the change that it was made after
   const plan* trying = nullptr;    ///< in a search for victims
+  /// What was refused to whom since the last change: those who ask for the same are told the same.
+  struct refusal {
+    const pod_class* spec = nullptr;  ///< of all pods
+    std::uint32_t pods = 0, least = 0;
+    std::int32_t priority = 0;
+    bool grouped = false;
+    status said = {};
+    [[nodiscard]] bool is_of(const refusal& other) const noexcept {
+      return spec == other.spec && pods == other.pods && least == other.least && priority == other.priority &&
+             grouped == other.grouped;
+    }
+  };
+  std::vector<refusal> refused = {};
+  std::uint64_t refused_at = 0;  ///< changes
 
   explicit memory(const options& with)
       : books{{with.cells, with.gpu, with.lazy_preemption, with.pin_label, with.type_label}} {}
@@ -111,9 +125,40 @@ struct hived_policy::memory {
     if (on.unit && !on.may_go() && victims_of(on, cluster).empty()) return status::pending(detail::hived_leaving);
     return status::success();
   }
-  [[nodiscard]] status admit(const wish& of, const cluster_view& cluster) {
+  [[nodiscard]] status admit(const wish& of, const cluster_view& cluster, const std::optional<refusal>& as) {
     last = decide(of);
-    return word(*last, cluster);
+    const status said = word(*last, cluster);
+    if (as && !said.ok() && !last->unit) refused.push_back(*as), refused.back().said = said;
+    return said;
+  }
+
+  [[nodiscard]] static bool is_plain(const pod_info& pod) {
+    return pod.state() == pod_state::pending && !pod.terminating() && pod.gates().empty() && pod.labels().empty() &&
+           !pod.nominated_node();
+  }
+  /// What a pod that has nothing of its own asks for.
+  [[nodiscard]] static std::optional<refusal> likeness_of(const pod_info& pod) {
+    if (pod.group() || !is_plain(pod)) return std::nullopt;
+    return refusal{&pod.spec(), 1, 1, pod.priority(), false, {}};
+  }
+  [[nodiscard]] static std::optional<refusal> likeness_of(const group_view& group) {
+    if (group.parent() || group.children() != 0 || !group.is_gang() || !group.policy()->roles.empty())
+      return std::nullopt;
+    refusal made{nullptr, 0, group.min_count(), 0, true, {}};
+    bool alike = true;
+    group.each_member([&](const pod_info& pod) {
+      if (made.spec == nullptr) made.spec = &pod.spec(), made.priority = group.spec().priority.value_or(pod.priority());
+      ++made.pods;
+      alike = alike && made.spec == &pod.spec() && is_plain(pod);
+    });
+    return alike && made.pods != 0 ? std::optional{made} : std::nullopt;
+  }
+  [[nodiscard]] const status* known_refusal(const std::optional<refusal>& as, const cluster_view& cluster) {
+    if (refused_at != cluster.changes()) refused.clear();
+    refused_at = cluster.changes();
+    if (!as) return nullptr;
+    const auto found = std::find_if(refused.begin(), refused.end(), [&](const refusal& one) { return one.is_of(*as); });
+    return found == refused.end() ? nullptr : &found->said;
   }
 
   /// Who has to go for it and is not on the way already: of a gang all that it has, if it is its first part.
@@ -285,8 +330,10 @@ GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_v
   const auto queue = pod.queue();
   if (queue && !queue->admits()) return status::pending(detail::hived_closed);
   memory_->books.read(cluster, memory_->last);
+  const auto as = memory::likeness_of(pod);
+  if (const status* const said = memory_->known_refusal(as, cluster)) return *said;
   if (!queue || memory_->books.devices_of(pod) == 0) return status::success();
-  return memory_->admit(memory_->of_pod(pod), cluster);
+  return memory_->admit(memory_->of_pod(pod), cluster, as);
 }
 
 GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const cluster_view& cluster) const {
@@ -299,8 +346,10 @@ GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const clust
   if (!open) return status::pending(detail::hived_closed);
   memory_->books.read(cluster, memory_->last);
   if (!any) return status::success();
+  const auto as = memory::likeness_of(group);
+  if (const status* const said = memory_->known_refusal(as, cluster)) return *said;
   const memory::wish wanted = memory_->of_group(group);
-  return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : memory_->admit(wanted, cluster);
+  return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : memory_->admit(wanted, cluster, as);
 }
 
 GANGSCHED_INLINE std::string hived_policy::admission_words(const pod_info& pod, const cluster_view& cluster) const {

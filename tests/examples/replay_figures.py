@@ -113,17 +113,18 @@ def two_tenants(replay):
     report = replay("--queues", "--gpus", "16", "--spread", "0",
                     gangs="job,vc,arrival_s,workers,duration_s\n"
                           "a1,a,0,8,3600\na2,a,1,8,3600\na3,a,2,8,3600\na4,a,3,8,3600\nb1,b,100,8,3600\nb2,b,20000,8,60\n")
-    fifo, fair, alone = report["FIFO"], report["FairShare"], report["alone"]
+    fifo, fair, cells, alone = report["FIFO"], report["FairShare"], report["HiveD"], report["alone"]
     assert [alone[t]["gpus"] for t in "ab"] == [8, 8]
     waits = {name: [one[t]["waiting_seconds"]["mean"] for t in "ab"]
              for name, one in (("fifo", fifo["tenants"]), ("fair", fair["tenants"]), ("alone", alone))}
     assert waits["alone"] == [(3599 + 7198 + 10797) / 4, 0], waits
     assert waits["fifo"][1] == (7100 + 0) / 2 or waits["fifo"][1] == (3500 + 0) / 2, waits
     assert waits["fair"][1] == 0 and waits["fair"][0] <= waits["alone"][0], waits
-    assert fifo["tenants_worse_than_alone"] == 1 and fair["tenants_worse_than_alone"] == 0
+    assert [cells["tenants"][t]["waiting_seconds"]["mean"] for t in "ab"] == waits["alone"], cells["tenants"]
+    assert fifo["tenants_worse_than_alone"] == 1 and cells["tenants_worse_than_alone"] == 0 and fair["tenants_worse_than_alone"] == 0
     assert fifo["most_seconds_worse"] > 0 and fair["most_seconds_worse"] == 0
     assert (fifo["tenants"]["a"]["evicted"], fair["tenants"]["a"]["evicted"], fair["tenants"]["b"]["evicted"]) == (0, 1, 0)
-    for name in ("FIFO", "FairShare"):
+    for name in ("FIFO", "FairShare", "Kai", "HiveD"):
         of = report[name]
         assert of["jobs"]["finished"] == of["jobs"]["arrived"] == 6
         assert sum(t["completion_seconds"]["count"] for t in of["tenants"].values()) == 6
@@ -138,7 +139,7 @@ def many_jobs_of_tenants(replay):
     lines = [f"j{i},{chance.choice('aabc')},{chance.randrange(20_000)},{chance.choice((1, 1, 2, 4, 8))},{chance.randrange(60, 2000)}\n"
              for i in range(400)]
     report = replay("--queues", "--gpus", "32", "--spread", "5", gangs="job,vc,arrival_s,workers,duration_s\n" + "".join(lines))
-    for name in ("FIFO", "FairShare"):
+    for name in ("FIFO", "FairShare", "Kai", "HiveD"):
         of = report[name]
         assert of["jobs"]["finished"] == of["jobs"]["arrived"] == 400
         assert sum(t["arrived"] for t in of["tenants"].values()) == 400
@@ -148,7 +149,7 @@ def many_jobs_of_tenants(replay):
         assert all(t["waiting_seconds"]["mean"] >= 0 for t in of["tenants"].values())
     assert report["FairShare"]["tenants_worse_than_alone"] == 0
     assert sum(t["evicted"] for t in report["FairShare"]["tenants"].values()) > 0
-    assert sum(t["evicted"] for t in report["FIFO"]["tenants"].values()) == 0
+    assert all(t["evicted"] == 0 for name in ("FIFO", "HiveD") for t in report[name]["tenants"].values())
 
 
 def main():
