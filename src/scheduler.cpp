@@ -14,13 +14,14 @@ namespace detail {
 /// While it lives, calls from inside a hook are refused.
 class hook_guard {
  public:
-  explicit hook_guard(cluster_state& state) noexcept : state_(&state), before_(std::exchange(state.in_hook, true)) {}
+  explicit hook_guard(model::cluster_state& state) noexcept
+      : state_(&state), before_(std::exchange(state.in_hook, true)) {}
   hook_guard(const hook_guard&) = delete;
   hook_guard& operator=(const hook_guard&) = delete;
   ~hook_guard() { state_->in_hook = before_; }
 
  private:
-  cluster_state* state_;
+  model::cluster_state* state_;
   bool before_;
 };
 
@@ -58,19 +59,20 @@ class running_call {
   call_mark mark_;
 };
 
-GANGSCHED_INLINE std::optional<error> refuse_busy(const cluster_state& state) {
+GANGSCHED_INLINE std::optional<error> refuse_busy(const model::cluster_state& state) {
   if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, const cluster_state& state, instant now) {
+GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, const model::cluster_state& state,
+                                                   instant now) {
   if (auto busy = refuse_busy(state)) return busy;
   if (now < core.now()) return error{errc::time_went_back, "scheduler", "now", "is earlier than in the call before"};
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod_id pod, pod_state wanted,
+GANGSCHED_INLINE std::optional<error> refuse_pod(const model::cluster_state& state, pod_id pod, pod_state wanted,
                                                  const char* why) {
   if (auto busy = refuse_busy(state)) return busy;
   if (!names_pod(state, pod)) return unknown_id("pod");
@@ -78,7 +80,8 @@ GANGSCHED_INLINE std::optional<error> refuse_pod(const cluster_state& state, pod
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, const cluster_state& state, pod_id pod) {
+GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, const model::cluster_state& state,
+                                                     pod_id pod) {
   if (auto refused = refuse_pod(state, pod, pod_state::assumed, "does not wait")) return refused;
   if (!core.waits(pod.row)) return error{errc::wrong_state, pod_text(state, pod.row), "state", "does not wait"};
   return std::nullopt;
@@ -124,7 +127,7 @@ GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, group_i
 }
 
 /// Whether an answer comes too late: the pod has no node, or has one by another attempt.
-GANGSCHED_INLINE std::optional<error> refuse_late(const cluster_state& state, pod_id pod, bind_attempt attempt) {
+GANGSCHED_INLINE std::optional<error> refuse_late(const model::cluster_state& state, pod_id pod, bind_attempt attempt) {
   if (auto busy = refuse_busy(state)) return busy;
   if (!names_pod(state, pod)) return unknown_id("pod");
   const auto number = [](bind_attempt which) { return std::to_string(static_cast<std::uint64_t>(which)); };
@@ -184,7 +187,7 @@ GANGSCHED_INLINE cycle scheduler::permit(instant now) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
-  const cluster_state& state = core_->state();
+  const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_pod(state, pod, pod_state::assumed, "is not assumed")) return std::move(*refused);
   if (core_->waits(pod.row)) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "still waits in the permit room"};
@@ -263,7 +266,7 @@ GANGSCHED_INLINE result<std::optional<attempt>> scheduler::pop(instant now) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
-  const cluster_state& state = core_->state();
+  const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_timed(*core_, state, now)) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
   if (detail::names_pod(state, pod) && state.pods.state[pod.row] == pod_state::assumed) {

@@ -36,7 +36,8 @@ class [[nodiscard]] cycle {
     using reference = const decision&;
     using iterator_category = std::forward_iterator_tag;
     iterator() = default;
-    iterator(const cluster_state* of, const decision* at, const decision* end) noexcept : of_(of), at_(at), end_(end) {
+    iterator(const model::cluster_state* of, const decision* at, const decision* end) noexcept
+        : of_(of), at_(at), end_(end) {
       pass_over();
     }
     [[nodiscard]] reference operator*() const noexcept { return *at_; }
@@ -50,13 +51,13 @@ class [[nodiscard]] cycle {
 
    private:
     void pass_over() noexcept;
-    const cluster_state* of_ = nullptr;
+    const model::cluster_state* of_ = nullptr;
     const decision* at_ = nullptr;
     const decision* end_ = nullptr;
   };
 
   cycle() = default;
-  cycle(bool worked, std::span<const decision> decisions, const cluster_state& of)
+  cycle(bool worked, std::span<const decision> decisions, const model::cluster_state& of)
       : worked_(worked), decisions_(decisions), of_(&of) {}
   cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
 
@@ -79,7 +80,7 @@ class [[nodiscard]] cycle {
  private:
   bool worked_ = false;
   std::span<const decision> decisions_;
-  const cluster_state* of_ = nullptr;
+  const model::cluster_state* of_ = nullptr;
   std::unique_ptr<gangsched::error> error_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE admission_checks::admission_checks(cluster_state& state, const profile_set& profiles,
+GANGSCHED_INLINE admission_checks::admission_checks(model::cluster_state& state, const profile_set& profiles,
                                                     const entity_view& entities) noexcept
     : state_(&state),
       entities_(&entities),

@@ -10,7 +10,7 @@ namespace detail {
 /// The waiting pods as one plugin sees them.
 class waiting_for_plugin final : public permit_room {
  public:
-  waiting_for_plugin(const cluster_state& state, waiting_pods& waiting, const entity_view& entities,
+  waiting_for_plugin(const model::cluster_state& state, waiting_pods& waiting, const entity_view& entities,
                      const kernel_table& of, std::size_t index)
       : state_(&state), waiting_(&waiting), entities_(&entities), of_(&of), bit_(std::uint64_t{1} << index) {}
 
@@ -31,7 +31,7 @@ class waiting_for_plugin final : public permit_room {
   /// The bit means another plugin in another profile.
   [[nodiscard]] bool knows(const waiting_pods::entry& one) const { return &entities_->profile_of(one.pod.row) == of_; }
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   waiting_pods* waiting_;
   const entity_view* entities_;
   const kernel_table* of_;

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE class_index::class_index(const cluster_state& state, std::shared_ptr<const class_plan> plan,
+GANGSCHED_INLINE class_index::class_index(const model::cluster_state& state, std::shared_ptr<const class_plan> plan,
                                           engine_statistics& statistics)
     : state_(&state), plan_(std::move(plan)), statistics_(&statistics), counts_(256) {}
 

@@ -31,7 +31,7 @@ GANGSCHED_INLINE std::string joined(std::vector<std::string> names) {
 }
 
 GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kernel_table& table,
-                                                    const cluster_state& state) {
+                                                    const model::cluster_state& state) {
   pre_filter_outcome out;
   out.skipped.resize(table.plugins.size());
   for (const std::uint16_t index : table.at(point::pre_filter)) {
@@ -128,7 +128,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state,
+GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table, const model::cluster_state& state,
                                                        class_id cls) {
   auto plan = std::make_unique<class_plan>();
   plan->cls = cls;
@@ -138,7 +138,7 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   for (const plugin_entry& plugin : table.plugins) {
     plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
   }
-  const reads elsewhere = device_ledger::elsewhere(state.classes[cls]);
+  const reads elsewhere = model::device_ledger::elsewhere(state.classes[cls]);
   const detail::pre_filter_outcome outcome = detail::run_pre_filters(*plan, table, state);
   for (const std::uint16_t index : table.at(point::filter)) {
     if (outcome.skipped[index]) continue;

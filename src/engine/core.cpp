@@ -192,7 +192,7 @@ GANGSCHED_INLINE bool core::run(entity e) {
     group_cycle_.run(e.row);
     return decisions_.size() != 0 || error_.reason() != nullptr;
   }
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   if (!pods.alive(e.row) || pods.state[e.row] != pod_state::pending || pods.terminating[e.row]) return false;
   pod_cycle_.run(e.row);
   return true;

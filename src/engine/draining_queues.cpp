@@ -6,7 +6,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void draining_queues::on_change(const change& record) {
   if (record.kind == change_kind::queue_changed) {
-    const queue_table& queues = state_->queues;
+    const model::queue_table& queues = state_->queues;
     const bool now_drains = queues.alive(record.row) && queues.record[record.row]->spec.state == queue_state::drain;
     look_at_all_ = look_at_all_ || (record.more && (any_ || now_drains));
   } else if (any_ && record.about_group()) {
@@ -24,9 +24,9 @@ GANGSCHED_INLINE bool draining_queues::is_told(row_t pod) const {
 
 /// Whether the pod runs where nobody may.
 GANGSCHED_INLINE bool draining_queues::drains(row_t pod) const {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   if (!pods.alive(pod) || pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;
-  const queue_table& queues = state_->queues;
+  const model::queue_table& queues = state_->queues;
   bool in_one = false;
   for (row_t up = state_->classes[pods.cls[pod]].queue.row; up != no_row && !in_one; up = queues.parent[up])
     in_one = queues.record[up]->spec.state == queue_state::drain;

@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE event_handlers::event_handlers(cluster_state& state, const entity_view& entities,
+GANGSCHED_INLINE event_handlers::event_handlers(model::cluster_state& state, const entity_view& entities,
                                                 pre_enqueue_gates& gates, entry_order& entered, scheduling_queue& of,
                                                 binding_cycle& binding, explainer& explains, std::uint32_t author,
                                                 const instant& now)
@@ -88,7 +88,7 @@ GANGSCHED_INLINE void event_handlers::start_over() {
 }
 
 GANGSCHED_INLINE void event_handlers::handle(const change& record) {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   const row_t row = record.row;
   if (record.kind == change_kind::pod_removed)
     binding_->stale().group_changed(record.after);
@@ -125,7 +125,7 @@ GANGSCHED_INLINE void event_handlers::handle(const change& record) {
 }
 
 GANGSCHED_INLINE void event_handlers::pod_updated(row_t pod) {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   if (!pods.alive(pod) || pods.state[pod] != pod_state::pending) return;
   if (!entities_->has_profile(pod)) queue_->leave(pod);  // it was, perhaps
   if (!pods.terminating[pod] && entities_->has_profile(pod) != queue_->counted().counts(pod))
@@ -152,7 +152,7 @@ GANGSCHED_INLINE void event_handlers::pod_removed(const change& record) {
 }
 
 GANGSCHED_INLINE void event_handlers::pod_terminating(row_t pod) {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   const bool pending = pods.alive(pod) && pods.state[pod] == pod_state::pending;
   if (pending) queue_->leave(pod);
   if (pods.alive(pod) && pods.node[pod] != no_row) binding_->waiting().group_changed(pods.group[pod]);
@@ -173,7 +173,7 @@ GANGSCHED_INLINE void event_handlers::pod_placed(const change& record) {
 }
 
 GANGSCHED_INLINE void event_handlers::pod_released(row_t pod) {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   binding_->reported().end(pod);
   if (!pods.alive(pod)) return;
   binding_->waiting().remove(pod);
@@ -232,7 +232,7 @@ GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
 /// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of
 /// its group one fewer to place, and may be the one that others in the permit room wait for.
 GANGSCHED_INLINE void event_handlers::member_changed(const change& record, row_t group) {
-  const pod_table& pods = state_->pods;
+  const model::pod_table& pods = state_->pods;
   const bool came = record.kind == change_kind::pod_added || record.kind == change_kind::pod_gated;
   const bool placed = pods.state[record.row] != pod_state::pending &&
                       (record.kind == change_kind::pod_added || record.kind == change_kind::pod_assumed);

@@ -9,14 +9,14 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-GANGSCHED_INLINE std::string reason_text(const cluster_state& state, const status& said) {
+GANGSCHED_INLINE std::string reason_text(const model::cluster_state& state, const status& said) {
   std::string text = said.reason != nullptr ? said.reason : "";
   return text += state.names.text(said.detail);
 }
 
 /// The first rejecting filter's word on one node, with all its reasons. True if some filter rejects.
-GANGSCHED_INLINE bool reject(const cluster_state& state, const planned& hook, const hook_context& context, row_t row,
-                             const status& said, node_verdict& out) {
+GANGSCHED_INLINE bool reject(const model::cluster_state& state, const planned& hook, const hook_context& context,
+                             row_t row, const status& said, node_verdict& out) {
   if (said.ok()) return false;
   out.code = said.code;
   out.plugin = hook.plugin->name;
@@ -67,7 +67,7 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
 
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
-  const held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
   const class_plan& plan = *kept;
   status said = plan.rejected;

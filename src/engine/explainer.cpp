@@ -19,7 +19,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   status other;
   row_t other_node = no_row;
   const auto each_lack = [&](row_t node, const auto& visit) {
-    const held_rooms::lift own_room{state_->rooms, cls, node};
+    const model::held_rooms::lift own_room{state_->rooms, cls, node};
     const auto look = [&](resource_kind kind, std::int64_t wanted) {
       const std::int64_t free = state_->nodes.allocatable.at(node, kind) - state_->nodes.used.at(node, kind);
       if (wanted > free) visit(kind, wanted - free, wanted);
@@ -69,7 +69,7 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
   for (row_t child = state_->groups.first_child[group]; child != no_row; child = state_->groups.next_sibling[child]) {
     explain_group(child, out);
   }
-  const group_record& record = *state_->groups.record[group];
+  const model::group_record& record = *state_->groups.record[group];
   if (record.spec.composite) return;
   group_explanation why;
   why.group = {group, state_->groups.rows.generation(group)};
@@ -155,7 +155,7 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
     return why;
   }
   if (const row_t its = state_->pods.group[pod]; its != no_row && state_->pods.state[pod] == pod_state::pending) {
-    const group_record& root = *state_->groups.record[state_->groups.root(its)];
+    const model::group_record& root = *state_->groups.record[state_->groups.root(its)];
     if (root.expected) {
       explanation why;
       why.code = code::unresolvable;

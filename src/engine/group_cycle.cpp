@@ -5,7 +5,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void group_cycle::run(row_t group) {
-  const pod_table& pods = with_.state.pods;
+  const model::pod_table& pods = with_.state.pods;
   parts_->enter(group);
   const group_part whole = parts_->of(group);
   const std::vector<row_t> members = whole.all_members();

@@ -12,7 +12,7 @@ namespace detail {
 struct role_split {
   std::vector<row_t> needed, others;
 };
-GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t group, const gang& policy,
+GANGSCHED_INLINE role_split split_by_need(const model::cluster_state& state, row_t group, const gang& policy,
                                           std::span<const row_t> members) {
   std::vector<std::int64_t> missing;
   for (const role_minimum& one : policy.roles) missing.push_back(one.min_count);
@@ -31,7 +31,7 @@ GANGSCHED_INLINE role_split split_by_need(const cluster_state& state, row_t grou
 }
 
 /// Members that come before those that minimums by role need could take their room for nothing.
-GANGSCHED_INLINE void needed_roles_first(const cluster_state& state, row_t group, const gang& policy,
+GANGSCHED_INLINE void needed_roles_first(const model::cluster_state& state, row_t group, const gang& policy,
                                          std::vector<row_t>& members) {
   role_split all = split_by_need(state, group, policy, members);
   all.needed.insert(all.needed.end(), all.others.begin(), all.others.end());
@@ -123,7 +123,7 @@ GANGSCHED_INLINE class_counts group_parts::count_classes(std::span<const row_t> 
 }
 
 GANGSCHED_INLINE std::uint64_t group_parts::least_members(const group_part& of) const {
-  const group_table& groups = state_->groups;
+  const model::group_table& groups = state_->groups;
   if (of.is_slice()) return of.members.size();
   std::uint64_t least = groups.min_count(of.group);
   if (!groups.record[of.group]->spec.composite) {

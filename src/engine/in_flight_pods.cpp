@@ -13,7 +13,7 @@ auto* find_attempt(Entries& among, const Match& match) noexcept {
 }
 
 /// Somebody else may have had the row.
-GANGSCHED_INLINE bool tries(const cluster_state& state, const in_flight_pods::entry& one, entity e) noexcept {
+GANGSCHED_INLINE bool tries(const model::cluster_state& state, const in_flight_pods::entry& one, entity e) noexcept {
   if (one.who != e) return false;
   return e.group ? state.groups.alive(e.row) && one.group.generation == state.groups.rows.generation(e.row)
                  : state.pods.alive(e.row) && one.pod.generation == state.pods.rows.generation(e.row);

@@ -4,7 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node)
+GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, model::cluster_state& state, row_t pod, row_t node)
     : asks_(&asks), pod_(pod), node_(node) {
   const auto counts = [&](row_t other) {
     if (other == pod || state.pods.node[other] != no_row) return false;
@@ -19,7 +19,7 @@ GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, cluster_state& sta
     }
     state.assigned.put_on_node(other, node);
     state.changed({.kind = change_kind::pod_added,
-                   .facets = assigned_pods::facets_of(state.classes[state.pods.cls[other]]),
+                   .facets = model::assigned_pods::facets_of(state.classes[state.pods.cls[other]]),
                    .row = other,
                    .after = node});
     asks.follow(pod, other, node, true);
@@ -40,7 +40,7 @@ GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std
 GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among,
                                        picked& result) {
   buffers_.withheld.clear();
-  const node_table& nodes = state_->nodes;
+  const model::node_table& nodes = state_->nodes;
   if (nodes.first_wanted[0] == no_row) return;
   skip_idle(plan_of(state_->pods.cls[pod]), pod);
   for (row_t row = nodes.first_wanted[0]; row != no_row; row = nodes.next_wanted[row]) {

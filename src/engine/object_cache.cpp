@@ -52,8 +52,8 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
     out.push_back({.record = record, .what = events::node_added, .new_node = known});
     return;
   }
-  const node_record& a = before->record();
-  const node_record& b = known->record();
+  const model::node_record& a = before->record();
+  const model::node_record& b = known->record();
   const auto tell = [&](bool changed, events what) {
     if (changed) out.push_back({.record = record, .what = what, .old_node = before, .new_node = known});
   };

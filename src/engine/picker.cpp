@@ -7,8 +7,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE picker::picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,
-                                engine_statistics& statistics)
+GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& profiles,
+                                const scheduler_options& options, engine_statistics& statistics)
     : state_(&state), profiles_(&profiles), options_(options), statistics_(&statistics) {}
 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
@@ -60,7 +60,7 @@ GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
   const class_plan& plan = plan_of(cls);
   if (!plan.rejected.ok() || plan.narrowed) return nullptr;
   class_index& index = index_of(cls);
-  const held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
   index.sync();
   if (state_->classes[cls].held_room) static_cast<void>(index.capacity());  // while its room is lifted
   return index.rows().broken == nullptr ? &index : nullptr;                 // the next pick says what is wrong
@@ -129,7 +129,7 @@ GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
-  const held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
   const row_t nominated = state_->pods.nominated[pod];
   if (nominated == no_row || (within != nullptr && !std::binary_search(within->begin(), within->end(), nominated))) {
@@ -148,7 +148,7 @@ GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within
 
 GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within, bool sample) {
   const class_id cls = state_->class_of(pod);
-  const held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
   const std::shared_ptr<const class_plan> kept = shared_plan(cls);  // a trial may make another
   const class_plan& plan = *kept;
   picked result;
@@ -407,7 +407,7 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return false;
   }
-  const held_rooms::lift own_room{state_->rooms, state_->classes[cls], node};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls], node};
   for (const planned& hook : plan.local_filters) {
     const status said = hook.plugin->filter.one(hook.plugin->self.get(), plan.context(*state_, hook, no_row), node);
     if (said.code == code::error) return true;  // the attempt will say what it is
@@ -423,7 +423,7 @@ GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) 
   if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return status::unresolvable("node(s) didn't satisfy plugin(s)");
   }
-  const held_rooms::lift own_room{state_->rooms, state_->classes[state_->pods.cls[pod]], node};
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->pods.cls[pod]], node};
   for (const planned& hook : plan.filters) {
     if (skipped(hook)) continue;
     const filter_kernel& kernel = hook.plugin->filter;
@@ -458,7 +458,7 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
   for (const cached& one : indexes_) {
     // What a class without pods counts by may be dead; its index is brought up to date when the next pod comes.
     if (!one.index->plan().holds(*state_) || !state_->classes.has_pods(one.cls)) continue;
-    const held_rooms::lift own_room{state_->rooms, state_->classes[one.cls]};
+    const model::held_rooms::lift own_room{state_->rooms, state_->classes[one.cls]};
     one.index->sync();
     if (one.index->rows().broken != nullptr) continue;  // a hook failed: the next pick says so, and it is made anew
     const std::shared_ptr<const class_plan> fresh = new_plan(one.cls);

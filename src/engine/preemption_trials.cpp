@@ -162,7 +162,7 @@ class preemption_trials::open_trial final : public trial {
     return said_;
   }
   void take_off(row_t pod, row_t node) {
-    cluster_state& state = *state_;
+    model::cluster_state& state = *state_;
     std::span<const host_port> ports;
     if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
     for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
@@ -175,10 +175,10 @@ class preemption_trials::open_trial final : public trial {
       while (taken()) state.nodes.ports.remove(node, port);
     }
   }
-  [[nodiscard]] removal kind_of_removal() const {
+  [[nodiscard]] model::removal kind_of_removal() const {
     // A group's cycle counts anew, so that it cannot be misled.
     const bool misled = !group_ && state_->semantics.has(quirk::trials_count_terminating_pods);
-    return misled ? removal::trial : removal::real;
+    return misled ? model::removal::trial : model::removal::real;
   }
   /// The group's cycle, undone. The next decision is numbered as if it had not been.
   [[nodiscard]] status try_group(row_t group, std::vector<assignment>& placed, const placement* within) {
@@ -256,7 +256,7 @@ class preemption_trials::open_trial final : public trial {
     return fits;
   }
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   preemption_trials* with_;
   std::uint16_t plugin_;
   bool nested_;         ///< in a group's cycle

@@ -4,12 +4,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, cluster_state& state)
+GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, model::cluster_state& state)
     : tables_(std::move(tables)) {
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
-GANGSCHED_INLINE void profile_set::attach(cluster_state& state) {
+GANGSCHED_INLINE void profile_set::attach(model::cluster_state& state) {
   for (kernel_table& table : tables_) {
     for (plugin_entry& plugin : table.plugins) {
       column_maker columns{state};

@@ -18,7 +18,7 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
 
 }  // namespace detail
 
-GANGSCHED_INLINE queue::queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
+GANGSCHED_INLINE queue::queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
                               const scheduler_options& options)
     : state_(&state), options_(detail::without_negative_times(options)), active_(state, sort, order) {}
 

@@ -270,8 +270,8 @@ GANGSCHED_INLINE bool requeue_judge::fare_alike(class_id cls) try {
 
 GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& group) {
   const row_t row = group.group.row;
-  const group_table& groups = state_->groups;
-  const group_record& record = *groups.record[row];
+  const model::group_table& groups = state_->groups;
+  const model::group_record& record = *groups.record[row];
   const group_spec& spec = record.spec;
   const bool alone = spec.composite || groups.parent[row] != no_row || !spec.affinity.empty() ||
                      !spec.start_after.empty() || !spec.ratios.empty() || groups.assumed[row] + groups.bound[row] != 0;
@@ -288,7 +288,7 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
   if (!std::all_of(group.classes.begin(), group.classes.end(), [&](const auto& one) { return fare_alike(one.first); }))
     return 0;
   digest made;
-  group_record alike = record;
+  model::group_record alike = record;
   alike.spec.name.clear();
   alike.spec.cookie = 0;
   made.add(alike.bytes());

@@ -2,7 +2,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const class_plan& plan,
+GANGSCHED_INLINE void row_scores::run_filters(const model::cluster_state& state, const class_plan& plan,
                                               std::span<const row_t> rows) {
   for (const row_t row : rows) verdict[row] = state.nodes.alive(row) ? passes : no_node;
   for (const planned& hook : plan.local_filters) {
@@ -14,7 +14,7 @@ GANGSCHED_INLINE void row_scores::run_filters(const cluster_state& state, const 
   }
 }
 
-GANGSCHED_INLINE void row_scores::run_scores(const cluster_state& state, const class_plan& plan,
+GANGSCHED_INLINE void row_scores::run_scores(const model::cluster_state& state, const class_plan& plan,
                                              std::span<const row_t> rows) {
   for (const row_t row : rows) score[row] = 0;
   for (const planned& hook : plan.local_scores) {
@@ -26,7 +26,7 @@ GANGSCHED_INLINE void row_scores::run_scores(const cluster_state& state, const c
   }
 }
 
-GANGSCHED_INLINE void row_scores::run_keys(const cluster_state& state, const class_plan& plan, row_t row) {
+GANGSCHED_INLINE void row_scores::run_keys(const model::cluster_state& state, const class_plan& plan, row_t row) {
   tuple_.clear();
   for (const planned& hook : plan.cached.filter_keys) {
     tuple_.push_back(hook.plugin->filter.key(hook.plugin->self.get(), plan.context(state, hook, no_row), row));
@@ -37,7 +37,7 @@ GANGSCHED_INLINE void row_scores::run_keys(const cluster_state& state, const cla
   group[row] = groups.find_or_add(tuple_);
 }
 
-GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state& state, const class_plan& plan,
+GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const model::cluster_state& state, const class_plan& plan,
                                                             row_t row, reads dirty) {
   const bool passed = verdict[row] == passes && dirty != reads::everything;
   if (!passed) verdict[row] = state.nodes.alive(row) ? passes : no_node;
@@ -52,8 +52,8 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const cluster_state&
 }
 
 /// The filters in order up to the first that rejects.
-GANGSCHED_INLINE void row_scores::judge(const cluster_state& state, const class_plan& plan, row_t row, reads dirty,
-                                        amount_memory::answer* known) {
+GANGSCHED_INLINE void row_scores::judge(const model::cluster_state& state, const class_plan& plan, row_t row,
+                                        reads dirty, amount_memory::answer* known) {
   for (const planned& hook : plan.local_filters) {
     if (dirty != reads::everything && !any(hook.plugin->filter.facets & dirty)) continue;
     const bool memorable = known != nullptr && hook.by_amounts;
@@ -75,7 +75,7 @@ GANGSCHED_INLINE void row_scores::judge(const cluster_state& state, const class_
   }
 }
 
-GANGSCHED_INLINE void row_scores::rate(const cluster_state& state, const class_plan& plan, row_t row,
+GANGSCHED_INLINE void row_scores::rate(const model::cluster_state& state, const class_plan& plan, row_t row,
                                        amount_memory::answer* known) {
   const auto ask = [&](const planned& hook) {
     const bool fine = hook.plugin->score.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), {&row, 1},

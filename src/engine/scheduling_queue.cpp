@@ -12,7 +12,7 @@ GANGSCHED_INLINE const plugin_entry* first_or_null(const hook_range& hooks) noex
 
 }  // namespace detail
 
-GANGSCHED_INLINE scheduling_queue::scheduling_queue(cluster_state& state, const profile_set& profiles,
+GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state, const profile_set& profiles,
                                                     const entity_view& entities, pre_enqueue_gates& gates,
                                                     const group_limits& limits, picker& picks,
                                                     const scheduler_options& options, engine_statistics& statistics,

@@ -16,7 +16,7 @@ GANGSCHED_INLINE void stale_gangs::group_changed(row_t group) {
 
 /// Whether members with nodes, or groups below that have enough themselves, are as many as the group needs. O(members).
 GANGSCHED_INLINE bool stale_gangs::has_enough(row_t group) const {
-  const group_table& groups = state_->groups;
+  const model::group_table& groups = state_->groups;
   const gang* policy = std::get_if<gang>(&groups.record[group]->spec.policy);
   std::int64_t there = 0;
   if (groups.record[group]->spec.composite) {

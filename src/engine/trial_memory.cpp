@@ -6,7 +6,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The group that the record adds a pod to, changes one of, or takes one from.
-GANGSCHED_INLINE row_t trial_memory::group_of(const cluster_state& state, const change& record) {
+GANGSCHED_INLINE row_t trial_memory::group_of(const model::cluster_state& state, const change& record) {
   row_t group = no_row;
   if (record.kind == change_kind::pod_removed)
     group = record.after;
@@ -17,7 +17,7 @@ GANGSCHED_INLINE row_t trial_memory::group_of(const cluster_state& state, const 
 }
 
 /// False if so much happened that looking at every node is no more work.
-GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one, std::vector<row_t>& changed) {
+GANGSCHED_INLINE bool trial_memory::replay(const model::cluster_state& state, kept& one, std::vector<row_t>& changed) {
   const change_log& log = state.log;
   const std::uint64_t end = log.committed_end();
   if (log.lost(one.cursor) || log.truncated_since(one.cursor.truncations) < one.cursor.position) return false;
@@ -59,7 +59,7 @@ GANGSCHED_INLINE bool trial_memory::replay(const cluster_state& state, kept& one
   return true;
 }
 
-GANGSCHED_INLINE std::shared_ptr<void>& trial_memory::recall(const cluster_state& state, const class_plan& plan,
+GANGSCHED_INLINE std::shared_ptr<void>& trial_memory::recall(const model::cluster_state& state, const class_plan& plan,
                                                              std::uint16_t plugin, std::vector<row_t>& changed) {
   changed.clear();
   auto found = std::find_if(all_.begin(), all_.end(), [&](const kept& one) {

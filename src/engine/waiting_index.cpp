@@ -67,7 +67,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> ascending(std::vector<std::uint32_t>
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const cluster_state& state,
+GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const model::cluster_state& state,
                                                                       const event& what) const {
   std::vector<std::uint32_t> found{anything_.begin(), anything_.end()};
   const auto take = [&](const members& all) { found.insert(found.end(), all.begin(), all.end()); };
@@ -84,7 +84,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const clus
   if (any(what.facets & reads::labels)) take(labels_);
   if (const auto named = by_name_.find(state.nodes.record[node]->name); named != by_name_.end()) take(named->second);
   for (const auto& [owner, room] : rooms_) {
-    const held_room_record* const held = owner ? state.rooms.find(owner) : nullptr;
+    const model::held_room_record* const held = owner ? state.rooms.find(owner) : nullptr;
     const auto free = [&](resource_kind kind) {
       return what.node->free(kind) + (held == nullptr ? 0 : state.rooms.left(*held, node, kind));
     };

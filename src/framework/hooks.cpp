@@ -8,7 +8,7 @@ GANGSCHED_INLINE void new_reservation::add(scope_column column, scope_row_id row
   if (whole(*state_).columns.contains(row)) note(column.index, row.row, row.generation, amount);
 }
 GANGSCHED_INLINE void new_reservation::add(scope_column column, std::string_view row, std::int64_t amount) const {
-  own_columns& columns = whole(*state_).columns;
+  model::own_columns& columns = whole(*state_).columns;
   add(column, columns.id_of(columns.row(columns.scope_of(column.index), row)), amount);
 }
 GANGSCHED_INLINE void new_reservation::note(std::uint32_t column, row_t row, std::uint32_t generation,
@@ -29,7 +29,7 @@ GANGSCHED_INLINE std::uint32_t column_maker::of_scope(std::string_view scope, st
   return find_or_make(whole(*state_).columns.scope(scope), name, by_host);
 }
 GANGSCHED_INLINE std::uint32_t column_maker::find_or_make(scope_number of, std::string_view name, bool by_host) {
-  own_columns& columns = whole(*state_).columns;
+  model::own_columns& columns = whole(*state_).columns;
   const column_writer writer = by_host ? column_writer::host : column_writer::reserve_hooks;
   std::optional<std::uint32_t> column = columns.find(of, name, writer);
   if (!column) {

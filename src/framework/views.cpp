@@ -8,40 +8,44 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-GANGSCHED_INLINE std::int64_t own_word(const viewed_tables& tables, std::uint32_t column, row_t row) noexcept {
+GANGSCHED_INLINE std::int64_t own_word(const model::viewed_tables& tables, std::uint32_t column, row_t row) noexcept {
   return whole(tables).columns.at(column, row);
 }
-GANGSCHED_INLINE domain_id domain_of(const viewed_tables& tables, topology_id key, row_t node) noexcept {
+GANGSCHED_INLINE domain_id domain_of(const model::viewed_tables& tables, topology_id key, row_t node) noexcept {
   return whole(tables).topologies.domain(key, node);
 }
-GANGSCHED_INLINE flavor_id flavor_of(const viewed_tables& tables, row_t node) noexcept {
-  const flavor_table& flavors = whole(tables).queues.flavors;
+GANGSCHED_INLINE flavor_id flavor_of(const model::viewed_tables& tables, row_t node) noexcept {
+  const model::flavor_table& flavors = whole(tables).queues.flavors;
   return flavors.id_of(flavors.of[node]);
 }
-GANGSCHED_INLINE std::int32_t count_at(const viewed_tables& tables, counter_id counter, row_t node) noexcept {
-  const cluster_state& in = whole(tables);
+GANGSCHED_INLINE std::int32_t count_at(const model::viewed_tables& tables, counter_id counter, row_t node) noexcept {
+  const model::cluster_state& in = whole(tables);
   return in.counters.count(counter, in.topologies.domain(in.counters.spec(counter).topology, node));
 }
-GANGSCHED_INLINE status claims_allow(const viewed_tables& tables, const pod_class& cls, row_t node) noexcept {
+GANGSCHED_INLINE status claims_allow(const model::viewed_tables& tables, const pod_class& cls, row_t node) noexcept {
   return whole(tables).devices.claims_allow(cls, node);
 }
-GANGSCHED_INLINE std::uint64_t first_change(const viewed_tables& tables) noexcept { return whole(tables).log.begin(); }
-GANGSCHED_INLINE const change& change_at(const viewed_tables& tables, std::uint64_t number) noexcept {
+GANGSCHED_INLINE std::uint64_t first_change(const model::viewed_tables& tables) noexcept {
+  return whole(tables).log.begin();
+}
+GANGSCHED_INLINE const change& change_at(const model::viewed_tables& tables, std::uint64_t number) noexcept {
   return whole(tables).log[number];
 }
-GANGSCHED_INLINE row_t budget_rows(const viewed_tables& tables) noexcept {
+GANGSCHED_INLINE row_t budget_rows(const model::viewed_tables& tables) noexcept {
   return whole(tables).named.budgets.rows.count();
 }
-GANGSCHED_INLINE const budget_record* budget_at(const viewed_tables& tables, row_t row) noexcept {
+GANGSCHED_INLINE const model::budget_record* budget_at(const model::viewed_tables& tables, row_t row) noexcept {
   return whole(tables).named.budgets.record[row];
 }
-GANGSCHED_INLINE device_wants wants_of(const viewed_tables& tables, const pod_class& cls, row_t node) {
+GANGSCHED_INLINE device_wants wants_of(const model::viewed_tables& tables, const pod_class& cls, row_t node) {
   return whole(tables).devices.wants_of(cls, node);
 }
-GANGSCHED_INLINE std::optional<device_want> only_want(const viewed_tables& tables, const pod_class& cls, row_t node) {
+GANGSCHED_INLINE std::optional<device_want> only_want(const model::viewed_tables& tables, const pod_class& cls,
+                                                      row_t node) {
   return whole(tables).devices.only_want(cls, node);
 }
-[[nodiscard]] GANGSCHED_INLINE std::optional<queue_view> queue_at(const viewed_tables& tables, row_t row) noexcept {
+[[nodiscard]] GANGSCHED_INLINE std::optional<queue_view> queue_at(const model::viewed_tables& tables,
+                                                                  row_t row) noexcept {
   return row == no_row ? std::nullopt : std::optional{queue_view{whole(tables), row}};
 }
 
@@ -100,16 +104,16 @@ GANGSCHED_INLINE std::optional<queue_view> cluster_view::queue_of(const pod_view
   return queue(pod.in_queue());
 }
 GANGSCHED_INLINE std::optional<flavor_view> cluster_view::flavor_at(row_t row) const noexcept {
-  const cluster_state& in = whole(*state_);
+  const model::cluster_state& in = whole(*state_);
   return in.queues.flavors.alive(row) ? std::optional{flavor_view{in, row}} : std::nullopt;
 }
 GANGSCHED_INLINE std::optional<scope_row_id> cluster_view::find_row(scope_column column, std::string_view name) const {
-  const own_columns& columns = whole(*state_).columns;
+  const model::own_columns& columns = whole(*state_).columns;
   const row_t row = columns.find_row(columns.scope_of(column.index), name);
   return row == no_row ? std::nullopt : std::optional{columns.id_of(row)};
 }
 GANGSCHED_INLINE std::int64_t cluster_view::own(scope_column column, scope_row_id row) const {
-  const own_columns& columns = whole(*state_).columns;
+  const model::own_columns& columns = whole(*state_).columns;
   return columns.contains(row) ? columns.at(column.index, row.row) : 0;
 }
 GANGSCHED_INLINE std::int32_t cluster_view::count(counter_id counter, domain_id domain) const {

@@ -1,6 +1,6 @@
 #include "gangsched/model/assigned_pods.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
                                                    const pod_class* replaced) const noexcept {
@@ -179,4 +179,4 @@ GANGSCHED_INLINE void assigned_pods::set_nominated_node(row_t pod, row_t node) {
   nodes_.first_nominated.set(node, pod);
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

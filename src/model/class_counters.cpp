@@ -4,16 +4,15 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/pod_counting.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Collects the counters that a class names.
 struct counter_names {
   const kube_semantics& semantics;
   interner& names;
-  topology_table& topologies;
-  choice_table& choices;
-  counter_table& counters;
+  model::topology_table& topologies;
+  model::choice_table& choices;
+  model::counter_table& counters;
   const std::vector<spread_defaults>& defaults;
   pod_class& made;
 
@@ -25,8 +24,8 @@ struct counter_names {
 
   /// kube-framework 6.1. @p incoming: as upstream reads the terms of the pod that is being placed: a namespace selector that the
   /// empty set of labels satisfies (NotIn and DoesNotExist only) takes in every namespace, unless it is to be as documented.
-  pod_query query(const pod_affinity_term& term, bool incoming) {
-    pod_query made_query{term.selector, {}, term.namespace_selector};
+  model::pod_query query(const pod_affinity_term& term, bool incoming) {
+    model::pod_query made_query{term.selector, {}, term.namespace_selector};
     for (const std::string& ns : term.namespaces) made_query.namespaces.push_back(names.intern(ns));
     if (term.namespaces.empty() && !term.namespace_selector) made_query.namespaces.push_back(made.ns);
     incoming = incoming && semantics.has(quirk::negative_namespace_selectors);
@@ -49,7 +48,7 @@ struct counter_names {
 
   void affinity() {
     if (!made.affinity_to_pods.required.empty()) {
-      pod_scope all;
+      model::pod_scope all;
       for (const pod_affinity_term& term : made.affinity_to_pods.required) all.push_back(query(term, true));
       const scope_id scope = counters.scope_number(std::move(all));
       for (const pod_affinity_term& term : made.affinity_to_pods.required) {
@@ -85,7 +84,7 @@ struct counter_names {
     spec.scope = counters.scope_number({{selector, {made.ns}, std::nullopt}});
     // A soft constraint on the hostname counts the node's own pods, whatever its label says and the policies are.
     if (hard || one.topology_key != "kubernetes.io/hostname") {
-      node_choice choice;
+      model::node_choice choice;
       for (const topology_spread& other : all) {
         if (other.action != one.action || (system && !hard) || other.topology_key == one.topology_key) continue;
         choice.keys.push_back(names.intern(other.topology_key));
@@ -120,7 +119,9 @@ struct counter_names {
   }
 };
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_counting::name_counters(pod_class& made) {
   made.counters = {};
@@ -172,4 +173,4 @@ GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(sy
   return all;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

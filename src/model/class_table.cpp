@@ -6,7 +6,7 @@
 #include "gangsched/core/hash_index.hpp"
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct class_table::impl {
   static std::size_t hash(std::string_view key) noexcept { return std::hash<std::string_view>{}(key); }
@@ -80,4 +80,4 @@ GANGSCHED_INLINE void class_table::digest_into(digest& out, const std::vector<st
   out.add(epoch());
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

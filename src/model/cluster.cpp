@@ -12,7 +12,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
-    : state_(std::make_unique<cluster_state>(options.log_bound, options.semantics)) {
+    : cluster_questions(std::make_unique<model::cluster_state>(options.log_bound, options.semantics)) {
   state_->devices.answer_by(options.device_matcher);
   state_->assigned.attempts_after = options.attempts_after;
 }
@@ -23,7 +23,8 @@ GANGSCHED_INLINE cluster::~cluster() = default;
 namespace detail {
 
 /// Absent if the node has no devices that the host knows of.
-GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_state& state, const node_spec& spec,
+GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(model::cluster_state& state,
+                                                                      const node_spec& spec,
                                                                       const std::string& object) {
   const node_devices& from = spec.devices;
   if (from.gpus.empty() && from.others.empty() && from.counters.empty() && !from.numa)
@@ -33,7 +34,7 @@ GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(cluster_st
   return std::optional{std::move(*made)};
 }
 
-GANGSCHED_INLINE device_record make_device_record(cluster_state& state, const node_devices& spec,
+GANGSCHED_INLINE device_record make_device_record(model::cluster_state& state, const node_devices& spec,
                                                   device_inventory&& inventory) {
   device_record made;
   made.inventory = state.devices.share(std::move(inventory));
@@ -78,10 +79,11 @@ GANGSCHED_INLINE bool same_devices(const std::shared_ptr<const device_record>& a
   return !a || (a->inventory == b->inventory && a->ids == b->ids && a->unhealthy == b->unhealthy);
 }
 
-GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_state& state, const node_spec& spec,
-                                                                     const integer_resources& allocatable,
-                                                                     std::optional<device_inventory> devices) {
-  auto made = std::make_unique<node_record>();
+GANGSCHED_INLINE std::unique_ptr<const model::node_record> make_node_record(model::cluster_state& state,
+                                                                            const node_spec& spec,
+                                                                            const integer_resources& allocatable,
+                                                                            std::optional<device_inventory> devices) {
+  auto made = std::make_unique<model::node_record>();
   made->name_text = spec.name;
   made->name = state.names.intern(spec.name);
   made->labels = to_symbols(state.names, spec.labels);
@@ -109,7 +111,7 @@ GANGSCHED_INLINE std::unique_ptr<const node_record> make_node_record(cluster_sta
   return made;
 }
 
-GANGSCHED_INLINE void set_allocatable(cluster_state& state, row_t row, const std::vector<amount>& amounts) {
+GANGSCHED_INLINE void set_allocatable(model::cluster_state& state, row_t row, const std::vector<amount>& amounts) {
   for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
     const auto found = std::find_if(amounts.begin(), amounts.end(), [&](const amount& a) { return a.kind == kind; });
     const std::int64_t value = found == amounts.end() ? 0 : found->value;
@@ -117,7 +119,7 @@ GANGSCHED_INLINE void set_allocatable(cluster_state& state, row_t row, const std
   }
 }
 
-GANGSCHED_INLINE reads difference(const node_record& before, const node_record& after) {
+GANGSCHED_INLINE reads difference(const model::node_record& before, const model::node_record& after) {
   reads changed = reads::nothing;
   if (before.labels != after.labels) changed |= reads::labels;
   if (before.taints != after.taints) changed |= reads::taints;
@@ -132,7 +134,7 @@ GANGSCHED_INLINE reads difference(const node_record& before, const node_record& 
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "cluster");
   const auto make_room = [](auto& table, std::uint32_t rows) {
     table.rows.reserve(rows);
@@ -149,7 +151,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
 }
 
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
   state.collection.run_if_due();
   call_mark whole{state};
@@ -163,7 +165,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   if (!devices) return std::move(devices).error();
   auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
 
-  node_table& nodes = state.nodes;
+  model::node_table& nodes = state.nodes;
   const row_t row = nodes.rows.take();
   nodes.grow(row + 1, state.kinds.count());
   state.columns.grow(scope_number::nodes, row + 1);
@@ -184,7 +186,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("node", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -207,7 +209,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
     state.nodes.images.add(record->images);
   }
   const bool moves = any(facets & reads::devices);
-  const node_claims held = moves ? state.devices.take_claims(node.row) : node_claims{};
+  const model::node_claims held = moves ? state.devices.take_claims(node.row) : model::node_claims{};
   state.counting.set_node_record(node.row, std::move(record));
   if (any(facets & reads::labels)) state.queued.node_changed(node.row);
   if (moves) state.devices.give_claims(node.row, held);
@@ -217,7 +219,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
 }
 
 GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id node) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
@@ -228,7 +230,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
       held.push_back(pod);
       continue;
     }
-    const pod_record& record = *state.pods.record[pod];
+    const model::pod_record& record = *state.pods.record[pod];
     gone.push_back(
         {{pod, state.pods.rows.generation(pod)}, std::string{state.names.text(record.ns)}, record.name, record.cookie});
   }
@@ -257,41 +259,5 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   whole.keep();
   return gone;
 }
-
-GANGSCHED_INLINE std::optional<node_id> cluster::find_node(std::string_view name) const {
-  const row_t row = state_->nodes.by_name.find({}, name);
-  if (row == no_row) return std::nullopt;
-  return node_id{row, state_->nodes.rows.generation(row)};
-}
-
-GANGSCHED_INLINE bool cluster::contains(node_id node) const noexcept { return detail::names_node(*state_, node); }
-
-GANGSCHED_INLINE std::string_view cluster::name_of(node_id node) const {
-  return contains(node) ? std::string_view{state_->nodes.record[node.row]->name_text} : std::string_view{};
-}
-
-GANGSCHED_INLINE std::uint64_t cluster::cookie_of(node_id node) const {
-  return contains(node) ? state_->nodes.record[node.row]->cookie : 0;
-}
-
-GANGSCHED_INLINE std::int64_t cluster::allocatable(node_id node, std::string_view resource) const {
-  const auto kind = state_->kinds.find(resource);
-  return kind && contains(node) ? state_->nodes.allocatable.at(node.row, *kind) : 0;
-}
-
-GANGSCHED_INLINE std::int64_t cluster::requested(node_id node, std::string_view resource) const {
-  const auto kind = state_->kinds.find(resource);
-  return kind && contains(node) ? state_->nodes.used.at(node.row, *kind) : 0;
-}
-
-GANGSCHED_INLINE std::vector<node_id> cluster::nodes() const {
-  std::vector<node_id> all;
-  for (row_t row = 0; row < state_->nodes.rows.count(); ++row) {
-    if (state_->nodes.alive(row)) all.push_back({row, state_->nodes.rows.generation(row)});
-  }
-  return all;
-}
-
-GANGSCHED_INLINE std::uint64_t cluster::digest() const { return state_->digest(); }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -6,7 +6,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disruption_budget_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   auto& budgets = state.named.budgets;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -19,7 +19,7 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
   const symbol ns = state.names.intern(spec.ns);
   const row_t row = budgets.rows.take();
   budgets.record.grow(row + 1);
-  budgets.record.set(row, std::make_unique<budget_record>(budget_record{spec, ns}));
+  budgets.record.set(row, std::make_unique<model::budget_record>(model::budget_record{spec, ns}));
   budgets.by_name.insert(ns, spec.name, row);
   state.changed({.kind = change_kind::budget_changed, .row = row});
   whole.keep();
@@ -28,25 +28,26 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
 
 GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget,
                                                                 const pod_disruption_budget_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(budget)) return detail::unknown_id("disruption budget");
   if (auto wrong = check(spec)) return std::move(*wrong);
-  const budget_record& record = *state.named.budgets.record[budget.row];
+  const model::budget_record& record = *state.named.budgets.record[budget.row];
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
   if (record.spec.name != spec.name) return cannot("name", "a disruption budget cannot be renamed");
   if (record.spec.ns != spec.ns) return cannot("ns", "a disruption budget cannot change its namespace");
-  state.named.budgets.record.set(budget.row, std::make_unique<budget_record>(budget_record{spec, record.ns}));
+  state.named.budgets.record.set(budget.row,
+                                 std::make_unique<model::budget_record>(model::budget_record{spec, record.ns}));
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});
   whole.keep();
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   auto& budgets = state.named.budgets;
   GANGSCHED_REFUSE_IN_HOOK(state, "disruption budget");
   call_mark whole{state};
@@ -57,20 +58,6 @@ GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::optional<budget_id> cluster::find_disruption_budget(std::string_view ns,
-                                                                          std::string_view name) const {
-  const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? state_->named.budgets.by_name.find(*symbol, name) : no_row;
-  if (row == no_row) return std::nullopt;
-  return budget_id{row, state_->named.budgets.rows.generation(row)};
-}
-
-GANGSCHED_INLINE bool cluster::contains(budget_id budget) const noexcept {
-  const auto& budgets = state_->named.budgets;
-  return budget.row < budgets.rows.count() && budgets.record[budget.row] != nullptr &&
-         budgets.rows.generation(budget.row) == budget.generation;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

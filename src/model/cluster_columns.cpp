@@ -5,12 +5,12 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-GANGSCHED_INLINE std::string scope_row_text(const cluster_state& state, row_t row) {
-  const scope_row_record& record = state.columns.record(row);
+GANGSCHED_INLINE std::string scope_row_text(const model::cluster_state& state, row_t row) {
+  const model::scope_row_record& record = state.columns.record(row);
   return std::string{state.columns.scope_name(record.scope)} += "/" + record.name;
 }
 
-GANGSCHED_INLINE result<void> add_column(cluster_state& state, scope_number of, std::string_view name) {
+GANGSCHED_INLINE result<void> add_column(model::cluster_state& state, scope_number of, std::string_view name) {
   if (!state.columns.find(of, name, column_writer::host))
     state.columns.make(of, name, column_writer::host, state.columns.new_facet());
   return {};
@@ -20,8 +20,8 @@ GANGSCHED_INLINE error no_name(std::string_view what, const char* field) {
   return {errc::malformed, std::string{what}, field, "has no name"};
 }
 
-GANGSCHED_INLINE result<void> set_column(cluster_state& state, scope_number of, row_t row, const std::string& object,
-                                         std::string_view column, std::int64_t value) {
+GANGSCHED_INLINE result<void> set_column(model::cluster_state& state, scope_number of, row_t row,
+                                         const std::string& object, std::string_view column, std::int64_t value) {
   const auto found = state.columns.find(of, column, column_writer::host);
   if (!found && state.columns.find(of, column, column_writer::reserve_hooks)) {
     return error{errc::wrong_state, object, "column " + std::string{column}, "is counted by reserve hooks"};
@@ -31,14 +31,6 @@ GANGSCHED_INLINE result<void> set_column(cluster_state& state, scope_number of, 
   state.columns.set(*found, row, value);
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::optional<std::int64_t> column_of(const cluster_state& state, scope_number of, row_t row,
-                                                       std::string_view column) {
-  auto found = state.columns.find(of, column, column_writer::host);
-  if (!found) found = state.columns.find(of, column, column_writer::reserve_hooks);
-  if (!found) return std::nullopt;
-  return state.columns.at(*found, row);
 }
 
 }  // namespace detail
@@ -101,35 +93,6 @@ GANGSCHED_INLINE result<void> cluster::set_column(scope_row_id row, std::string_
   if (!contains(row)) return detail::unknown_id("row");
   return detail::set_column(*state_, state_->columns.record(row.row).scope, row.row,
                             detail::scope_row_text(*state_, row.row), column, value);
-}
-
-GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(node_id node, std::string_view column) const {
-  if (!contains(node)) return std::nullopt;
-  return detail::column_of(*state_, scope_number::nodes, node.row, column);
-}
-
-GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(group_id group, std::string_view column) const {
-  if (!contains(group)) return std::nullopt;
-  return detail::column_of(*state_, scope_number::groups, group.row, column);
-}
-
-GANGSCHED_INLINE std::optional<std::int64_t> cluster::column_of(scope_row_id row, std::string_view column) const {
-  if (!contains(row)) return std::nullopt;
-  return detail::column_of(*state_, state_->columns.record(row.row).scope, row.row, column);
-}
-
-GANGSCHED_INLINE std::optional<scope_row_id> cluster::find_scope_row(std::string_view scope,
-                                                                     std::string_view row) const {
-  const auto known = state_->columns.find_scope(scope);
-  const row_t found = known ? state_->columns.find_row(*known, row) : no_row;
-  if (found == no_row) return std::nullopt;
-  return state_->columns.id_of(found);
-}
-
-GANGSCHED_INLINE bool cluster::contains(scope_row_id row) const noexcept { return state_->columns.contains(row); }
-
-GANGSCHED_INLINE std::string_view cluster::name_of(scope_row_id row) const {
-  return contains(row) ? std::string_view{state_->columns.record(row.row).name} : std::string_view{};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

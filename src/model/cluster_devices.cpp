@@ -8,11 +8,11 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device,
                                                                         bool healthy) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
-  const node_record& record = *state.nodes.record[node.row];
+  const model::node_record& record = *state.nodes.record[node.row];
   const std::optional<std::uint32_t> index = record.devices ? record.devices->find(device) : std::nullopt;
   if (!index) {
     return error{errc::unknown, detail::object_name("node", "", record.name_text), "devices",
@@ -22,7 +22,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
   const bool gpu = *index < inventory.gpu_count();
   const std::uint32_t place = gpu ? *index : *index - inventory.gpu_count();
   if (record.devices->unhealthy[*index] == healthy) {
-    auto changed = std::make_unique<node_record>(record);
+    auto changed = std::make_unique<model::node_record>(record);
     device_record devices = *record.devices;
     devices.unhealthy[*index] = !healthy;
     changed->devices = std::make_shared<const device_record>(std::move(devices));
@@ -47,40 +47,6 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
   std::sort(there.begin(), there.end());
   whole.keep();
   return there;
-}
-
-GANGSCHED_INLINE std::string_view cluster::name_of(node_id node, const device_grant& grant) const {
-  if (!contains(node) || !state_->nodes.record[node.row]->devices) return {};
-  const device_record& devices = *state_->nodes.record[node.row]->devices;
-  if (grant.kind == device_grant::form::cpus) return "cpu";
-  if (grant.kind == device_grant::form::memory) {
-    const auto kind = static_cast<std::size_t>(grant.milli);
-    return kind < devices.memory_kinds.size() ? state_->kinds.name(devices.memory_kinds[kind]) : std::string_view{};
-  }
-  const std::size_t index = (grant.is_gpu() ? 0 : devices.inventory->gpu_count()) + grant.device;
-  return index < devices.ids.size() ? std::string_view{devices.ids[index]} : std::string_view{};
-}
-
-GANGSCHED_INLINE std::string_view cluster::capacity_of(node_id node, const device_grant& grant) const {
-  const device_state now = devices_of(node);
-  if (!now || grant.kind != device_grant::form::capacity || grant.device >= now.inventory->others.size()) return {};
-  const auto& all = now.inventory->others[grant.device].capacities;
-  const auto which = static_cast<std::size_t>(grant.milli);
-  return which < all.size() ? state_->names.text(all[which].name) : std::string_view{};
-}
-
-GANGSCHED_INLINE std::string_view cluster::profile_of(const device_grant& grant) const {
-  return state_->names.text(grant.mig_profile);
-}
-
-GANGSCHED_INLINE std::span<const device_grant> cluster::devices_of(pod_id pod) const noexcept {
-  const device_claim* claim = contains(pod) ? state_->pods.claim[pod.row] : nullptr;
-  if (claim == nullptr) return {};
-  return {claim->grants.data(), claim->grants.size()};
-}
-
-GANGSCHED_INLINE device_state cluster::devices_of(node_id node) const noexcept {
-  return contains(node) ? state_->devices.devices_of(node.row) : device_state{};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -11,7 +11,7 @@ namespace detail {
 /// Levels of a tree of groups, its root's included (kube-workloads 2).
 inline constexpr int most_levels = 4;
 
-GANGSCHED_INLINE int height_of(const group_table& groups, row_t row) {
+GANGSCHED_INLINE int height_of(const model::group_table& groups, row_t row) {
   int below = 0;
   for (row_t child = groups.first_child[row]; child != no_row; child = groups.next_sibling[child]) {
     below = std::max(below, height_of(groups, child));
@@ -42,14 +42,14 @@ GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const g
 }
 
 /// Whether the group can be as @p spec says where it stands: `row` is no_row if it is new. O(depth + groups right below).
-GANGSCHED_INLINE std::optional<error> check_tree(const cluster_state& state, row_t row, const group_spec& spec,
+GANGSCHED_INLINE std::optional<error> check_tree(const model::cluster_state& state, row_t row, const group_spec& spec,
                                                  const std::string& object) {
-  const group_table& groups = state.groups;
+  const model::group_table& groups = state.groups;
   int depth = 1;
   if (spec.parent) {
     const auto wrong = [&](errc code, const char* why) { return error{code, object, "parent", why}; };
     if (!names_group(state, spec.parent)) return wrong(errc::unknown, "no such group");
-    const group_record& parent = *groups.record[spec.parent.row];
+    const model::group_record& parent = *groups.record[spec.parent.row];
     if (!parent.spec.composite) return wrong(errc::malformed, "is not a group of groups");
     for (row_t up = spec.parent.row; up != no_row; up = groups.parent[up], ++depth) {
       if (up == row) return wrong(errc::malformed, "is below the group itself");
@@ -71,7 +71,7 @@ GANGSCHED_INLINE std::optional<error> check_tree(const cluster_state& state, row
   return std::nullopt;
 }
 
-GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const group_spec& spec,
+GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const group_spec& spec,
                                                        const std::string& object) {
   for (const group_dependency& one : spec.start_after) {
     if (!names_group(state, one.on)) return error{errc::unknown, object, "start_after", "no such group"};
@@ -82,8 +82,8 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
   return std::nullopt;
 }
 
-GANGSCHED_INLINE row_t make_group(cluster_state& state, std::unique_ptr<const group_record> record) {
-  group_table& groups = state.groups;
+GANGSCHED_INLINE row_t make_group(model::cluster_state& state, std::unique_ptr<const model::group_record> record) {
+  model::group_table& groups = state.groups;
   const row_t row = groups.rows.take();
   groups.grow(row + 1);
   state.columns.grow(scope_number::groups, row + 1);
@@ -94,7 +94,7 @@ GANGSCHED_INLINE row_t make_group(cluster_state& state, std::unique_ptr<const gr
   return row;
 }
 
-GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
+GANGSCHED_INLINE void set_parent(model::group_table& groups, row_t row, row_t parent) {
   if (groups.parent[row] == parent) return;
   if (const row_t old = groups.parent[row]; old != no_row) {
     const row_t next = groups.next_sibling[row], prev = groups.prev_sibling[row];
@@ -130,16 +130,16 @@ GANGSCHED_INLINE void set_parent(group_table& groups, row_t row, row_t parent) {
 }
 
 /// A record that names the queue of the spec.
-GANGSCHED_INLINE std::unique_ptr<const group_record> make_group_record(cluster_state& state, const group_spec& spec,
-                                                                       symbol ns) {
-  auto made = std::make_unique<group_record>(group_record{spec, ns});
+GANGSCHED_INLINE std::unique_ptr<const model::group_record> make_group_record(model::cluster_state& state,
+                                                                              const group_spec& spec, symbol ns) {
+  auto made = std::make_unique<model::group_record>(model::group_record{spec, ns});
   if (!spec.queue.empty()) state.queued.name(made->queue = state.queued.expect(spec.queue));
   return made;
 }
 
 /// Instead of the record that the group has.
-GANGSCHED_INLINE result<void> put_group(cluster_state& state, row_t row, std::unique_ptr<const group_record> record,
-                                        const std::string& object) {
+GANGSCHED_INLINE result<void> put_group(model::cluster_state& state, row_t row,
+                                        std::unique_ptr<const model::group_record> record, const std::string& object) {
   const row_t before = state.groups.record[row]->queue;
   state.groups.record.set(row, std::move(record));
   if (!state.queued.settle_group(row))
@@ -148,9 +148,9 @@ GANGSCHED_INLINE result<void> put_group(cluster_state& state, row_t row, std::un
   return {};
 }
 
-GANGSCHED_INLINE void erase_group(cluster_state& state, row_t row) {
-  group_table& groups = state.groups;
-  const group_record& record = *groups.record[row];
+GANGSCHED_INLINE void erase_group(model::cluster_state& state, row_t row) {
+  model::group_table& groups = state.groups;
+  const model::group_record& record = *groups.record[row];
   if (record.queue != no_row) state.queued.unname(record.queue);
   groups.names_of(record.spec.composite).erase(record.ns, record.spec.name);
   state.columns.clear(scope_number::groups, row);
@@ -159,7 +159,7 @@ GANGSCHED_INLINE void erase_group(cluster_state& state, row_t row) {
 }
 
 /// A group that is only expected goes with its last member or child.
-GANGSCHED_INLINE void forget_if_unwanted(cluster_state& state, row_t row) {
+GANGSCHED_INLINE void forget_if_unwanted(model::cluster_state& state, row_t row) {
   if (state.groups.record[row]->expected && state.groups.members[row] == 0 && state.groups.children[row] == 0) {
     erase_group(state, row);
   }
@@ -168,7 +168,7 @@ GANGSCHED_INLINE void forget_if_unwanted(cluster_state& state, row_t row) {
 }  // namespace detail
 
 GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std::string_view name, bool composite) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   group_spec spec{.name = std::string{name}, .ns = std::string{ns}, .composite = composite};
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("group", ns, name));
   state.collection.run_if_due();
@@ -177,14 +177,15 @@ GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std
   const symbol where = state.names.intern(ns);
   row_t row = state.groups.names_of(composite).find(where, name);
   if (row == no_row)
-    row = detail::make_group(state, std::make_unique<group_record>(group_record{std::move(spec), where, true}));
+    row = detail::make_group(state,
+                             std::make_unique<model::group_record>(model::group_record{std::move(spec), where, true}));
   whole.keep();
   return group_id{row, state.groups.rows.generation(row)};
 }
 
 GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
-  cluster_state& state = *state_;
-  group_table& groups = state.groups;
+  model::cluster_state& state = *state_;
+  model::group_table& groups = state.groups;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -211,14 +212,14 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(group)) return detail::unknown_id("group");
   if (auto wrong = check(spec)) return std::move(*wrong);
-  const group_record& record = *state.groups.record[group.row];
+  const model::group_record& record = *state.groups.record[group.row];
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
   if (record.expected) return cannot("name", "nobody has added the group yet");
   if (record.spec.name != spec.name) return cannot("name", "a group cannot be renamed");
@@ -233,7 +234,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   if (auto wrong = detail::check_tree(state, group.row, spec, object)) return std::move(*wrong);
   if (auto wrong = detail::check_ratios(state, group.row, spec, object)) return std::move(*wrong);
   const std::uint32_t old_minimum = state.groups.min_count(group.row);
-  group_record same_minimum{spec, record.ns};
+  model::group_record same_minimum{spec, record.ns};
   if (gang* policy = std::get_if<gang>(&same_minimum.spec.policy)) policy->min_count = before->min_count;
   const bool more = same_minimum.bytes() != record.bytes();
   if (auto put = detail::put_group(state, group.row, detail::make_group_record(state, spec, record.ns), object); !put)
@@ -248,12 +249,12 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
-  cluster_state& state = *state_;
-  group_table& groups = state.groups;
+  model::cluster_state& state = *state_;
+  model::group_table& groups = state.groups;
   GANGSCHED_REFUSE_IN_HOOK(state, "group");
   call_mark whole{state};
   if (!contains(group)) return detail::unknown_id("group");
-  const group_record& record = *groups.record[group.row];
+  const model::group_record& record = *groups.record[group.row];
   const row_t parent = groups.parent[group.row];
   state.columns.clear_host_words(scope_number::groups, group.row);
   detail::set_parent(groups, group.row, no_row);
@@ -261,7 +262,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
     detail::erase_group(state, group.row);
   } else {
     group_spec known{.name = record.spec.name, .ns = record.spec.ns, .composite = record.spec.composite};
-    auto expected = std::make_unique<group_record>(group_record{std::move(known), record.ns, true});
+    auto expected = std::make_unique<model::group_record>(model::group_record{std::move(known), record.ns, true});
     const std::string object = detail::object_name("group", record.spec.ns, record.spec.name);
     if (auto put = detail::put_group(state, group.row, std::move(expected), object); !put) return put;
   }
@@ -269,26 +270,6 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
   if (parent != no_row) detail::forget_if_unwanted(state, parent);
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::optional<group_id> cluster::find_group(std::string_view ns, std::string_view name,
-                                                             bool composite) const {
-  const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? state_->groups.names_of(composite).find(*symbol, name) : no_row;
-  if (row == no_row) return std::nullopt;
-  return group_id{row, state_->groups.rows.generation(row)};
-}
-
-GANGSCHED_INLINE bool cluster::contains(group_id group) const noexcept { return detail::names_group(*state_, group); }
-
-GANGSCHED_INLINE const group_spec* cluster::spec_of(group_id group) const noexcept {
-  if (!contains(group)) return nullptr;
-  const group_record& record = *state_->groups.record[group.row];
-  return record.expected ? nullptr : &record.spec;
-}
-
-GANGSCHED_INLINE std::string_view cluster::name_of(group_id group) const {
-  return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.name} : std::string_view{};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

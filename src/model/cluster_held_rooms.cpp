@@ -11,28 +11,28 @@ namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// To readers of the log: what is free on these nodes has changed.
-GANGSCHED_INLINE void log_held(cluster_state& state, const std::vector<row_t>& nodes) {
+GANGSCHED_INLINE void log_held(model::cluster_state& state, const std::vector<row_t>& nodes) {
   for (const row_t node : nodes)
     state.changed({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
 }
 
-GANGSCHED_INLINE std::vector<row_t> nodes_of(const held_room_record* room) {
+GANGSCHED_INLINE std::vector<row_t> nodes_of(const model::held_room_record* room) {
   std::vector<row_t> nodes;
   if (room == nullptr) return nodes;
-  for (const held_room_record::part& one : room->parts) nodes.push_back(one.node);
+  for (const model::held_room_record::part& one : room->parts) nodes.push_back(one.node);
   return nodes;
 }
 
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("held room", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
-  std::vector<held_room_record::part> parts;
+  std::vector<model::held_room_record::part> parts;
   for (std::size_t i = 0; i < spec.parts.size(); ++i) {
     const std::string field = "parts[" + std::to_string(i) + "]";
     const node_id node = spec.parts[i].node;
@@ -69,7 +69,7 @@ GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec)
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_held_room(std::string_view name) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("held room", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -80,14 +80,6 @@ GANGSCHED_INLINE result<void> cluster::remove_held_room(std::string_view name) {
   detail::log_held(state, touched);
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::int64_t cluster::left_of_room(std::string_view room, node_id node,
-                                                    std::string_view resource) const {
-  const std::optional<symbol> owner = state_->names.find(room);
-  const held_room_record* const held = owner && contains(node) ? state_->rooms.find(*owner) : nullptr;
-  const auto kind = state_->kinds.find(resource);
-  return held != nullptr && kind ? state_->rooms.left(*held, node.row, *kind) : 0;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@ namespace detail {
 
 /// Adds or replaces the record of a name; returns its row.
 template <class Record, class Spec>
-row_t set_named(named_table<Record>& table, const Spec& spec) {
+row_t set_named(model::named_table<Record>& table, const Spec& spec) {
   row_t row = table.by_name.find({}, spec.name);
   if (row == no_row) {
     row = table.rows.take();
@@ -21,7 +21,7 @@ row_t set_named(named_table<Record>& table, const Spec& spec) {
 
 /// The same for names in a namespace.
 template <class Record>
-void set_in_namespace(named_table<Record>& table, symbol ns, std::string_view name, Record made) {
+void set_in_namespace(model::named_table<Record>& table, symbol ns, std::string_view name, Record made) {
   row_t row = table.by_name.find(ns, name);
   if (row == no_row) {
     row = table.rows.take();
@@ -33,7 +33,7 @@ void set_in_namespace(named_table<Record>& table, symbol ns, std::string_view na
 
 /// False if nothing has the name.
 template <class Record>
-bool remove_named(named_table<Record>& table, std::string_view name, symbol ns = {}) {
+bool remove_named(model::named_table<Record>& table, std::string_view name, symbol ns = {}) {
   const row_t row = table.by_name.find(ns, name);
   if (row == no_row) return false;
   table.by_name.erase(ns, name);
@@ -45,7 +45,7 @@ bool remove_named(named_table<Record>& table, std::string_view name, symbol ns =
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
   state.collection.run_if_due();
   call_mark whole{state};
@@ -58,7 +58,7 @@ GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec)
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   const std::string object = detail::object_name("namespace", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -79,7 +79,7 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->named.services, ns, spec.name, service_record{spec, ns});
+  detail::set_in_namespace(state_->named.services, ns, spec.name, model::service_record{spec, ns});
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
@@ -105,8 +105,8 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->named.controllers, ns, controller_key(spec.kind, spec.name),
-                           controller_record{spec, ns});
+  detail::set_in_namespace(state_->named.controllers, ns, model::controller_key(spec.kind, spec.name),
+                           model::controller_record{spec, ns});
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};
@@ -119,7 +119,7 @@ GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, s
   state_->collection.run_if_due();
   call_mark whole{*state_};
   const std::optional<symbol> known = state_->names.find(ns);
-  if (!known || !detail::remove_named(state_->named.controllers, controller_key(kind, name), *known)) {
+  if (!known || !detail::remove_named(state_->named.controllers, model::controller_key(kind, name), *known)) {
     return error{errc::unknown, object, "name", "no such controller"};
   }
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
@@ -145,11 +145,6 @@ GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view na
   }
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::optional<std::int32_t> cluster::find_priority_class(std::string_view name) const {
-  const row_t row = state_->named.priority_classes.by_name.find({}, name);
-  return row == no_row ? std::nullopt : std::optional{state_->named.priority_classes.record[row]->spec.value};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

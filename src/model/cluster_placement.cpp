@@ -7,7 +7,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
 /// Why it is not a pod that is assumed.
-GANGSCHED_INLINE std::optional<error> check_assumed(const cluster_state& state, pod_id pod) {
+GANGSCHED_INLINE std::optional<error> check_assumed(const model::cluster_state& state, pod_id pod) {
   if (!names_pod(state, pod)) return unknown_id("pod");
   if (state.pods.state[pod.row] == pod_state::assumed) return std::nullopt;
   return error{errc::wrong_state, pod_text(state, pod.row), "state", "is not assumed"};
@@ -16,7 +16,7 @@ GANGSCHED_INLINE std::optional<error> check_assumed(const cluster_state& state, 
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
@@ -35,7 +35,7 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
 }
 
 GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
   if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
@@ -45,7 +45,7 @@ GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
   if (auto wrong = detail::check_assumed(state, pod)) return *std::move(wrong);
@@ -55,7 +55,7 @@ GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");

@@ -22,7 +22,7 @@ struct resolved_priority {
 };
 
 /// What the Priority admission of Kubernetes does: the named class, else the default class, else 0. A number beside a class must agree.
-GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state& state, const pod_spec& spec,
+GANGSCHED_INLINE result<resolved_priority> resolve_priority(const model::cluster_state& state, const pod_spec& spec,
                                                             const object_label& object) {
   const auto& table = state.named.priority_classes;
   const priority_class_spec* found = nullptr;
@@ -50,7 +50,7 @@ GANGSCHED_INLINE result<resolved_priority> resolve_priority(const cluster_state&
   return resolved_priority{spec.priority.value_or(0), spec.preemption};
 }
 
-GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& state, const pod_spec& spec) {
+GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state, const pod_spec& spec) {
   const pod_volumes& from = spec.volumes;
   if (from.disks.empty() && from.exclusive_claims.empty() && from.attachments.empty()) return nullptr;
   auto made = std::make_unique<pod_disks>();
@@ -67,22 +67,23 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(cluster_state& 
 }
 
 /// @p queue: the row of that which it names.
-GANGSCHED_INLINE std::unique_ptr<const pod_record> make_pod_record(cluster_state& state, const pod_spec& spec,
-                                                                   symbol ns, row_t queue) {
-  return std::unique_ptr<const pod_record>{new pod_record{.name = spec.name,
-                                                          .ns = ns,
-                                                          .labels = spec.labels,
-                                                          .gates = spec.scheduling_gates,
-                                                          .start_time = spec.start_time,
-                                                          .controller = spec.controller,
-                                                          .disks = make_pod_disks(state, spec),
-                                                          .role = spec.role,
-                                                          .rank = spec.rank,
-                                                          .queue = queue,
-                                                          .cookie = spec.cookie}};
+GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model::cluster_state& state,
+                                                                          const pod_spec& spec, symbol ns,
+                                                                          row_t queue) {
+  return std::unique_ptr<const model::pod_record>{new model::pod_record{.name = spec.name,
+                                                                        .ns = ns,
+                                                                        .labels = spec.labels,
+                                                                        .gates = spec.scheduling_gates,
+                                                                        .start_time = spec.start_time,
+                                                                        .controller = spec.controller,
+                                                                        .disks = make_pod_disks(state, spec),
+                                                                        .role = spec.role,
+                                                                        .rank = spec.rank,
+                                                                        .queue = queue,
+                                                                        .cookie = spec.cookie}};
 }
 
-GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& state, const pod_spec& spec,
+GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,
                                                        const object_label& object) {
   if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};
   if (spec.group && state.names.text(state.groups.record[spec.group.row]->ns) != spec.ns) {
@@ -98,7 +99,7 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
     const resource_claim_id claim = spec.resource_claims[i];
     const std::string field = "resource_claims[" + std::to_string(i) + "]";
     if (!state.devices.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
-    const resource_claim_record& record = *state.devices.resource_claims.record[claim.row];
+    const model::resource_claim_record& record = *state.devices.resource_claims.record[claim.row];
     if (state.names.text(record.ns) != spec.ns) return error{errc::malformed, object, field, "is of another namespace"};
     const auto twice =
         std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
@@ -115,7 +116,7 @@ GANGSCHED_INLINE std::optional<error> check_references(const cluster_state& stat
 }
 
 /// As the state's own of a class, before there is one: a refused call names nothing that was not named before.
-GANGSCHED_INLINE bool fits_in_words(const cluster_state& state, row_t node, const pod_requests& requests,
+GANGSCHED_INLINE bool fits_in_words(const model::cluster_state& state, row_t node, const pod_requests& requests,
                                     const pod_class* replaced = nullptr) {
   const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
     std::int64_t sum = 0;
@@ -133,8 +134,8 @@ GANGSCHED_INLINE error queue_overflow(std::string object) {
   return {errc::overflow, std::move(object), "queue", "what its pods request would not fit into 64 bits"};
 }
 
-GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
-  group_table& groups = state.groups;
+GANGSCHED_INLINE void join_group(model::cluster_state& state, row_t pod, row_t group) {
+  model::group_table& groups = state.groups;
   state.pods.group.set(pod, group);
   const row_t last = groups.last[group];
   state.pods.prev_in_group.set(pod, last);
@@ -147,8 +148,8 @@ GANGSCHED_INLINE void join_group(cluster_state& state, row_t pod, row_t group) {
   groups.members.set(group, groups.members[group] + 1);
 }
 
-GANGSCHED_INLINE void leave_group(cluster_state& state, row_t pod) {
-  group_table& groups = state.groups;
+GANGSCHED_INLINE void leave_group(model::cluster_state& state, row_t pod) {
+  model::group_table& groups = state.groups;
   const row_t group = state.pods.group[pod];
   const row_t next = state.pods.next_in_group[pod];
   const row_t prev = state.pods.prev_in_group[pod];
@@ -181,13 +182,13 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
 }
 
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
-GANGSCHED_INLINE bool adds_words(const cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
+GANGSCHED_INLINE bool adds_words(const model::cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
   return !spec.node && !state.undo.recording() &&
          (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
 }
 
 /// The same for removing a pod.
-GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexcept {
+GANGSCHED_INLINE bool removes_words(const model::cluster_state& state, row_t pod) noexcept {
   if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod))
     return false;
   const pod_class& cls = state.classes[state.pods.cls[pod]];
@@ -195,20 +196,21 @@ GANGSCHED_INLINE bool removes_words(const cluster_state& state, row_t pod) noexc
 }
 
 /// The row of the queue that a pod names, which it is to be counted for; no_row: none.
-GANGSCHED_INLINE row_t own_queue(cluster_state& state, const pod_spec& spec) {
+GANGSCHED_INLINE row_t own_queue(model::cluster_state& state, const pod_spec& spec) {
   return spec.queue.empty() ? no_row : state.queued.expect(spec.queue);
 }
 
 /// The class @p cls in the queue that the pod is in if it names @p own.
-GANGSCHED_INLINE class_id in_its_queue(cluster_state& state, const pod_spec& spec, symbol ns, row_t own, class_id cls) {
+GANGSCHED_INLINE class_id in_its_queue(model::cluster_state& state, const pod_spec& spec, symbol ns, row_t own,
+                                       class_id cls) {
   if (!state.queued.any()) return cls;
   return state.queued.class_in(cls, state.queued.queue_for(own, ns, spec.group ? spec.group.row : no_row));
 }
 
 /// @p epoch: of the class table when the class was made. @p queue: the row of that which it names.
-GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, const name_index::key& name, class_id cls,
-                                  std::uint32_t epoch, row_t queue) {
-  pod_table& pods = state.pods;
+GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& spec, const name_index::key& name,
+                                  class_id cls, std::uint32_t epoch, row_t queue) {
+  model::pod_table& pods = state.pods;
   // What takes memory comes first: of most pods nothing after this does.
   const row_t row = pods.rows.make_room();
   pods.grow(row + 1);
@@ -239,7 +241,7 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
   }
   state.assigned.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
   state.changed({.kind = change_kind::pod_added,
-                 .facets = spec.node ? assigned_pods::facets_of(state.classes[cls]) : reads::nothing,
+                 .facets = spec.node ? model::assigned_pods::facets_of(state.classes[cls]) : reads::nothing,
                  .row = row,
                  .after = spec.node ? spec.node.row : no_row});
   return row;
@@ -248,14 +250,14 @@ GANGSCHED_INLINE row_t insert_pod(cluster_state& state, const pod_spec& spec, co
 }  // namespace detail
 
 GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
-  cluster_state& state = *state_;
-  pod_table& pods = state.pods;
+  model::cluster_state& state = *state_;
+  model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
   state.collection.run_if_due();
   const std::optional<symbol> ns = state.names.find(spec.ns);
   name_index::key name{};
   if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
-  const pod_templates::known* like = state.templates.find(spec);
+  const model::pod_templates::known* like = state.templates.find(spec);
   if (like != nullptr &&
       (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls)))
     like = nullptr;
@@ -302,8 +304,8 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& like,
                                                                std::span<const std::string> names) {
-  cluster_state& state = *state_;
-  pod_table& pods = state.pods;
+  model::cluster_state& state = *state_;
+  model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
   state.collection.run_if_due();
   call_mark whole{state};
@@ -360,8 +362,8 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
 }
 
 GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& spec) {
-  cluster_state& state = *state_;
-  pod_table& pods = state.pods;
+  model::cluster_state& state = *state_;
+  model::pod_table& pods = state.pods;
   const detail::object_label object{"pod", spec.ns, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -398,7 +400,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.assigned.release(row);
   const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
   const row_t held = pods.node[row];
-  const reads before = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
+  const reads before = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.assigned.take_off_node(row);
   const queue_id left = state.classes[pods.cls[row]].queue;
   if (left) state.queued.leave(row);
@@ -423,7 +425,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
     state.assigned.put_on_node(row, held);
     state.devices.drop_unused(shared);  // claims that it names no more
   }
-  const reads after = held == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[cls]);
+  const reads after = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (left && held != no_row) state.queued.changed(left.row);  // it moved, or may use less
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
@@ -446,7 +448,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
 }
 
 GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   if (pods.size() != specs.size()) return error{errc::malformed, "pod", "specs", "are not as many as the pods"};
   const auto free = [&](row_t node, resource_kind kind) {
     return state.nodes.allocatable.at(node, kind) - state.nodes.used.at(node, kind);
@@ -480,8 +482,8 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
-  cluster_state& state = *state_;
-  pod_table& pods = state.pods;
+  model::cluster_state& state = *state_;
+  model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   if (!contains(pod)) return detail::unknown_id("pod");
   const row_t row = pod.row;
@@ -500,7 +502,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
     else
       state.nodes.first_pod.prefetch(node);
   }
-  const reads facets = node == no_row ? reads::nothing : assigned_pods::facets_of(state.classes[pods.cls[row]]);
+  const reads facets = node == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[pods.cls[row]]);
   state.columns.take_back(row);
   if (node != no_row) state.assigned.take_off_node(row);
   state.devices.drop_claim(row);
@@ -524,7 +526,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempted) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
@@ -539,6 +541,15 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
                  .after = node});
   whole.keep();
   return {};
+}
+
+GANGSCHED_INLINE result<std::uint32_t> cluster::class_of(pod_id pod) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  call_mark whole{*state_};
+  const class_id found = state_->class_of(pod.row);
+  whole.keep();
+  return found;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -12,7 +12,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-GANGSCHED_INLINE std::vector<amount> named_amounts(cluster_state& state, const resource_list& list) {
+GANGSCHED_INLINE std::vector<amount> named_amounts(model::cluster_state& state, const resource_list& list) {
   std::vector<amount> made;
   const auto integers = to_integers(list, "queue", "quotas");  // were checked
   for (const auto& [name, value] : *integers) made.push_back({state.kinds.number(name), value});
@@ -20,8 +20,9 @@ GANGSCHED_INLINE std::vector<amount> named_amounts(cluster_state& state, const r
 }
 
 /// A queue with the spec, whose flavors are there.
-GANGSCHED_INLINE std::unique_ptr<const queue_record> make_queue_record(cluster_state& state, const queue_spec& spec) {
-  auto made = std::make_unique<queue_record>(queue_record{.spec = spec});
+GANGSCHED_INLINE std::unique_ptr<const model::queue_record> make_queue_record(model::cluster_state& state,
+                                                                              const queue_spec& spec) {
+  auto made = std::make_unique<model::queue_record>(model::queue_record{.spec = spec});
   for (const queue_quota& one : spec.quotas) {
     queue_amounts& amounts = made->quotas.emplace_back();
     if (!one.flavor.empty()) amounts.flavor = state.queues.flavors.by_name.find({}, one.flavor);
@@ -35,8 +36,9 @@ GANGSCHED_INLINE std::unique_ptr<const queue_record> make_queue_record(cluster_s
 }
 
 /// Whether a queue, no_row if it is new, can be as @p spec says. O(size of the spec + depth).
-GANGSCHED_INLINE std::optional<error> check_queue(const cluster_state& state, row_t row, const queue_spec& spec) {
-  const queue_table& queues = state.queues;
+GANGSCHED_INLINE std::optional<error> check_queue(const model::cluster_state& state, row_t row,
+                                                  const queue_spec& spec) {
+  const model::queue_table& queues = state.queues;
   const auto wrong = [&](errc code, std::string field, std::string why) {
     return error{code, "queue " + spec.name, std::move(field), std::move(why)};
   };
@@ -60,8 +62,9 @@ GANGSCHED_INLINE std::optional<error> check_queue(const cluster_state& state, ro
 }
 
 /// The queue has the record and all that follows from it. The namespaces that it takes now, or took, are to be settled.
-GANGSCHED_INLINE result<void> put_queue(cluster_state& state, row_t row, std::unique_ptr<const queue_record> record) {
-  queue_table& queues = state.queues;
+GANGSCHED_INLINE result<void> put_queue(model::cluster_state& state, row_t row,
+                                        std::unique_ptr<const model::queue_record> record) {
+  model::queue_table& queues = state.queues;
   const std::string parent = record->spec.parent;
   const std::vector<std::string> before = queues.record[row]->spec.namespaces, after = record->spec.namespaces;
   const row_t old = queues.parent[row];
@@ -129,7 +132,8 @@ GANGSCHED_INLINE queue_id queue_questions::queue_of(group_id group) const noexce
 
 namespace detail {
 
-GANGSCHED_INLINE integer_resources amounts_of(const cluster_state& state, const matrix_column& amounts, row_t row) {
+GANGSCHED_INLINE integer_resources amounts_of(const model::cluster_state& state, const matrix_column& amounts,
+                                              row_t row) {
   integer_resources made;
   for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
     if (const std::int64_t value = amounts.at(row, kind); value != 0)
@@ -164,7 +168,7 @@ GANGSCHED_INLINE std::string_view queue_questions::flavor_of(node_id node) const
 }
 
 GANGSCHED_INLINE result<queue_id> cluster_queues::add(const queue_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue " + spec.name);
   state.collection.run_if_due();
   call_mark whole{state};
@@ -180,12 +184,12 @@ GANGSCHED_INLINE result<queue_id> cluster_queues::add(const queue_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue_spec& spec) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue " + spec.name);
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(queue)) return detail::unknown_id("queue");
-  const queue_record& record = *state.queues.record[queue.row];
+  const model::queue_record& record = *state.queues.record[queue.row];
   if (record.spec.name != spec.name)
     return error{errc::wrong_state, "queue " + record.spec.name, "name", "a queue cannot be renamed"};
   if (record.expected) return error{errc::wrong_state, "queue " + spec.name, "name", "nobody has added the queue yet"};
@@ -196,13 +200,13 @@ GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::remove(queue_id queue) {
-  cluster_state& state = *state_;
+  model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue");
   state.collection.run_if_due();
   call_mark whole{state};
   const queue_spec* const known = spec_of(queue);
   if (known == nullptr) return detail::unknown_id("queue");
-  auto expected = std::make_unique<queue_record>();
+  auto expected = std::make_unique<model::queue_record>();
   expected->spec.name = known->name;
   expected->expected = true;
   state.queued.name(queue.row);  // so that it goes at the end, if at all
@@ -213,14 +217,15 @@ GANGSCHED_INLINE result<void> cluster_queues::remove(queue_id queue) {
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::set_flavor(const flavor_spec& spec) {
-  cluster_state& state = *state_;
-  flavor_table& flavors = state.queues.flavors;
+  model::cluster_state& state = *state_;
+  model::flavor_table& flavors = state.queues.flavors;
   GANGSCHED_REFUSE_IN_HOOK(state, "flavor " + spec.name);
   state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   row_t row = flavors.by_name.find({}, spec.name);
-  auto record = std::make_unique<flavor_record>(flavor_record{spec, to_symbols(state.names, spec.node_labels)});
+  auto record =
+      std::make_unique<model::flavor_record>(model::flavor_record{spec, to_symbols(state.names, spec.node_labels)});
   if (row == no_row) {
     row = flavors.rows.make_room();
     flavors.record.grow(row + 1), flavors.next.grow(row + 1);
@@ -245,8 +250,8 @@ GANGSCHED_INLINE result<void> cluster_queues::set_flavor(const flavor_spec& spec
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::remove_flavor(std::string_view name) {
-  cluster_state& state = *state_;
-  flavor_table& flavors = state.queues.flavors;
+  model::cluster_state& state = *state_;
+  model::flavor_table& flavors = state.queues.flavors;
   const std::string object = detail::object_name("flavor", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -255,7 +260,7 @@ GANGSCHED_INLINE result<void> cluster_queues::remove_flavor(std::string_view nam
   if (row == no_row) return error{errc::unknown, object, "name", "no such flavor"};
   std::optional<error> used;
   state.queues.each([&](row_t queue) {
-    const queue_record& record = *state.queues.record[queue];
+    const model::queue_record& record = *state.queues.record[queue];
     const auto its = [&](const queue_amounts& one) { return one.flavor == row; };
     if (!used && std::any_of(record.quotas.begin(), record.quotas.end(), its))
       used = error{errc::wrong_state, object, "name", "queue " + record.spec.name + " has quota of it"};

@@ -6,8 +6,8 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const resource_claim_spec& spec) {
-  cluster_state& state = *state_;
-  resource_claim_table& claims = state.devices.resource_claims;
+  model::cluster_state& state = *state_;
+  model::resource_claim_table& claims = state.devices.resource_claims;
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
@@ -24,9 +24,9 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
   const row_t row = claims.rows.take();
   claims.record.grow(row + 1), claims.classes.grow(row + 1), claims.users.grow(row + 1);
   claims.node.grow(row + 1), claims.kept.grow(row + 1), claims.held.grow(row + 1);
-  claims.record.set(row, std::make_unique<resource_claim_record>(
-                             resource_claim_record{spec, ns, make_demands(spec.devices, state.names),
-                                                   make_matches(spec.constraints, spec.devices, state.names)}));
+  claims.record.set(row, std::make_unique<model::resource_claim_record>(
+                             model::resource_claim_record{spec, ns, make_demands(spec.devices, state.names),
+                                                          make_matches(spec.constraints, spec.devices, state.names)}));
   claims.by_name.insert(ns, spec.name, row);
   if (spec.node) state.devices.keep_claim(row, spec.node.row);
   whole.keep();
@@ -34,12 +34,12 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id claim) {
-  cluster_state& state = *state_;
-  resource_claim_table& claims = state.devices.resource_claims;
+  model::cluster_state& state = *state_;
+  model::resource_claim_table& claims = state.devices.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
   call_mark whole{state};
   if (!contains(claim)) return detail::unknown_id("resource claim");
-  const resource_claim_record& record = *claims.record[claim.row];
+  const model::resource_claim_record& record = *claims.record[claim.row];
   if (claims.classes[claim.row] != 0) {
     return error{errc::wrong_state, detail::object_name("resource claim", record.spec.ns, record.spec.name), "name",
                  "a pod names it"};
@@ -53,8 +53,8 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
 }
 
 GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
-  cluster_state& state = *state_;
-  const resource_claim_table& claims = state.devices.resource_claims;
+  model::cluster_state& state = *state_;
+  const model::resource_claim_table& claims = state.devices.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
   call_mark whole{state};
   if (!contains(claim)) return detail::unknown_id("resource claim");
@@ -66,44 +66,6 @@ GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
   if (claims.kept[claim.row]) state.devices.deallocate(claim.row);
   whole.keep();
   return {};
-}
-
-GANGSCHED_INLINE std::optional<resource_claim_id> cluster::find_resource_claim(std::string_view ns,
-                                                                               std::string_view name) const {
-  const resource_claim_table& claims = state_->devices.resource_claims;
-  const auto symbol = state_->names.find(ns);
-  const row_t row = symbol ? claims.by_name.find(*symbol, name) : no_row;
-  if (row == no_row) return std::nullopt;
-  return resource_claim_id{row, claims.rows.generation(row)};
-}
-
-GANGSCHED_INLINE bool cluster::contains(resource_claim_id claim) const noexcept {
-  return state_->devices.resource_claims.contains(claim);
-}
-
-GANGSCHED_INLINE std::span<const resource_claim_id> cluster::claims_of(pod_id pod) const noexcept {
-  if (!contains(pod)) return {};
-  return state_->classes[state_->pods.cls[pod.row]].claims;
-}
-
-GANGSCHED_INLINE node_id cluster::node_of(resource_claim_id claim) const noexcept {
-  const row_t row = contains(claim) ? state_->devices.resource_claims.allocated_on(claim.row) : no_row;
-  return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
-}
-
-GANGSCHED_INLINE std::span<const device_grant> cluster::devices_of(resource_claim_id claim) const noexcept {
-  if (!node_of(claim)) return {};
-  const device_claim& held = *state_->devices.resource_claims.held[claim.row];
-  return {held.grants.data(), held.grants.size()};
-}
-
-GANGSCHED_INLINE std::uint32_t cluster::users_of(resource_claim_id claim) const noexcept {
-  return contains(claim) ? state_->devices.resource_claims.users[claim.row] : 0;
-}
-
-GANGSCHED_INLINE std::string_view cluster::name_of(resource_claim_id claim) const {
-  return contains(claim) ? std::string_view{state_->devices.resource_claims.record[claim.row]->spec.name}
-                         : std::string_view{};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -11,10 +11,9 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/mark_names.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
-GANGSCHED_INLINE void put_query(std::string& out, const pod_query& query) {
+GANGSCHED_INLINE void put_query(std::string& out, const model::pod_query& query) {
   canonical::put(out, query.selector);
   canonical::put(out, query.namespaces);
   canonical::put(out, query.namespace_selector);
@@ -25,7 +24,9 @@ GANGSCHED_INLINE void put_query(std::string& out, const pod_query& query) {
   return count >= 0 ? 2 * static_cast<std::uint32_t>(count) : 2 * static_cast<std::uint32_t>(-count) - 1;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct counter_table::index {
   struct entry {
@@ -42,7 +43,9 @@ struct counter_table::index {
   std::vector<scope_id> anywhere;
 };
 
-namespace detail {
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE std::string joined_label(std::string_view key, std::string_view value) {
   std::string joined;
@@ -53,9 +56,9 @@ GANGSCHED_INLINE std::string joined_label(std::string_view key, std::string_view
 }
 
 /// Labels of which a pod in the scope has exactly one; none if nothing of the kind can be said. @p nobody: no pod is in the scope.
-GANGSCHED_INLINE std::vector<std::string> scope_labels(const pod_scope& scope, bool& nobody) {
+GANGSCHED_INLINE std::vector<std::string> scope_labels(const model::pod_scope& scope, bool& nobody) {
   std::vector<std::string> found;
-  for (const pod_query& query : scope) {
+  for (const model::pod_query& query : scope) {
     nobody = nobody || !query.selector;
     if (!found.empty() || !query.selector) continue;
     if (!query.selector->match_labels.empty()) {
@@ -72,9 +75,9 @@ GANGSCHED_INLINE std::vector<std::string> scope_labels(const pod_scope& scope, b
   return found;
 }
 
-[[nodiscard]] GANGSCHED_INLINE std::string scope_key(const pod_scope& scope) {
+[[nodiscard]] GANGSCHED_INLINE std::string scope_key(const model::pod_scope& scope) {
   std::string key;
-  for (const pod_query& query : scope) put_query(key, query);
+  for (const model::pod_query& query : scope) put_query(key, query);
   return key;
 }
 
@@ -90,7 +93,9 @@ GANGSCHED_INLINE std::vector<std::string> scope_labels(const pod_scope& scope, b
   return key;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE counter_table::counter::counter(undo_log& undo, const counter_spec& given)
     : spec(given), pods(undo), nodes(undo), having(undo), facts(undo) {
@@ -341,4 +346,4 @@ GANGSCHED_INLINE void tuple_table::clear() noexcept {
   size_ = 0;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

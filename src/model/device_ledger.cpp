@@ -5,8 +5,7 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/device_ledger.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// What each container wants. @p counted: of which resources the last wants are.
 GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record& devices,
@@ -46,8 +45,8 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
 }
 
 /// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
-GANGSCHED_INLINE void grants_of(const resource_kinds& kinds, const device_record& devices, const held_device& held,
-                                const cpu_binding& how, std::vector<device_grant>& out) {
+GANGSCHED_INLINE void grants_of(const model::resource_kinds& kinds, const device_record& devices,
+                                const held_device& held, const cpu_binding& how, std::vector<device_grant>& out) {
   if (!devices.inventory->numa) return;
   const numa_layout& layout = *devices.inventory->numa;
   const auto container = static_cast<std::uint8_t>(std::clamp(held.request, 0, 255));
@@ -97,7 +96,7 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
 }
 
 /// And back.
-GANGSCHED_INLINE held_device held_of(const resource_kinds& kinds, const device_record& devices,
+GANGSCHED_INLINE held_device held_of(const model::resource_kinds& kinds, const device_record& devices,
                                      const device_grant& grant) {
   held_device made{.id = {}, .request = grant.request};
   const auto each = [&](std::uint64_t bits, const auto& what) {
@@ -118,7 +117,9 @@ GANGSCHED_INLINE device_want counted_want(const device_demand& demand, std::int6
   return {&demand, static_cast<std::int32_t>(std::min<std::int64_t>(count, 1 << 20)), counted_request};
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE device_ledger::device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes,
                                               pod_table& pods, class_table& classes, const resource_kinds& kinds,
@@ -363,4 +364,4 @@ GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& 
   }
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -8,8 +8,7 @@
 #include "gangsched/model/mark_names.hpp"
 
 // Expressions on devices that the host evaluates: asked when an expression, or an inventory, is new, so that choosing only looks up.
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// The device as the host told of it, but for what is a node's own.
 GANGSCHED_INLINE other_device told_device(const interner& names, const device_inventory& inventory,
@@ -67,7 +66,9 @@ struct on_exit {
   ~on_exit() { action(); }
 };
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool device_ledger::can_ask(std::span<const device_request> requests) const {
   bool any = false;
@@ -134,4 +135,4 @@ GANGSCHED_INLINE void device_ledger::sweep() noexcept {
   expressions_made_ = 0;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -5,7 +5,7 @@
 #include "gangsched/model/device_ledger.hpp"
 
 // Claims of devices that pods share: the first pod on a node allocates them there, the last one that leaves it gives them back.
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE device_wants resource_claim_record::wants() const {
   device_wants made;
@@ -233,4 +233,4 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   return false;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -8,7 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Whether some way along ratios comes back to the group with less than one member of it for each that it has: then nobody could go first.
 /// Nothing if there are too many ways to tell. (Bellman and Ford's search by logarithms: no other group has such a way.)
-GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, row_t row,
+GANGSCHED_INLINE std::optional<bool> ratios_shrink(const model::group_table& groups, row_t row,
                                                    const std::vector<group_ratio>& ratios) {
   constexpr double slack = 5e-13;  // two ratios of numbers up to a million differ by 10^-12 from 1 if they do
   constexpr std::size_t most = 100'000;
@@ -36,7 +36,7 @@ GANGSCHED_INLINE std::optional<bool> ratios_shrink(const group_table& groups, ro
   return false;
 }
 
-GANGSCHED_INLINE std::optional<error> check_ratios(const cluster_state& state, row_t row, const group_spec& spec,
+GANGSCHED_INLINE std::optional<error> check_ratios(const model::cluster_state& state, row_t row, const group_spec& spec,
                                                    const std::string& object) {
   if (spec.ratios.empty()) return std::nullopt;
   const auto wrong = [&](errc code, const std::string& field, const char* why) {

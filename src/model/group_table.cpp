@@ -2,7 +2,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE std::string group_record::bytes() const {
   std::string out;
@@ -76,4 +76,4 @@ GANGSCHED_INLINE void group_table::grow(row_t to) {
   record.grow(to), arrival.grow(to), satisfied.grow(to);
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

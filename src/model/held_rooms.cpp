@@ -5,7 +5,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE held_rooms::held_rooms(undo_log& undo, matrix_column& used)
     : undo_(&undo), used_(&used), rows_(undo), parts_(undo), record_(undo), by_owner_(undo), drawn_(undo) {}
@@ -34,7 +34,9 @@ GANGSCHED_INLINE std::int64_t held_rooms::left(const held_room_record& room, row
   return 0;
 }
 
-namespace detail {
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Adds to a node's usage of a kind, and to what scores go by.
 inline void count_held(matrix_column& used, row_t node, resource_kind kind, std::int64_t by) {
@@ -43,7 +45,9 @@ inline void count_held(matrix_column& used, row_t node, resource_kind kind, std:
   if (kind == kinds::memory) used.set(node, kinds::scored_memory, used.at(node, kinds::scored_memory) + by);
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// What is left of a part comes to its node's usage, or leaves it.
 GANGSCHED_INLINE void held_rooms::count(const held_room_record::part& part, std::int64_t sign) {
@@ -154,4 +158,4 @@ GANGSCHED_INLINE void held_rooms::digest_into(digest& out) const {
   drawn_.digest_into(out, parts_.count());
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

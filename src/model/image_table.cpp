@@ -2,7 +2,7 @@
 
 #include "gangsched/core/interner.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void image_table::add(std::span<const image_symbols> images) {
   for (const image_symbols& one : images) {
@@ -39,4 +39,4 @@ GANGSCHED_INLINE void image_table::digest_into(digest& out) const {
   out.add(sum);
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -57,7 +57,7 @@ GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volum
 }
 
 /// What kubelets align of each container. Sums of them were found to fit into integers.
-GANGSCHED_INLINE void add_containers(cluster_state& state, const pod_spec& spec, pod_class& made) {
+GANGSCHED_INLINE void add_containers(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
   const bool counted = !made.requests.empty() && made.requests.back().kind >= kinds::first_other;
   // Kubelet's CPU and memory managers leave pods with resources of their own alone (PodLevelResourceManagers is off in 1.36).
   const bool guaranteed = spec.guaranteed && (!spec.resources || spec.resources->empty());
@@ -89,7 +89,7 @@ GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const la
   return made;
 }
 
-GANGSCHED_INLINE std::vector<amount> to_amounts(cluster_state& state, const integer_resources& resources) {
+GANGSCHED_INLINE std::vector<amount> to_amounts(model::cluster_state& state, const integer_resources& resources) {
   std::vector<amount> made;
   made.reserve(resources.size());
   for (const auto& [name, value] : resources) {
@@ -118,7 +118,7 @@ GANGSCHED_INLINE std::string normalised_image(std::string_view name) {
   return tagged ? std::string{name} : std::string{name} + ":latest";
 }
 
-GANGSCHED_INLINE class_id make_class(cluster_state& state, const pod_spec& spec, const pod_requests& requests,
+GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec& spec, const pod_requests& requests,
                                      std::int32_t priority, preemption_policy preemption) {
   interner& names = state.names;
   pod_class made;

@@ -4,12 +4,11 @@
 #include "gangsched/model/state.hpp"
 
 // What was interned or numbered and is named by nothing any more goes.
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// What is named, as far as names and kinds go: their marks.
 struct names_in_use {
-  cluster_state& state;
+  model::cluster_state& state;
   std::vector<bool> kinds;
 
   void mark(symbol name) noexcept { state.names.mark(name); }
@@ -21,7 +20,7 @@ struct names_in_use {
     mark_kinds(cls.requests), mark_kinds(cls.score_requests);
     for (const container_needs& one : cls.containers) mark_kinds(one.requests);
   }
-  void mark(const node_record& node) noexcept {
+  void mark(const model::node_record& node) noexcept {
     mark(node.name);
     detail::mark(state.names, node.labels), detail::mark(state.names, node.taints);
     for (const image_symbols& one : node.images) mark(one.name);
@@ -36,12 +35,12 @@ struct names_in_use {
     detail::mark(state.names, disks.exclusive_claims);
     for (const pod_disks::attachment& one : disks.attachments) mark(one.driver), mark(one.id);
   }
-  void mark(const resource_claim_record& claim) noexcept {
+  void mark(const model::resource_claim_record& claim) noexcept {
     mark(claim.ns);
     for (const device_demand& one : claim.devices) detail::mark(state.names, one);
     for (const device_match& one : claim.matches) detail::mark(state.names, one);
   }
-  void mark(const queue_record& queue) noexcept {
+  void mark(const model::queue_record& queue) noexcept {
     for (const queue_amounts& one : queue.quotas) {
       mark_kinds(one.guaranteed), mark_kinds(one.limit), mark_kinds(one.borrowing_limit), mark_kinds(one.lending_limit);
       for (const auto& [kind, weight] : one.weights) kinds[kind] = true;
@@ -60,9 +59,9 @@ struct names_in_use {
     for (row_t row = 0; row < state.devices.resource_claims.rows.count(); ++row) {
       if (state.devices.resource_claims.record[row] != nullptr) mark(*state.devices.resource_claims.record[row]);
     }
-    state.rooms.each([&](const held_room_record& room) {
+    state.rooms.each([&](const model::held_room_record& room) {
       mark(room.owner);
-      for (const held_room_record::part& one : room.parts) mark_kinds(one.amounts);
+      for (const model::held_room_record::part& one : room.parts) mark_kinds(one.amounts);
     });
     for (row_t row = 0; row < state.queues.rows.count(); ++row) {
       if (state.queues.alive(row)) mark(*state.queues.record[row]);
@@ -84,7 +83,9 @@ struct names_in_use {
   return least > live ? least : live;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// @pre no transaction is open
 GANGSCHED_INLINE void name_collection::run() {
@@ -128,7 +129,7 @@ GANGSCHED_INLINE void name_collection::run() {
   any |= state_.choices.sweep(used_choices, state_.names);
 
   state_.devices.sweep();
-  const resource_kinds::swept left = state_.kinds.sweep(used.kinds);
+  const model::resource_kinds::swept left = state_.kinds.sweep(used.kinds);
   any |= left.freed;
   const interner::swept swept = state_.names.sweep();
   any |= swept.freed != 0;
@@ -143,4 +144,4 @@ GANGSCHED_INLINE void name_collection::run() {
              .priorities = detail::next_limit(least.priorities, 2 * state_.assigned.priorities.known())};
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

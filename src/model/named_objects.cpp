@@ -2,7 +2,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
   canonical::digest_text(out, spec.name, spec.labels);
@@ -29,4 +29,4 @@ GANGSCHED_INLINE const label_map& named_objects::labels_of(symbol ns) const {
   return row == no_row ? no_labels : namespaces.record[row]->spec.labels;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

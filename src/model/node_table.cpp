@@ -13,6 +13,10 @@ GANGSCHED_INLINE std::optional<std::uint32_t> device_record::find(std::string_vi
   return static_cast<std::uint32_t>(found - ids.begin());
 }
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noexcept {
   const auto found = std::lower_bound(labels.begin(), labels.end(), key,
                                       [](const label_symbols& label, symbol wanted) { return label.key < wanted; });
@@ -89,4 +93,4 @@ GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
   if (next != no_row) prev_wanted.set(next, wanted ? node : prev);
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

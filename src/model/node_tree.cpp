@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Lists whose elements have `at` (before, after), in a table by row, between `ends` (first, last).
 template <class Table, class Ends>
@@ -34,7 +33,9 @@ std::uint64_t links_word(const Links& at) noexcept {
   return std::uint64_t{at.before} << 32 | at.after;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE node_tree::node_tree(interner& names, undo_log& undo)
     : undo_(&undo),
@@ -162,4 +163,4 @@ GANGSCHED_INLINE const std::vector<row_t>& node_tree::rows() {
   return order_;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

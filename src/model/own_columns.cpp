@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Names of rows are found by scope and name; scopes are numbers, and so are symbols.
 GANGSCHED_INLINE symbol key_of_scope(scope_number scope) noexcept { return symbol{static_cast<std::uint32_t>(scope)}; }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE own_columns::own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups)
     : undo_(&undo),
@@ -163,4 +164,4 @@ GANGSCHED_INLINE void own_columns::cut(const extent& to) noexcept {
   makers_ = to.makers;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

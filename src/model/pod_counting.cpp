@@ -4,7 +4,7 @@
 #include "gangsched/model/pod_counting.hpp"
 
 // Keeps counters and classes right while pods, nodes and namespaces change.
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_counting::catch_up(row_t pod) {
   while (pods_.cls_epoch[pod] != classes_.epoch()) rekey(pod);  // what it names may come to life by it, and match it
@@ -165,4 +165,4 @@ GANGSCHED_INLINE std::uint32_t pod_counting::add_default_spread(spread_defaults 
   return number;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -2,7 +2,7 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
@@ -56,4 +56,4 @@ GANGSCHED_INLINE void pod_table::grow(row_t to) {
   grown = room;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

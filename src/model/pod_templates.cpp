@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   const pod_volumes& volumes = spec.volumes;
@@ -101,7 +100,9 @@ GANGSCHED_INLINE std::uint64_t template_hash(const pod_spec& spec) noexcept {
   return hash;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE const pod_templates::known* pod_templates::find(const pod_spec& spec) const noexcept {
   if (slots_.empty() || !detail::is_plain(spec)) return nullptr;
@@ -119,4 +120,4 @@ GANGSCHED_INLINE void pod_templates::keep(const pod_spec& spec, const known& wha
   at.seen = hash;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

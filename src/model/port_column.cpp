@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void port_column::insert(row_t row, host_port port) {
   ports& all = data_[row];
@@ -14,4 +14,4 @@ GANGSCHED_INLINE void port_column::erase(row_t row, host_port port) noexcept {
   all.erase(std::lower_bound(all.begin(), all.end(), port));
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void priority_table::add(std::int32_t priority, std::int32_t pods) {
   if (last_ >= rows_.size() || rows_[last_].first != priority) {
@@ -36,4 +36,4 @@ GANGSCHED_INLINE std::optional<std::int32_t> priority_table::lowest() const noex
   return std::nullopt;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -6,7 +6,7 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE row_t queue_counting::queue_for(row_t own, symbol ns, row_t group) const noexcept {
   if (own != no_row || !any()) return own;
@@ -85,7 +85,9 @@ GANGSCHED_INLINE bool queue_counting::fits(const pod_class& cls) const noexcept 
   return true;
 }
 
-namespace detail {
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// What a pod of the class requests, in one queue.
 GANGSCHED_INLINE void add_requests(matrix_column& to, row_t queue, const pod_class& cls, std::int64_t sign) {
@@ -93,7 +95,9 @@ GANGSCHED_INLINE void add_requests(matrix_column& to, row_t queue, const pod_cla
   to.set(queue, kinds::pods, to.at(queue, kinds::pods) + sign);
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// The same in the queue and above.
 GANGSCHED_INLINE void queue_counting::add(matrix_column& to, row_t queue, const pod_class& cls, std::int64_t sign) {
@@ -280,4 +284,4 @@ GANGSCHED_INLINE void queue_counting::flavors_changed() {
   }
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -5,15 +5,16 @@
 
 #include "gangsched/model/canonical.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE void put_amounts(canonical::text_bytes& text, const resource_list& list) {
   canonical::put(text, static_cast<std::uint32_t>(list.size()));
   for (const auto& [name, value] : list) canonical::put(text, name), canonical::put(text, value.to_string());
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void queue_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
@@ -185,4 +186,4 @@ GANGSCHED_INLINE void queue_part_table::digest_into(digest& out) const {
   for (const column<std::uint32_t>* one : {&pods, &placed}) one->digest_into(out, rows.count());
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

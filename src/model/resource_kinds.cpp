@@ -5,7 +5,7 @@
 #include "gangsched/model/node_table.hpp"
 #include "gangsched/model/queue_table.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE resource_kinds::resource_kinds(interner& names, node_table& nodes, queue_table& queues)
     : names_(names), nodes_(nodes), queues_(queues) {
@@ -57,4 +57,4 @@ GANGSCHED_INLINE resource_kinds::swept resource_kinds::sweep(const std::vector<b
   return done;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

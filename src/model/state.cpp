@@ -5,12 +5,11 @@
 
 // Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
 // mean.
-namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// By number, of those that there are: what is counted, where.
 [[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_counters(const digest& out,
-                                                                              const cluster_state& state) {
+                                                                              const model::cluster_state& state) {
   std::vector<std::uint64_t> all(state.counters.size());
   for (counter_id id = 0; id < state.counters.size(); ++id) {
     if (!state.counters.exists(id)) continue;
@@ -23,12 +22,12 @@ namespace detail {
       canonical::put(text, state.topologies.key(spec.topology)),
           canonical::put(text, state.topologies.absent_is_empty(spec.topology));
     }
-    for (const pod_query& query : state.counters.scope(spec.scope)) {
+    for (const model::pod_query& query : state.counters.scope(spec.scope)) {
       canonical::put(text, query.selector), canonical::put(text, query.namespaces),
           canonical::put(text, query.namespace_selector);
     }
     if (spec.nodes != every_node) {
-      const node_choice& choice = state.choices.choice(spec.nodes);
+      const model::node_choice& choice = state.choices.choice(spec.nodes);
       canonical::put(text, choice.keys), canonical::put(text, choice.node_selector),
           canonical::put(text, choice.required);
       canonical::put(text, choice.taints), canonical::put(text, choice.tolerations);
@@ -42,7 +41,7 @@ namespace detail {
 
 /// By number, of those with pods.
 [[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_classes(
-    const digest& out, const cluster_state& state, const std::vector<std::uint64_t>& of_counters) {
+    const digest& out, const model::cluster_state& state, const std::vector<std::uint64_t>& of_counters) {
   std::vector<std::uint64_t> all(state.classes.size());
   for (class_id id = 0; id < state.classes.size(); ++id) {
     if (!state.classes.has_pods(id)) continue;
@@ -60,7 +59,9 @@ namespace detail {
   return all;
 }
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE viewed_tables::viewed_tables(const kube_semantics& whose, queue_table& queues)
     : semantics(whose), nodes(names, undo), kinds(names, nodes, queues), pods(undo), groups(undo), classes(undo) {}
@@ -141,4 +142,4 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   return out.value();
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -10,7 +10,7 @@
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/node_table.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 GANGSCHED_INLINE topology_table::topology::topology(undo_log& undo, symbol with_key, bool with_empty)
     : key(with_key),
       absent_is_empty(with_empty),
@@ -193,7 +193,7 @@ GANGSCHED_INLINE void choice_table::follow(choice_id id, const node_table& nodes
   entry& one = *all_[id];
   one.followed.set(0, true);
   for (row_t row = 0; row < nodes.rows.count(); ++row) {
-    if (nodes.alive(row)) one.taken.set(row, gangsched::takes(one.choice, *nodes.record[row], names));
+    if (nodes.alive(row)) one.taken.set(row, model::takes(one.choice, *nodes.record[row], names));
   }
 }
 
@@ -208,29 +208,33 @@ GANGSCHED_INLINE void choice_table::join(row_t node, const node_record& record, 
   for (const auto& each : all_) {
     if (each == nullptr || !each->followed[0]) continue;
     entry& one = *each;
-    const bool taken = gangsched::takes(one.choice, record, names);
+    const bool taken = model::takes(one.choice, record, names);
     if (one.taken[node] != taken) one.taken.set(node, taken);
   }
 }
 
 GANGSCHED_INLINE bool choice_table::moves(row_t node, const node_record& after, const interner& names) const {
   return std::any_of(all_.begin(), all_.end(), [&](const auto& one) {
-    return one != nullptr && one->followed[0] && one->taken[node] != gangsched::takes(one->choice, after, names);
+    return one != nullptr && one->followed[0] && one->taken[node] != model::takes(one->choice, after, names);
   });
 }
 
-namespace detail {
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// A record as node selectors want a node.
 struct record_words {
-  const node_record& record;
+  const model::node_record& record;
   const interner& names;
   [[nodiscard]] std::optional<symbol> label(symbol key) const { return record.label(key); }
   [[nodiscard]] symbol name_symbol() const { return record.name; }
   [[nodiscard]] std::string_view text(symbol name) const { return names.text(name); }
 };
 
-}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool takes(const node_choice& choice, const node_record& record, const interner& names) {
   const auto has = [&](symbol key) { return record.label(key).has_value(); };
@@ -249,4 +253,4 @@ GANGSCHED_INLINE bool takes(const node_choice& choice, const node_record& record
   });
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -4,14 +4,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-GANGSCHED_INLINE cluster_state& transaction::collected(cluster_state& state) {
+GANGSCHED_INLINE model::cluster_state& transaction::collected(model::cluster_state& state) {
   state.collection.run_if_due();
   return state;
 }
 
 GANGSCHED_INLINE transaction::transaction(cluster& on) : transaction(collected(detail::inside(on))) {}
 
-GANGSCHED_INLINE transaction::transaction(cluster_state& state)
+GANGSCHED_INLINE transaction::transaction(model::cluster_state& state)
     : state_(&state), outermost_(!state.log.in_transaction()), log_end_(state.log.end()) {
   state.log.hold();
   if (outermost_) state.log.begin_transaction();

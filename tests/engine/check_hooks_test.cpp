@@ -80,7 +80,7 @@ struct global_names {
 struct peeping {
   static constexpr std::string_view name = "Peeping";
   using points = implements<point::filter>;
-  std::shared_ptr<const cluster_state*> tables = std::make_shared<const cluster_state*>(nullptr);
+  std::shared_ptr<const model::cluster_state*> tables = std::make_shared<const model::cluster_state*>(nullptr);
   [[nodiscard]] status filter(const pod_view&, node_view<reads::labels | reads::name> node) const {
     if (*tables == nullptr) return status::success();
     return (*tables)->nodes.used.at(node.id().row, kinds::pods) > 0 ? status::unschedulable("taken")

@@ -328,7 +328,7 @@ void churned::remove_pod(const std::string& ns, const std::string& name) {
   if (const auto pod = cluster.find_pod(ns, name)) churn::must(cluster.remove_pod(*pod).has_value());
 }
 
-table_sizes::table_sizes(const cluster_state& state)
+table_sizes::table_sizes(const model::cluster_state& state)
     : names(state.names.size()),
       symbols(state.names.bound()),
       counters(state.counters.size()),

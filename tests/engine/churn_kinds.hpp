@@ -38,7 +38,7 @@ struct table_sizes {
   std::size_t names, symbols, counters, topologies, choices, kinds, classes, expressions, inventories, tuples,
       priorities, pods, nodes, groups;
 
-  explicit table_sizes(const cluster_state& state);
+  explicit table_sizes(const model::cluster_state& state);
   /// The larger of each.
   void raise(const table_sizes& other);
   [[nodiscard]] std::string text() const;

@@ -160,7 +160,7 @@ struct watched {
     }
   }
   class_index& room_of(std::size_t i) {
-    cluster_state& state = inside(now.cluster);
+    model::cluster_state& state = inside(now.cluster);
     if (rooms[i] == nullptr || !rooms[i]->plan().holds(state)) {
       rooms[i] = std::make_unique<class_index>(state, make_plan(table, state, state.class_of(pods[i].row)), statistics);
     }
@@ -235,7 +235,7 @@ TEST_CASE("a change that moves nobody leaves the domains' version, and one that 
   world w;
   const node_id a = w.add(a_node{"a"}.cpu(4).label("rack", "r1"));
   w.add(a_node{"b"}.cpu(4).label("rack", "r2"));
-  cluster_state& state = inside(w.cluster);
+  model::cluster_state& state = inside(w.cluster);
   domain_index racks{state, "rack"};
   racks.sync();
   const std::uint64_t version = racks.version();

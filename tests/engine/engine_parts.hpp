@@ -9,7 +9,7 @@ namespace gangsched::testing {
 /// happens.
 struct engine_parts {
   gangsched::cluster cluster;
-  cluster_state& state;
+  model::cluster_state& state;
   engine::profile_set profiles;
   engine::entity_view entities{state, profiles};
   scheduler_options options{.ties = tie_rule::lowest_row};

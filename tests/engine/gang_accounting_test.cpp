@@ -94,7 +94,7 @@ class shop {
       ++gangs_refused;
       CHECK(w_.cluster.digest() == before);
     }
-    const cluster_state& state = inside(w_.cluster);
+    const model::cluster_state& state = inside(w_.cluster);
     for (const auto& [group, count] : bound) {
       ++gangs_placed;
       const group_view view{state, group.row};

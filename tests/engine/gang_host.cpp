@@ -213,7 +213,7 @@ std::uint64_t gang_host::fingerprint() {
   for (const std::size_t count : {counts.active, counts.backoff, counts.unschedulable, counts.gated, counts.waiting})
     seen.add(count);
   // The order in which pods came and failed.
-  const cluster_state& state = inside(cluster_);
+  const model::cluster_state& state = inside(cluster_);
   for (const auto& [pod, who] : members_) seen.add(state.pods.arrival[pod.row]);
   seen.add(scheduler_->statistics().cycles);
   seen.add(static_cast<std::uint64_t>(scheduler_->next_deadline().value_or(instant{-1}).count()));

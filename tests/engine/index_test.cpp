@@ -193,7 +193,7 @@ void verify(world& w) {
   const result<void> right = w.scheduler.verify();
   INFO((right ? std::string{} : right.error().message()));
   REQUIRE(right);
-  const node_table& nodes = inside(w.cluster).nodes;
+  const model::node_table& nodes = inside(w.cluster).nodes;
   for (row_t row = 0; row < nodes.rows.count(); ++row) {
     const bool has = nodes.alive(row) && nodes.record[row]->devices;
     CHECK(nodes.inventory[row] == (has ? nodes.record[row]->devices->inventory.get() : nullptr));

@@ -16,7 +16,7 @@ class plain_unschedulable_pods {
   using place = engine::place;
   using rejection = engine::rejection;
 
-  plain_unschedulable_pods(cluster_state& state, const engine::entity_view& entities,
+  plain_unschedulable_pods(model::cluster_state& state, const engine::entity_view& entities,
                            const engine::admission_checks& admission, engine::requeue_judge& judge, engine::queue& of,
                            const scheduler_options& options, engine_statistics& statistics, const instant& now)
       : state_(state),
@@ -383,7 +383,7 @@ class plain_unschedulable_pods {
     groups_.push_back(one);
   }
 
-  cluster_state& state_;
+  model::cluster_state& state_;
   const engine::entity_view& entities_;
   const engine::admission_checks& admission_;
   engine::requeue_judge& judge_;

@@ -70,7 +70,7 @@ struct picky_reserve {
 words forgotten(world& w) {
   words names;
   for (const pod_id pod : w.cluster.pods()) {
-    const cluster_state& state = inside(w.cluster);
+    const model::cluster_state& state = inside(w.cluster);
     const row_t group = state.pods.group[pod.row];
     const bool by_group =
         group != no_row && !(std::holds_alternative<gang>(state.groups.record[group]->spec.policy) &&

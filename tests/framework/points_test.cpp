@@ -246,7 +246,7 @@ struct bool_filter : of<point::filter> {
   bool filter(const pod_view&, room) const { return true; }
 };
 struct raw_state_filter : of<point::filter> {
-  status filter(const pod_view&, const cluster_state&) const { return {}; }
+  status filter(const pod_view&, const model::cluster_state&) const { return {}; }
 };
 struct swapped_filter : of<point::filter> {
   status filter(room, const pod_view&) const { return {}; }

@@ -155,7 +155,7 @@ struct full_house {
 
   /// A plugin that takes one of each node, and one licence, for each pod has as many there as the scheduler has placed.
   void check_uses() {
-    const cluster_state& state = inside(cluster);
+    const model::cluster_state& state = inside(cluster);
     std::int64_t all = 0;
     for (const pod_id pod : cluster.pods()) {
       all += state.pods.node[pod.row] != no_row && state.pods.attempt[pod.row] != bind_attempt::none;

@@ -277,7 +277,7 @@ pod_class with_key(const std::string& key) {
 
 TEST_CASE("a class table adopts a class once", "[model][class]") {
   undo_log undo;
-  class_table table{undo};
+  model::class_table table{undo};
   const class_id a = table.intern(with_key("a")), b = table.intern(with_key("b"));
   CHECK(a != b);
   CHECK(table.intern(with_key("a")) == a);
@@ -287,7 +287,7 @@ TEST_CASE("a class table adopts a class once", "[model][class]") {
 
 TEST_CASE("a sweep frees classes without pods when they are many, and their ids are seen to be new", "[model][class]") {
   undo_log undo;
-  class_table table{undo};
+  model::class_table table{undo};
   const class_id kept = table.intern(with_key("kept"));
   table.add_pod(kept);
   const class_id idle = table.intern(with_key("idle"));
@@ -325,8 +325,8 @@ TEST_CASE("a cluster's classes stay few when pods of ever new classes come and g
 
 TEST_CASE("a class table's digest counts classes with pods, in no order", "[model][class]") {
   undo_log undo;
-  class_table one{undo}, other{undo};
-  const auto digest_of = [](const class_table& table) {
+  model::class_table one{undo}, other{undo};
+  const auto digest_of = [](const model::class_table& table) {
     digest out;
     std::vector<std::uint64_t> of;  // by number, here of the key
     for (class_id id = 0; id < table.size(); ++id) {

@@ -150,7 +150,7 @@ TEST_CASE("members are listed in order of arrival and counted by state", "[model
   order.push_back(c.add_pod(a_pod("c").in(g).on(n)).value().row);
   REQUIRE(order[1] < order[0]);
   std::vector<row_t> rows, reversed;
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   for (row_t row = state.groups.first[g.row]; row != no_row; row = state.pods.next_in_group[row]) rows.push_back(row);
   for (row_t row = state.groups.last[g.row]; row != no_row; row = state.pods.prev_in_group[row]) {
     reversed.insert(reversed.begin(), row);
@@ -256,7 +256,7 @@ TEST_CASE("a tree of groups is the same in whatever order it is told", "[model][
   REQUIRE(up.add_group(a_composite("middle", 1, up.expect_group("default", "root", true).value())));
   REQUIRE(up.add_group(a_composite("root")));
   for (const cluster* c : {&down, &up}) {
-    const group_table& groups = inside(*c).groups;
+    const model::group_table& groups = inside(*c).groups;
     const auto row = [&](const char* name, bool composite) { return c->find_group("default", name, composite)->row; };
     CHECK(groups.root(row("leaf", false)) == row("root", true));
     CHECK(groups.parent[row("leaf", false)] == row("middle", true));
@@ -271,7 +271,7 @@ TEST_CASE("children stand in order of arrival", "[model][cluster][group]") {
   const group_id early = c.expect_group("default", "a").value();
   const group_id b = c.add_group(a_leaf("b", root)).value(), d = c.add_group(a_leaf("d", root)).value();
   REQUIRE(c.add_group(a_leaf("a", root)));
-  const group_table& groups = inside(c).groups;
+  const model::group_table& groups = inside(c).groups;
   std::vector<row_t> order;
   for (row_t at = groups.first_child[root.row]; at != no_row; at = groups.next_sibling[at]) order.push_back(at);
   CHECK(order == std::vector<row_t>{early.row, b.row, d.row});

@@ -70,8 +70,8 @@ TEST_CASE("a node's record holds what plugins read", "[model][cluster][node]") {
                                    .image("reg:80/app@sha256:0", 6)
                                    .unschedulable())
                         .value();
-  const cluster_state& state = inside(c);
-  const node_record& record = *state.nodes.record[n.row];
+  const model::cluster_state& state = inside(c);
+  const model::node_record& record = *state.nodes.record[n.row];
   const auto text = [&](symbol s) { return std::string{state.names.text(s)}; };
   CHECK(text(record.name) == "n");
   CHECK(record.unschedulable);
@@ -128,7 +128,7 @@ TEST_CASE("an update replaces the whole spec of a node", "[model][cluster][node]
   CHECK(c.allocatable(n, "memory") == 0);
   CHECK(c.allocatable(n, "nvidia.com/gpu") == 0);
   CHECK(c.cookie_of(n) == 5);
-  const node_record& record = *inside(c).nodes.record[n.row];
+  const model::node_record& record = *inside(c).nodes.record[n.row];
   CHECK(record.labels.size() == 1);
   CHECK(record.taints.empty());
   CHECK_FALSE(record.unschedulable);
@@ -225,7 +225,7 @@ TEST_CASE("removing a node removes its bound pods and makes its assumed ones pen
   CHECK(c.node_of(elsewhere) == other);
   CHECK(c.nominated_node_of(hopes) == node_id{});
   CHECK(c.nominated_node_of(hopes_not) == other);
-  const group_table& groups = inside(c).groups;
+  const model::group_table& groups = inside(c).groups;
   CHECK(groups.members[g.row] == 2);
   CHECK(groups.assumed[g.row] == 0);
   CHECK(groups.bound[g.row] == 1);
@@ -267,7 +267,7 @@ TEST_CASE("a node's name is free again once it is removed, and its old id names 
 TEST_CASE("a plugin's column is zero on a new node, whoever had its row before", "[model][cluster][node]") {
   cluster c;
   REQUIRE(c.add_node(a_node("n0")));
-  cluster_state& state = inside(c);
+  model::cluster_state& state = inside(c);
   const std::uint32_t column =
       state.columns.make(scope_number::nodes, "", column_writer::reserve_hooks, state.columns.new_facet());
   const node_id n = c.add_node(a_node("n")).value();

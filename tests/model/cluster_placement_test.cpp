@@ -17,7 +17,7 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 std::vector<row_t> pods_on(const cluster& c, node_id node) {
   std::vector<row_t> rows;
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   for (row_t row = state.nodes.first_pod[node.row]; row != no_row; row = state.pods.next_on_node[row]) {
     rows.push_back(row);
   }
@@ -30,7 +30,7 @@ TEST_CASE("a pod goes from pending to assumed to bound", "[model][cluster][place
   const group_id g = c.add_group(a_gang("g", 1)).value();
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
   const pod_id p = c.add_pod(a_pod("p").cpu(3).port(80).in(g)).value();
-  const group_table& groups = inside(c).groups;
+  const model::group_table& groups = inside(c).groups;
 
   std::uint64_t position = inside(c).log.end();
   REQUIRE(c.assume(p, n));
@@ -223,7 +223,7 @@ TEST_CASE("after a restart the host loads what it knows, in the order of what re
   CHECK(c.nominated_node_of(hopeful) == n2);
   CHECK(c.state_of(dying) == pod_state::pending);
   CHECK(inside(c).pods.terminating[dying.row]);
-  const group_table& groups = inside(c).groups;
+  const model::group_table& groups = inside(c).groups;
   CHECK(groups.members[g.row] == 5);
   CHECK(groups.bound[g.row] == 2);
   CHECK(groups.assumed[g.row] == 0);

@@ -293,7 +293,7 @@ TEST_CASE("pods that are nominated to a node are in its list, until they run, ar
   const node_id m = c.add_node(a_node("m").cpu(8)).value();
   const auto at = [&](node_id node) {
     std::vector<std::string> names;
-    const cluster_state& state = inside(c);
+    const model::cluster_state& state = inside(c);
     for (row_t pod = state.nodes.first_nominated[node.row]; pod != no_row; pod = state.pods.next_nominated[pod]) {
       names.push_back(state.pods.record[pod]->name);
     }
@@ -468,7 +468,7 @@ TEST_CASE("a removed pod leaves its node and its group as if it had not been", "
   REQUIRE(c.assume(members[0], n));
   REQUIRE(c.assume(members[1], n));
   REQUIRE(c.bind(members[1]));
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   const auto list = [&] {
     std::vector<row_t> rows;
     for (row_t row = state.groups.first[g.row]; row != no_row; row = state.pods.next_in_group[row]) rows.push_back(row);

@@ -22,17 +22,17 @@ struct recount {
 };
 
 /// How often a pod carries the term that a counter counts.
-std::int32_t carried(const cluster_state& state, row_t pod, const counter_spec& spec) {
+std::int32_t carried(const model::cluster_state& state, row_t pod, const counter_spec& spec) {
   const pod_class& cls = state.classes[state.pods.cls[pod]];
   std::int32_t times = 0;
   const auto look = [&](const pod_affinity_term& term, counts what, std::int32_t weight) {
     if (what != spec.what || weight != spec.weight) return;
     if (state.names.find(term.topology_key) != state.topologies.key(spec.topology)) return;
-    pod_scope scope{{term.selector, {}, term.namespace_selector}};
+    model::pod_scope scope{{term.selector, {}, term.namespace_selector}};
     for (const std::string& ns : term.namespaces) scope[0].namespaces.push_back(*state.names.find(ns));
     if (term.namespaces.empty() && !term.namespace_selector) scope[0].namespaces.push_back(cls.ns);
     std::sort(scope[0].namespaces.begin(), scope[0].namespaces.end());
-    const auto bytes = [](const pod_scope& of) {
+    const auto bytes = [](const model::pod_scope& of) {
       return canonical::bytes(of[0].selector) + canonical::bytes(of[0].namespaces) +
              canonical::bytes(of[0].namespace_selector);
     };
@@ -45,7 +45,7 @@ std::int32_t carried(const cluster_state& state, row_t pod, const counter_spec& 
   return times;
 }
 
-recount count_again(const cluster_state& state, const counter_spec& spec) {
+recount count_again(const model::cluster_state& state, const counter_spec& spec) {
   recount made;
   for (row_t node = 0; node < state.nodes.rows.count(); ++node) {
     if (!state.nodes.alive(node)) continue;
@@ -63,7 +63,7 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
     }
     ++made.nodes[domain];
     for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod]) {
-      const pod_record& record = *state.pods.record[pod];
+      const model::pod_record& record = *state.pods.record[pod];
       if (spec.what != counts::matching) {
         made.pods[domain] += carried(state, pod, spec);
       } else if (!spec.nobody && !(spec.spread && state.pods.terminating[pod])) {
@@ -76,7 +76,7 @@ recount count_again(const cluster_state& state, const counter_spec& spec) {
   return made;
 }
 
-void check_counters(const cluster_state& state) {
+void check_counters(const model::cluster_state& state) {
   for (counter_id id = 0; id < state.counters.size(); ++id) {
     if (!state.counters.lives(id)) continue;
     const counter_spec& spec = state.counters.spec(id);
@@ -155,7 +155,7 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   c.add_node(a_node("other").zone("a").label("kubernetes.io/hostname", "other")).value();
   REQUIRE(c.update_node(node, a_node("n").zone("a").label("kubernetes.io/hostname", "n")));
   const pod_id victim = c.add_pod(a_pod("victim").label("app", "web").terminating().on(node)).value();
-  cluster_state& state = inside(c);
+  model::cluster_state& state = inside(c);
   const pod_counters& of = state.classes[state.class_of(pod.row)].counters;
   const counter_id everything = of.spread[0].counter, web = of.spread[1].counter, anti = of.anti_affinity[0];
   const domain_id zone = state.topologies.domain(state.counters.spec(everything).topology, node.row);
@@ -169,9 +169,9 @@ TEST_CASE("a victim's removal in a trial counts down for spread even what was no
   REQUIRE(now() == std::vector<std::int32_t>{0, 0, 0, 0, 1});
   {
     transaction trial{state};
-    state.assigned.take_off_node(victim.row, removal::trial);
+    state.assigned.take_off_node(victim.row, model::removal::trial);
     CHECK(now() == std::vector<std::int32_t>{-1, -1, -1, -1, 0});
-    state.assigned.put_on_node(victim.row, node.row, removal::trial);
+    state.assigned.put_on_node(victim.row, node.row, model::removal::trial);
     CHECK(now() == std::vector<std::int32_t>{0, 0, 0, 0, 1});
     state.assigned.take_off_node(victim.row);
     CHECK(now() == std::vector<std::int32_t>{0, 0, 0, 0, 0});
@@ -227,7 +227,7 @@ TEST_CASE("the default selector is that of the services and the controller toget
 
 TEST_CASE("a key is local where each of many domains is one node", "[model][counters]") {
   cluster c;
-  topology_table& topologies = inside(c).topologies;
+  model::topology_table& topologies = inside(c).topologies;
   const topology_id hosts = topologies.number(inside(c).names.intern("kubernetes.io/hostname"));
   topologies.follow(hosts, inside(c).nodes);
   const auto host = [](int i) {
@@ -261,7 +261,7 @@ TEST_CASE("a key is local where each of many domains is one node", "[model][coun
 }
 
 TEST_CASE("packed tuples are equal where they are equal", "[model][counters]") {
-  tuple_table tuples;
+  model::tuple_table tuples;
   const std::vector<std::int64_t> one{7}, two{7, -1}, other{-1, 7}, three{7, -1, 0};
   CHECK(tuples.pack(one) == 7);
   CHECK(tuples.pack(two) == tuples.pack(two));

@@ -19,7 +19,7 @@ using form = device_grant::form;
 
 /// What the claims of the node's pods add up to, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
     if (state.pods.claim[pod] == nullptr) continue;

@@ -15,7 +15,7 @@ namespace gangsched::testing {
 class log_follower {
  public:
   /// Reads on. @return whether every fingerprint is up to date.
-  bool follow(const cluster_state& state) {
+  bool follow(const model::cluster_state& state) {
     const change_log& log = state.log;
     std::vector<std::pair<row_t, reads>> touched;
     std::uint64_t good = log.committed_end();  // a rebuild reads all, but may have to take back what is not committed
@@ -65,9 +65,9 @@ class log_follower {
     reads facets;
   };
 
-  static std::uint64_t fingerprint(const cluster_state& state, row_t row, reads facet) {
+  static std::uint64_t fingerprint(const model::cluster_state& state, row_t row, reads facet) {
     if (!state.nodes.alive(row)) return 0;
-    const node_record& record = *state.nodes.record[row];
+    const model::node_record& record = *state.nodes.record[row];
     digest out;
     switch (facet) {
       case reads::labels:
@@ -104,7 +104,7 @@ class log_follower {
     }
     return out.value();
   }
-  static void amounts(digest& out, const cluster_state& state, const matrix_column& column, row_t row) {
+  static void amounts(digest& out, const model::cluster_state& state, const matrix_column& column, row_t row) {
     for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
       if (column.at(row, kind) != 0) out.add(kind), out.add(static_cast<std::uint64_t>(column.at(row, kind)));
     }

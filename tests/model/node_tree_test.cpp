@@ -56,7 +56,7 @@ struct plain_tree {
 struct trees {
   interner names;
   undo_log undo;
-  node_tree tree{names, undo};
+  model::node_tree tree{names, undo};
   plain_tree plain;
 
   std::vector<label_symbols> in_zone(const std::string& zone) {

@@ -70,13 +70,13 @@ std::vector<unsigned> gpus_of(const cluster& c, pod_id pod) {
   return all;
 }
 bool fits(const cluster& c, pod_id pod, node_id node) {
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   return devices_fit(state.devices.devices_of(node.row),
                      state.devices.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
       .ok();
 }
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
     if (state.pods.claim[pod] == nullptr) continue;
@@ -237,7 +237,7 @@ TEST_CASE("replicas, MIG instances and requests of one container are aligned wit
 
 TEST_CASE("the kubelet's options count: whole cores, strict reservation, the nearest cells", "[model][numa]") {
   const auto refusal = [](const cluster& c, pod_id pod, node_id node) {
-    const cluster_state& state = inside(c);
+    const model::cluster_state& state = inside(c);
     const device_wants wants = state.devices.wants_of(state.classes[state.pods.cls[pod.row]], node.row);
     const status said = devices_fit(state.devices.devices_of(node.row), wants, {});
     return std::string{said.reason == nullptr ? "" : said.reason};

@@ -62,7 +62,7 @@ TEST_CASE("what cannot be set is refused, with its object, column and reason, an
   cluster c;
   const node_id n = c.add_node(a_node("n")).value();
   const scope_row_id row = c.add_scope_row("racks", "r1").value();
-  own_columns& columns = inside(c).columns;
+  model::own_columns& columns = inside(c).columns;
   static_cast<void>(columns.make(columns.scope("racks"), "used", column_writer::reserve_hooks, columns.new_facet()));
   REQUIRE(c.add_node_column("watts"));
   const std::uint64_t digest = c.digest();
@@ -93,7 +93,7 @@ TEST_CASE("words go with their object, and what was noted of it comes to nothing
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(4)).value(), m = c.add_node(a_node("m").cpu(4)).value();
   const scope_row_id row = c.add_scope_row("racks", "r1").value();
-  own_columns& columns = inside(c).columns;
+  model::own_columns& columns = inside(c).columns;
   const std::uint32_t of_nodes =
       columns.make(scope_number::nodes, "used", column_writer::reserve_hooks, columns.new_facet());
   const std::uint32_t of_racks =
@@ -135,7 +135,7 @@ TEST_CASE("a pod that others bind elsewhere leaves what was noted for it, one th
           "[model][columns]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(4)).value(), m = c.add_node(a_node("m").cpu(4)).value();
-  own_columns& columns = inside(c).columns;
+  model::own_columns& columns = inside(c).columns;
   const std::uint32_t used =
       columns.make(scope_number::nodes, "used", column_writer::reserve_hooks, columns.new_facet());
   const pod_id p = c.add_pod(a_pod("p").cpu(1)).value(), q = c.add_pod(a_pod("q").cpu(1)).value();
@@ -155,7 +155,7 @@ TEST_CASE("a pod that others bind elsewhere leaves what was noted for it, one th
 TEST_CASE("sums wrap, so that what was added can be taken back", "[model][columns]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cpu(4)).value();
-  own_columns& columns = inside(c).columns;
+  model::own_columns& columns = inside(c).columns;
   const std::uint32_t used =
       columns.make(scope_number::nodes, "used", column_writer::reserve_hooks, columns.new_facet());
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();

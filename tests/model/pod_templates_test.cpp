@@ -36,7 +36,7 @@ pod_spec any_pod(dice& random, int number) {
   return made;
 }
 
-class_id plain_class(cluster_state& state, const pod_spec& spec) {
+class_id plain_class(model::cluster_state& state, const pod_spec& spec) {
   const std::int32_t priority = spec.priority_class.empty() ? 0 : spec.priority_class == "high" ? 10 : 1;
   return make_class(state, spec, requests_of(spec, state.semantics).value(), priority,
                     preemption_policy::preempt_lower_priority);
@@ -48,7 +48,7 @@ TEST_CASE("a pod of a crowd is of the class that it would be of by itself", "[mo
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     dice random{seed};
     cluster c;
-    cluster_state& state = inside(c);
+    model::cluster_state& state = inside(c);
     for (const char* name : {"high", "low"})
       REQUIRE(c.set_priority_class({.name = name, .value = name == std::string_view{"high"} ? 10 : 1}));
     std::vector<std::pair<pod_id, pod_spec>> live;

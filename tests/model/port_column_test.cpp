@@ -12,13 +12,13 @@ namespace {
 
 constexpr symbol any_address{}, localhost{3}, outside{4};
 
-std::uint64_t digest_of(const port_column& column, row_t rows) {
+std::uint64_t digest_of(const model::port_column& column, row_t rows) {
   digest out;
   column.digest_into(out, rows);
   return out.value();
 }
 
-std::vector<host_port> ports_of(const port_column& column, row_t row) {
+std::vector<host_port> ports_of(const model::port_column& column, row_t row) {
   return {column[row].begin(), column[row].end()};
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("a port conflicts with the same protocol and number on an address that
 
 TEST_CASE("a port column keeps one sorted entry for every use", "[model][port_column]") {
   undo_log undo;
-  port_column column{undo};
+  model::port_column column{undo};
   column.grow(2);
   const host_port a{protocol::tcp, 80, any_address}, b{protocol::tcp, 443, localhost}, c{protocol::udp, 53, outside};
   for (const host_port& port : {c, a, b, a}) column.add(1, port);
@@ -51,7 +51,7 @@ TEST_CASE("a port column keeps one sorted entry for every use", "[model][port_co
 
 TEST_CASE("a port column takes every protocol, number and address through a roll-back", "[model][port_column]") {
   undo_log undo;
-  port_column column{undo};
+  model::port_column column{undo};
   column.grow(1);
   std::vector<host_port> all;
   for (const auto one : {protocol::tcp, protocol::udp, protocol::sctp}) {
@@ -74,7 +74,7 @@ TEST_CASE("a port column takes every protocol, number and address through a roll
 TEST_CASE("a port column is restored over random nested transactions", "[model][port_column]") {
   gangsched::testing::dice dice{7};
   undo_log undo;
-  port_column column{undo};
+  model::port_column column{undo};
   column.grow(3);
   struct checkpoint {
     std::size_t mark;

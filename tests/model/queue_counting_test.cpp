@@ -183,7 +183,7 @@ struct world {
     return all;
   }
   [[nodiscard]] std::string flavor_of(node_id node) const {
-    const node_record& record = *inside(c).nodes.record[node.row];
+    const model::node_record& record = *inside(c).nodes.record[node.row];
     for (int i = 0; i < 4; ++i) {
       const flavor_spec* const flavor = c.queues().find_flavor("f" + std::to_string(i));
       if (flavor == nullptr) continue;

@@ -17,7 +17,7 @@ namespace {
 
 /// What the pods there have, and the claims, word by word.
 std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const cluster_state& state = inside(c);
+  const model::cluster_state& state = inside(c);
   std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
   const auto add = [&](const device_claim* claim) {
     for (const device_claim::change& one : claim == nullptr ? device_claim{}.changes : claim->changes)

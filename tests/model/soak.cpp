@@ -31,7 +31,7 @@ auto& some_of(dice& dice, Map& map) {
 
 soak::soak(const soak_options& options)
     : options_(options), dice_(options.seed), cluster_({.log_bound = options.log_bound}) {
-  cluster_state& state = inside(cluster_);
+  model::cluster_state& state = inside(cluster_);
   const reads facet = state.columns.new_facet();
   for (const scope_number of : {scope_number::nodes, scope_number::groups, state.columns.scope("rows")}) {
     static_cast<void>(state.columns.make(of, "counted", column_writer::reserve_hooks, facet));
@@ -210,7 +210,7 @@ void soak::pod_operation() {
 }
 
 void soak::placement_operation() {
-  cluster_state& state = inside(cluster_);
+  model::cluster_state& state = inside(cluster_);
   const pod_id pod = a_pod_id();
   const mini_pod* known = model_.find(pod);
   const bool by_row = dice_.percent(30);  // as engines do it, without checks
@@ -391,7 +391,7 @@ void soak::set_column(Id id) {
 
 /// As a reserve hook does it, and, now and then, a trial that takes the pod off its node and puts it back.
 void soak::note_operation() {
-  own_columns& own = inside(cluster_).columns;
+  model::own_columns& own = inside(cluster_).columns;
   std::vector<mini_pod*> placed;
   for (auto& [name, pod] : model_.pods) {
     if (pod.state != pod_state::pending) placed.push_back(&pod);

@@ -13,7 +13,7 @@ namespace gangsched::testing {
 
 void soak::compare() {
   ++counts_.compared;
-  const cluster_state& state = inside(cluster_);
+  const model::cluster_state& state = inside(cluster_);
   check(follower_.follow(state), "a node changed in a way that the log does not say");
 
   std::vector<node_id> nodes;
@@ -79,7 +79,7 @@ void soak::compare() {
 }
 
 void soak::compare_node(const mini_node& node) {
-  const cluster_state& state = inside(cluster_);
+  const model::cluster_state& state = inside(cluster_);
   const std::string& name = node.spec->name;
   const row_t row = node.id.row;
   check(cluster_.find_node(name) == node.id, "find_node " + name);
@@ -153,7 +153,7 @@ void soak::compare_columns(scope_number of, Id id, std::int64_t by_host, const s
 }
 
 void soak::compare_pod(const mini_pod& pod) {
-  const cluster_state& state = inside(cluster_);
+  const model::cluster_state& state = inside(cluster_);
   const pod_spec& spec = pod.spec();
   const row_t row = pod.id.row;
   const std::string name = spec.ns + "/" + spec.name;
@@ -178,8 +178,8 @@ void soak::compare_pod(const mini_pod& pod) {
 }
 
 void soak::compare_group(const mini_group& group) {
-  const cluster_state& state = inside(cluster_);
-  const group_table& groups = state.groups;
+  const model::cluster_state& state = inside(cluster_);
+  const model::group_table& groups = state.groups;
   const group_spec& spec = *group.spec;
   const row_t row = group.id.row;
   check(cluster_.find_group(spec.ns, spec.name) == group.id, "find_group " + spec.name);

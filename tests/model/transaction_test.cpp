@@ -32,7 +32,7 @@ struct stage {
     friend bool operator==(const snapshot&, const snapshot&) = default;
   };
   [[nodiscard]] snapshot now() const {
-    const cluster_state& state = inside(c);
+    const model::cluster_state& state = inside(c);
     return {c.digest(), state.log.begin(), state.log.end(), state.undo.size()};
   }
 };

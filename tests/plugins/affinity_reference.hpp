@@ -30,7 +30,7 @@ class affinity_reference {
     }
     constraints_ = cls_.spread;
     if (constraints_.empty()) {
-      const pod_record& record = *state_.pods.record[pod_];
+      const model::pod_record& record = *state_.pods.record[pod_];
       if (const auto selector = state_.counting.default_selector(record.ns, record.labels, record.controller)) {
         constraints_ = options_.defaults;
         for (topology_spread& one : constraints_) one.selector = selector;
@@ -226,7 +226,7 @@ class affinity_reference {
     return true;
   }
   [[nodiscard]] bool included(row_t node, const topology_spread& one) const {
-    node_choice choice;
+    model::node_choice choice;
     if (one.node_affinity_policy == node_inclusion::honor) {
       choice.node_selector = cls_.node_selector;
       choice.required = cls_.required_nodes;
@@ -239,14 +239,14 @@ class affinity_reference {
     if (!one.selector || (one.selector->match_labels.empty() && one.selector->match_expressions.empty())) return 0;
     std::int64_t number = 0;
     each_pod(node, [&](row_t other) {
-      const pod_record& record = *state_.pods.record[other];
+      const model::pod_record& record = *state_.pods.record[other];
       number += !state_.pods.terminating[other] && record.ns == state_.pods.record[pod_]->ns &&
                 matches(*one.selector, record.labels);
     });
     return number;
   }
 
-  const cluster_state& state_;
+  const model::cluster_state& state_;
   options options_;
   row_t pod_;
   const pod_class& cls_;

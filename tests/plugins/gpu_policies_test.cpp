@@ -47,7 +47,7 @@ struct one_node {
     a_pod made = a_pod("asks").cpu_milli(cpu_milli);
     if (gpus != 0) made.device({.count = gpus, .milli = milli});
     const pod_id pod = cluster.add_pod(made).value();
-    const cluster_state& state = inside(cluster);
+    const model::cluster_state& state = inside(cluster);
     const std::int64_t said =
         plugin.score(pod_view{state, state.classes[state.pods.cls[pod.row]]}, node_info{state, node.row});
     cluster.remove_pod(pod).value();

@@ -126,7 +126,7 @@ class hooks {
   struct cycle {
     cycle(const plugin_entry& entry, gangsched::cluster& on, pod_id pod)
         : data(entry.make_data ? entry.make_data() : nullptr) {
-      cluster_state& state = inside(on);
+      model::cluster_state& state = inside(on);
       context = {&state, &state.classes[state.class_of(pod.row)], no_row, data.get()};
     }
     status pre_filter(const plugin_entry& entry) {

@@ -15,7 +15,7 @@ class GANGSCHED_API active_queue {
   };
 
   /// @p order: null without such a plugin.
-  active_queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order) noexcept
+  active_queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order) noexcept
       : state_(&state), sort_(sort), order_(order) {}
 
   [[nodiscard]] const sort_order& sort() const noexcept { return sort_; }
@@ -34,7 +34,7 @@ class GANGSCHED_API active_queue {
   template <class Current, class Describe>
   [[nodiscard]] std::optional<popped> pop_unknown(const Current& current, const Describe& describe);
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   sort_order sort_;
   const plugin_entry* order_;
   sorted_entities all_;  // without queues; with them, those of whom the queue is not known

@@ -14,7 +14,7 @@ struct refusal {
 /// Asks admission hooks: whether who was popped may be tried, and whether who was refused would be let in now.
 class GANGSCHED_API admission_checks {
  public:
-  admission_checks(cluster_state& state, const profile_set& profiles, const entity_view& entities) noexcept;
+  admission_checks(model::cluster_state& state, const profile_set& profiles, const entity_view& entities) noexcept;
 
   /// The first hook of the entity's profile that says no, in order. O(hooks).
   [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e) : refusal{}; }
@@ -24,7 +24,7 @@ class GANGSCHED_API admission_checks {
  private:
   [[nodiscard]] refusal ask_hooks(entity e) const;
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   bool any_;  ///< profile has such hooks
 };

@@ -24,7 +24,7 @@ class amount_memory {
 
   /// The answer for nodes like this one, blank where there is none yet: it takes the place of an older one. Null for nodes that have
   /// more to see than amounts, and while it rests. O(kinds of resources).
-  [[nodiscard]] answer* find(const cluster_state& state, row_t row) {
+  [[nodiscard]] answer* find(const model::cluster_state& state, row_t row) {
     if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
     const std::size_t kinds = state.kinds.count();

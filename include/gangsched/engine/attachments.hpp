@@ -9,7 +9,7 @@ namespace detail {
 /// What plugins ask the cluster for when a scheduler is made: of one that was not made in the end nothing stays.
 class attachments {
  public:
-  explicit attachments(cluster_state& state) noexcept
+  explicit attachments(model::cluster_state& state) noexcept
       : state_(&state), columns_(state.columns.mark()), spread_(state.counting.default_spread.size()) {}
   attachments(const attachments&) = delete;
   attachments& operator=(const attachments&) = delete;
@@ -23,8 +23,8 @@ class attachments {
   void keep() noexcept { state_ = nullptr; }
 
  private:
-  cluster_state* state_;
-  own_columns::extent columns_;
+  model::cluster_state* state_;
+  model::own_columns::extent columns_;
   std::size_t spread_;
 };
 

@@ -20,7 +20,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API binding_cycle {
  public:
   /// @p now: the scheduler's, read at each call.
-  binding_cycle(cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of,
+  binding_cycle(model::cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of,
                 decision_list& decisions, cycle_error& error, const instant& now)
       : state_(&state),
         entities_(&entities),
@@ -80,7 +80,7 @@ class GANGSCHED_API binding_cycle {
   void bind(row_t pod, std::int64_t score, bool waited);
   void release(row_t pod);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   reservations* reservations_;
   scheduling_queue* queue_;

@@ -14,7 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// what changed. Structures and costs: docs/architecture.md, "The class index".
 class GANGSCHED_API class_index {
  public:
-  class_index(const cluster_state& state, std::shared_ptr<const class_plan> plan, engine_statistics& statistics);
+  class_index(const model::cluster_state& state, std::shared_ptr<const class_plan> plan, engine_statistics& statistics);
 
   [[nodiscard]] const class_plan& plan() const noexcept { return *plan_; }
   /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to rebuild.
@@ -69,7 +69,7 @@ class GANGSCHED_API class_index {
   void link(row_t row);
   void unlink(row_t row, std::uint32_t group, std::int64_t score);
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::shared_ptr<const class_plan> plan_;
   engine_statistics* statistics_;
   row_scores rows_;

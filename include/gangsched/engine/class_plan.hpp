@@ -40,7 +40,7 @@ struct class_plan {
   std::uint64_t epoch = 0;  ///< topology_table::plan_epoch when it was made
 
   /// Whether it is still about this class, and what hooks made for it still holds.
-  [[nodiscard]] bool holds(const cluster_state& state) const noexcept {
+  [[nodiscard]] bool holds(const model::cluster_state& state) const noexcept {
     return generation == state.classes.generation(cls) && epoch == state.topologies.plan_epoch();
   }
 
@@ -81,14 +81,14 @@ struct class_plan {
   [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept {
     return plugin_bit(*table, *filters[mark - 1u].plugin);
   }
-  [[nodiscard]] hook_context context(const cluster_state& state, const planned& hook, row_t pod) const noexcept {
+  [[nodiscard]] hook_context context(const model::cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }
 };
 
 /// Runs the class-level pre_filter and pre_score hooks of @p cls. O(plugins).
-[[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table, const cluster_state& state,
-                                                                  class_id cls);
+[[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table,
+                                                                  const model::cluster_state& state, class_id cls);
 
 /// Whose pre_filter or pre_score said something else in @p b than in @p a, if any did.
 [[nodiscard]] GANGSCHED_API std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b);

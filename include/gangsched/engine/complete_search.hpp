@@ -16,7 +16,7 @@ class GANGSCHED_API complete_search {
  public:
   /// What it asks, and where it places.
   struct tools {
-    cluster_state& state;
+    model::cluster_state& state;
     const entity_view& entities;
     group_parts& parts;
     placement_candidates& candidates;

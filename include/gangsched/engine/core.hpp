@@ -67,7 +67,7 @@ class GANGSCHED_API core {
   [[nodiscard]] picker::position picks() const noexcept { return picker_.where(); }
   void picks_go_back(picker::position where) noexcept { picker_.go_back(where); }
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_.of_cycle(); }
-  [[nodiscard]] cluster_state& state() noexcept { return *state_; }
+  [[nodiscard]] model::cluster_state& state() noexcept { return *state_; }
   [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
   /// What a hook ended the last cycle with, if anything.
@@ -83,7 +83,7 @@ class GANGSCHED_API core {
   bool try_entity(const queue::popped& next);
   bool run(entity e);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   profile_set profiles_;
   std::uint32_t author_;  ///< of its own records in the log
   scheduler_options options_;

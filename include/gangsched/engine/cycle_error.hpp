@@ -8,7 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The contract error that a cycle ends with, of a hook that failed or threw.
 class GANGSCHED_API cycle_error {
  public:
-  explicit cycle_error(const cluster_state& state) noexcept : state_(&state) {}
+  explicit cycle_error(const model::cluster_state& state) noexcept : state_(&state) {}
 
   void clear() noexcept { reason_ = nullptr; }
   /// @p reason: valid until the next cycle begins; null for a hook that gave none.
@@ -21,7 +21,7 @@ class GANGSCHED_API cycle_error {
   [[nodiscard]] const std::string& object() const noexcept { return object_; }
 
  private:
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const char* reason_ = nullptr;
   std::string object_;
   std::string thrown_;

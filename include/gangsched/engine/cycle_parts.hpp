@@ -6,7 +6,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What the scheduling cycles of pods and of groups are carried out with.
 struct cycle_parts {
-  cluster_state& state;
+  model::cluster_state& state;
   const entity_view& entities;
   reservations& reserved;
   preemption& makes_room;

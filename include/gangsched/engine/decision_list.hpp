@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// next one begins; so is each answer to a failure, which is a list of its own.
 class GANGSCHED_API decision_list {
  public:
-  explicit decision_list(const cluster_state& state) : state_(&state) {}
+  explicit decision_list(const model::cluster_state& state) : state_(&state) {}
 
   /// Appends a decision about a pod, with all that the tables say of it: node, attempt, group, rank, cookies, devices. O(devices).
   decision& add(decision_kind kind, row_t pod);
@@ -37,7 +37,7 @@ class GANGSCHED_API decision_list {
   void recall() noexcept;
 
  private:
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<decision> cycle_;
   std::deque<std::vector<decision>> answers_;
   std::vector<decision>* current_ = &cycle_;

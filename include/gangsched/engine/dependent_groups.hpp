@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Groups that wait for others: those that start after others, and those that may not have more members yet by their ratios.
 class GANGSCHED_API dependent_groups {
  public:
-  dependent_groups(const cluster_state& state, const entity_view& entities, const group_limits& limits) noexcept
+  dependent_groups(const model::cluster_state& state, const entity_view& entities, const group_limits& limits) noexcept
       : state_(&state), entities_(&entities), limits_(&limits) {}
 
   /// Nobody is kept back; who starts after others is as the cluster says. O(groups).
@@ -36,7 +36,7 @@ class GANGSCHED_API dependent_groups {
     return state_->groups.alive(group) && !state_->groups.record[group]->spec.start_after.empty();
   }
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const entity_view* entities_;
   const group_limits* limits_;
   std::vector<row_t> starting_;

@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The domains of the node labels that groups have asked for lately.
 class GANGSCHED_API domain_cache {
  public:
-  explicit domain_cache(const cluster_state& state) noexcept : state_(&state) {}
+  explicit domain_cache(const model::cluster_state& state) noexcept : state_(&state) {}
 
   /// The label's domains as they are now; valid until the next `drop_unused` or `clear`. O(nodes · log domains) the first time, else
   /// O(nodes changed since).
@@ -22,7 +22,7 @@ class GANGSCHED_API domain_cache {
  private:
   static constexpr std::uint8_t most = 64;
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<std::unique_ptr<domain_index>> all_;  ///< those used last at the end
   std::uint64_t collections_ = 0;                   ///< of the cluster's, those that are accounted for
 };

@@ -12,7 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The domains of one node label: their nodes, and what those have and use together. Kept by the change log, trials included.
 class GANGSCHED_API domain_index {
  public:
-  domain_index(const cluster_state& state, std::string key) : state_(&state), key_(std::move(key)) {}
+  domain_index(const model::cluster_state& state, std::string key) : state_(&state), key_(std::move(key)) {}
 
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
   /// O(nodes changed since), or O(nodes · log domains) when nodes or labels changed.
@@ -43,7 +43,7 @@ class GANGSCHED_API domain_index {
   void build();
   void recount(row_t row);
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::string key_;
   std::uint64_t version_ = 0;
   std::uint64_t clock_ = 0;

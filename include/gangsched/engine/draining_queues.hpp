@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Pods that run in queues that drain, or below one (`queue_state::drain`), if a plugin of their profile reads queues.
 class GANGSCHED_API draining_queues {
  public:
-  draining_queues(const cluster_state& state, const entity_view& entities) noexcept
+  draining_queues(const model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
   /// What happened may drain somebody, or nobody any more: the next `recheck` looks. O(1), where a queue drains
@@ -50,7 +50,7 @@ class GANGSCHED_API draining_queues {
   std::vector<row_t> due(instant now);
   void look_at_all();
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const entity_view* entities_;
   bool any_ = false;                     ///< some queue drains
   bool look_at_all_ = true;              ///< queues and groups have changed

@@ -8,7 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// with its group, how important a group is. Has no state of its own.
 class GANGSCHED_API entity_view {
  public:
-  entity_view(const cluster_state& state, const profile_set& profiles) noexcept
+  entity_view(const model::cluster_state& state, const profile_set& profiles) noexcept
       : state_(&state), profiles_(&profiles) {}
 
   /// Whether some profile is for the pod.
@@ -35,7 +35,7 @@ class GANGSCHED_API entity_view {
   [[nodiscard]] std::int32_t group_priority(row_t group) const;
   /// Whether an incomplete group: fewer members with a node than its minimum. `no_row`: no.
   [[nodiscard]] bool incomplete(row_t group) const noexcept {
-    const group_table& groups = state_->groups;
+    const model::group_table& groups = state_->groups;
     return group != no_row && groups.assumed[group] + groups.bound[group] < groups.min_count(group);
   }
   /// Pod groups as in Kubernetes 1.36 and before: pods are queued one by one, and a group is what is pending of them when one is popped.
@@ -55,7 +55,7 @@ class GANGSCHED_API entity_view {
     return profiles_->find(state_->classes[state_->pods.cls[pod]]);
   }
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const profile_set* profiles_;
 };
 

@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// its members came into the queue.
 class GANGSCHED_API entry_order {
  public:
-  entry_order(const cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}
+  entry_order(const model::cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}
 
   /// Leaves those of @p members, who stand as the group has them, that may enter, by their first entry. Of those that have not entered the
   /// member that completes the minimum is the first, then those that waited for it, then each as it comes. O(members log members).
@@ -22,7 +22,7 @@ class GANGSCHED_API entry_order {
   }
 
  private:
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   pre_enqueue_gates* gates_;
   std::vector<std::uint64_t> entered_;  ///< by pod row: the number of its first entry, or 0
   std::uint64_t entries_ = 0;

@@ -15,9 +15,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API event_handlers {
  public:
   /// @p author: of the scheduler's own records. @p now: the scheduler's.
-  event_handlers(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, entry_order& entered,
-                 scheduling_queue& of, binding_cycle& binding, explainer& explains, std::uint32_t author,
-                 const instant& now);
+  event_handlers(model::cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
+                 entry_order& entered, scheduling_queue& of, binding_cycle& binding, explainer& explains,
+                 std::uint32_t author, const instant& now);
 
   /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
   /// O(records · what each changed).
@@ -47,7 +47,7 @@ class GANGSCHED_API event_handlers {
   void requeue_by_hints(const change& record, std::uint64_t position);
   void ask_gates(queueing_event& what);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   pre_enqueue_gates* gates_;
   entry_order* entered_;

@@ -15,7 +15,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// find a node, and what the next one lacks. Keeps what the host said of its failures. Asks inside its caller's transaction.
 class GANGSCHED_API explainer {
  public:
-  explainer(cluster_state& state, const entity_view& entities, const admission_checks& admission,
+  explainer(model::cluster_state& state, const entity_view& entities, const admission_checks& admission,
             pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts, group_search& search,
             picker& picks, const unschedulable_pods& rejected) noexcept
       : state_(&state),
@@ -40,7 +40,7 @@ class GANGSCHED_API explainer {
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   const admission_checks* admission_;
   pre_enqueue_gates* gates_;

@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// older one takes back what a younger one holds (`hold_rule`). Has no state of its own.
 class GANGSCHED_API gang_holdings {
  public:
-  gang_holdings(cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts,
+  gang_holdings(model::cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts,
                 group_search& search, scheduling_queue& of, binding_cycle& binding, const scheduler_options& options,
                 engine_statistics& statistics, const instant& now) noexcept
       : state_(&state),
@@ -36,7 +36,7 @@ class GANGSCHED_API gang_holdings {
   using rank = std::tuple<bool, std::int64_t, std::uint64_t>;
   [[nodiscard]] rank rank_of(row_t group) const;
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   picker* picks_;
   group_parts* parts_;

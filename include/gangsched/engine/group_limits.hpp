@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// state of its own.
 class GANGSCHED_API group_limits {
  public:
-  group_limits(const cluster_state& state, const entity_view& entities) noexcept
+  group_limits(const model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
   /// Members with a node, of the group and of all below it. O(groups below).
@@ -24,7 +24,7 @@ class GANGSCHED_API group_limits {
   [[nodiscard]] std::string explain(row_t group) const;
 
  private:
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const entity_view* entities_;
 };
 

@@ -32,7 +32,7 @@ using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
 /// domain.
 class GANGSCHED_API group_parts {
  public:
-  group_parts(cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks,
+  group_parts(model::cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks,
               entry_order& entered) noexcept
       : state_(&state), entities_(&entities), limits_(&limits), picks_(&picks), entered_(&entered) {}
 
@@ -56,7 +56,7 @@ class GANGSCHED_API group_parts {
   [[nodiscard]] std::vector<row_t> waiting_members(row_t group) const;
   [[nodiscard]] bool can_plan(const group_part& what);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   const group_limits* limits_;
   picker* picks_;

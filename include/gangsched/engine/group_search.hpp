@@ -43,7 +43,7 @@ struct group_placement : group_outcome {
 /// one after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
 class GANGSCHED_API group_search {
  public:
-  group_search(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
+  group_search(model::cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
                reservations& reserved, const scheduler_options& options, engine_statistics& statistics) noexcept
       : state_(&state),
         entities_(&entities),
@@ -92,7 +92,7 @@ class GANGSCHED_API group_search {
   group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier,
                                   placed_members& placed, std::uint64_t& budget);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   group_parts* parts_;
   picker* picks_;

@@ -23,7 +23,7 @@ class GANGSCHED_API in_flight_pods {
     std::uint32_t number = 1;
   };
 
-  explicit in_flight_pods(const cluster_state& state) : state_(&state) {}
+  explicit in_flight_pods(const model::cluster_state& state) : state_(&state) {}
 
   [[nodiscard]] bool empty() const noexcept { return attempts_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return attempts_.size(); }
@@ -63,7 +63,7 @@ class GANGSCHED_API in_flight_pods {
  private:
   [[nodiscard]] std::uint64_t end_of_events() const noexcept { return first_event_ + events_.size(); }
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<entry> attempts_, before_;  ///< in order of `from`
   std::deque<object_event> events_;
   std::uint64_t first_event_ = 0;  ///< its number

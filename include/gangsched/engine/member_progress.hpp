@@ -9,7 +9,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What placement_feasible hooks say of a group that has come so far: success, wait for more members, or neither.
-[[nodiscard]] inline status feasible(const cluster_state& state, const kernel_table& profile, row_t group,
+[[nodiscard]] inline status feasible(const model::cluster_state& state, const kernel_table& profile, row_t group,
                                      const group_progress& progress) {
   // Without a plugin that says otherwise one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
@@ -24,8 +24,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class member_progress {
  public:
   /// O(members) if the gang has minimums by role.
-  member_progress(const cluster_state& state, row_t group, std::span<const row_t> members) : state_(&state) {
-    const group_table& groups = state.groups;
+  member_progress(const model::cluster_state& state, row_t group, std::span<const row_t> members) : state_(&state) {
+    const model::group_table& groups = state.groups;
     all_ = {groups.assumed[group] + groups.bound[group], static_cast<std::uint32_t>(members.size()), {}};
     const gang* policy = std::get_if<gang>(&groups.record[group]->spec.policy);
     if (policy == nullptr || policy->roles.empty()) return;
@@ -60,7 +60,7 @@ class member_progress {
       if (one.role == state_->pods.record[pod]->role) return &one;
     return nullptr;
   }
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   group_progress all_;
   std::vector<role_progress> roles_;
   bool failed_ = false;
@@ -69,7 +69,7 @@ class member_progress {
 /// At most so many members of a group in each domain of a label.
 class spread_limit {
  public:
-  spread_limit(const cluster_state& state, const domain_index& domains, row_t group, std::int32_t most)
+  spread_limit(const model::cluster_state& state, const domain_index& domains, row_t group, std::int32_t most)
       : domains_(&domains), most_(most), count_(domains.size(), 0) {
     for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
       if (state.pods.node[pod] != no_row) add(state.pods.node[pod]);

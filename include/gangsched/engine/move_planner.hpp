@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// home again who can; the rest has to find another place by the same filters and scores as a new pod. Has no state of its own.
 class GANGSCHED_API move_planner {
  public:
-  move_planner(cluster_state& state, group_parts& parts, picker& picks, reservations& reserved,
+  move_planner(model::cluster_state& state, group_parts& parts, picker& picks, reservations& reserved,
                group_search& search) noexcept
       : state_(&state), parts_(&parts), picks_(&picks), reserved_(&reserved), search_(&search) {}
 
@@ -24,7 +24,7 @@ class GANGSCHED_API move_planner {
   [[nodiscard]] std::optional<move_plan> try_moves(row_t group, const movable_pods& all, std::span<const row_t> cleared,
                                                    const move_options& options);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   group_parts* parts_;
   picker* picks_;
   reservations* reserved_;

@@ -22,7 +22,7 @@ class picker;
 class GANGSCHED_API nominated_pass {
  public:
   /// O(pods nominated to the node); cycle-level plugins are told.
-  nominated_pass(picker& asks, cluster_state& state, row_t pod, row_t node);
+  nominated_pass(picker& asks, model::cluster_state& state, row_t pod, row_t node);
   nominated_pass(const nominated_pass&) = delete;
   nominated_pass& operator=(const nominated_pass&) = delete;
   ~nominated_pass();

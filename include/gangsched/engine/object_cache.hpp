@@ -25,7 +25,7 @@ struct object_event {
 /// O(objects) memory; O(size of the object) a change.
 class GANGSCHED_API object_cache {
  public:
-  explicit object_cache(const cluster_state& state) noexcept : state_(&state) {}
+  explicit object_cache(const model::cluster_state& state) noexcept : state_(&state) {}
 
   /// Forgets what was read: the cluster is as it is now.
   void start_over();
@@ -38,7 +38,7 @@ class GANGSCHED_API object_cache {
   [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;
   [[nodiscard]] std::shared_ptr<const past_pod> look_at_pod(row_t row) const;
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<std::shared_ptr<const past_node>> nodes_;
   std::vector<std::shared_ptr<const past_pod>> pods_;
 };

@@ -26,7 +26,7 @@ struct picked {
 /// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
-  picker(cluster_state& state, const profile_set& profiles, const scheduler_options& options,
+  picker(model::cluster_state& state, const profile_set& profiles, const scheduler_options& options,
          engine_statistics& statistics);
 
   /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
@@ -131,7 +131,7 @@ class GANGSCHED_API picker {
   void number_keys();
   status broken(const class_plan& plan, const row_scores& rows);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const profile_set* profiles_;
   scheduler_options options_;
   engine_statistics* statistics_;

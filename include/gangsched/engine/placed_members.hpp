@@ -18,7 +18,7 @@ struct member_place {
 /// transaction's to undo.
 class GANGSCHED_API placed_members {
  public:
-  placed_members(cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
+  placed_members(model::cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
   placed_members(placed_members&& other) noexcept
       : state_(other.state_), reserved_(other.reserved_), all_(other.take()) {}
   placed_members& operator=(placed_members&& other) noexcept {
@@ -52,7 +52,7 @@ class GANGSCHED_API placed_members {
   [[nodiscard]] std::vector<member_place> take() noexcept { return std::exchange(all_, {}); }
 
  private:
-  cluster_state* state_;
+  model::cluster_state* state_;
   reservations* reserved_;
   std::vector<member_place> all_;
 };

@@ -81,7 +81,8 @@ struct candidate_list {
 /// Remembers the domains of labels, and the bounds of their scores by the shape of what would go there.
 class GANGSCHED_API placement_candidates {
  public:
-  placement_candidates(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks) noexcept
+  placement_candidates(model::cluster_state& state, const entity_view& entities, group_parts& parts,
+                       picker& picks) noexcept
       : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), domains_(state) {}
 
   [[nodiscard]] domain_cache& domains() noexcept { return domains_; }
@@ -118,7 +119,7 @@ class GANGSCHED_API placement_candidates {
   }
 
  private:
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   group_parts* parts_;
   picker* picks_;

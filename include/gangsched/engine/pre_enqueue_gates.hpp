@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// while any member is kept out, or, as in Kubernetes 1.36, every one.
 class GANGSCHED_API pre_enqueue_gates {
  public:
-  pre_enqueue_gates(cluster_state& state, const entity_view& entities) noexcept
+  pre_enqueue_gates(model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
   [[nodiscard]] bool rejects(entity e) { return e.group ? rejects_group(e.row) : rejects_pod(e.row); }
@@ -24,7 +24,7 @@ class GANGSCHED_API pre_enqueue_gates {
   [[nodiscard]] bool hooks_reject(row_t pod);
   [[nodiscard]] bool rejects_group(row_t root);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   std::vector<row_t> rejected_member_;  ///< by group: the member for which it was kept out last
   row_t open_ = no_row;

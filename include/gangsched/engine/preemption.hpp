@@ -41,7 +41,7 @@ struct preemption_result {
 /// turns what they say into nominations and victims.
 class GANGSCHED_API preemption final : public member_preemption {
  public:
-  preemption(cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts,
+  preemption(model::cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts,
              picker& picks, group_search& search) noexcept
       : state_(&state),
         entities_(&entities),
@@ -87,7 +87,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   void nominate_members(row_t group, std::span<const assignment> places, preemption_result& out);
   void clear_nominations(row_t pod, row_t node);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   pre_enqueue_gates* gates_;
   group_parts* parts_;

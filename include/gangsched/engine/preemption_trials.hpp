@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// What post_filter and group_preempt hooks try victims with, and what they keep between trials.
 class GANGSCHED_API preemption_trials {
  public:
-  preemption_trials(cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
+  preemption_trials(model::cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
                     group_search& search) noexcept
       : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), search_(&search) {}
 
@@ -21,7 +21,7 @@ class GANGSCHED_API preemption_trials {
  private:
   class open_trial;
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   group_parts* parts_;
   picker* picks_;

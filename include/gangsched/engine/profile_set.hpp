@@ -11,9 +11,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The profiles of one scheduler: pods name theirs by `scheduler_name`, and those that name none of them are somebody else's.
 class GANGSCHED_API profile_set {
  public:
-  profile_set(std::vector<kernel_table> tables, cluster_state& state);
+  profile_set(std::vector<kernel_table> tables, model::cluster_state& state);
   /// Lets plugins make their columns, in order; from then on "own" in what a hook reads is those that its plugin asked for.
-  void attach(cluster_state& state);
+  void attach(model::cluster_state& state);
 
   [[nodiscard]] std::span<const kernel_table> all() const noexcept { return tables_; }
   [[nodiscard]] const kernel_table& front() const noexcept { return tables_.front(); }

@@ -48,7 +48,7 @@ inline constexpr std::uint32_t most_tries = 16;
 class GANGSCHED_API queue {
  public:
   /// @p order: null without a plugin that orders several queues.
-  queue(const cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
+  queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
         const scheduler_options& options);
 
   /// Of who has the row now: what an earlier owner left there is forgotten.
@@ -161,7 +161,7 @@ class GANGSCHED_API queue {
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   scheduler_options options_;
   std::vector<queue_item> pods_, groups_;
   std::vector<row_t> groups_left_;

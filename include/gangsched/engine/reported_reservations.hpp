@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// by removing a node for instance, it is told that too, once, in the next call.
 class GANGSCHED_API reported_reservations {
  public:
-  explicit reported_reservations(const cluster_state& state) noexcept : state_(&state) {}
+  explicit reported_reservations(const model::cluster_state& state) noexcept : state_(&state) {}
 
   /// The host hears of the pod's reservation, and so will of its end.
   void add(row_t pod);
@@ -47,7 +47,7 @@ class GANGSCHED_API reported_reservations {
   void note_change(row_t pod);
   void erase(row_t pod) noexcept;
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among those
   std::vector<reservation> all_;
   std::vector<reservation> ended_;

@@ -45,7 +45,8 @@ struct rejected_group {
 /// pod are asked by their `requeue` hooks for pods; nobody looks whether the pod fits. Has no state of its own.
 class GANGSCHED_API requeue_judge {
  public:
-  requeue_judge(cluster_state& state, const profile_set& profiles, const entity_view& entities, picker& picks) noexcept
+  requeue_judge(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
+                picker& picks) noexcept
       : state_(&state), profiles_(&profiles), entities_(&entities), picks_(&picks) {}
 
   // Exact.
@@ -109,7 +110,7 @@ class GANGSCHED_API requeue_judge {
   void add_needs(class_id cls, std::uint64_t rejectors, help_condition& to);
   void add_concerns(class_id cls, std::uint64_t refusers, help_condition& to) const;
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const profile_set* profiles_;
   const entity_view* entities_;
   picker* picks_;

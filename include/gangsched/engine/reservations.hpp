@@ -8,7 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API reservations {
  public:
   /// @p now: when hooks are asked; read at each call.
-  reservations(cluster_state& state, const entity_view& entities, picker& picks, const instant& now) noexcept
+  reservations(model::cluster_state& state, const entity_view& entities, picker& picks, const instant& now) noexcept
       : state_(&state), entities_(&entities), picks_(&picks), now_(&now) {}
 
   /// Assumes the pod there, with devices. False, with an error in @p said, if a hook names devices that cannot be had.
@@ -24,7 +24,7 @@ class GANGSCHED_API reservations {
  private:
   [[nodiscard]] const char* wrong_choice(row_t pod, row_t node, const device_rules& rules) const;
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   picker* picks_;
   const instant* now_;

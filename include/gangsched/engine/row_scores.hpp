@@ -74,18 +74,19 @@ struct row_scores {
   }
 
   /// Asks the local filters about every row; rows without a node get `no_node`. O(rows · hooks).
-  void run_filters(const cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
+  void run_filters(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
   /// The local scores of rows that pass.
-  void run_scores(const cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
-  void run_keys(const cluster_state& state, const class_plan& plan, row_t row);
+  void run_scores(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
+  void run_keys(const model::cluster_state& state, const class_plan& plan, row_t row);
 
   /// One row again, of which @p dirty changed: the same as all of the above, where hooks by amounts are not asked what they have said of
   /// a node like it. What is known of such nodes, or null.
-  amount_memory::answer* refresh(const cluster_state& state, const class_plan& plan, row_t row, reads dirty);
+  amount_memory::answer* refresh(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty);
 
  private:
-  void judge(const cluster_state& state, const class_plan& plan, row_t row, reads dirty, amount_memory::answer* known);
-  void rate(const cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known);
+  void judge(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty,
+             amount_memory::answer* known);
+  void rate(const model::cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known);
   amount_memory alike_;
   std::vector<std::int64_t> tuple_;
 };

@@ -21,7 +21,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API scheduling_queue {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
-  scheduling_queue(cluster_state& state, const profile_set& profiles, const entity_view& entities,
+  scheduling_queue(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
                    pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
                    const scheduler_options& options, engine_statistics& statistics, const instant& now);
 
@@ -113,7 +113,7 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
   void come_back_broken(entity e);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   pre_enqueue_gates* gates_;
   const group_limits* limits_;

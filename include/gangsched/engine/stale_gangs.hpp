@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Gangs some of whose members still run although too few are left (`gang::stale_after`; volcano-kai-yunikorn 2, stalegangeviction).
 class GANGSCHED_API stale_gangs {
  public:
-  stale_gangs(const cluster_state& state, const entity_view& entities) noexcept
+  stale_gangs(const model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
   /// Something happened to the group: those at or above it that have a limit are looked at by the next `recheck`. O(depth).
@@ -49,7 +49,7 @@ class GANGSCHED_API stale_gangs {
   void look_at_changed(instant now);
   std::vector<group_id> due(instant now);
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   const entity_view* entities_;
   std::vector<row_t> changed_;  ///< some several times
   std::vector<stale_gang> all_, before_;

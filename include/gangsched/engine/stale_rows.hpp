@@ -16,7 +16,7 @@ class stale_rows {
   /// Catches up. False if what is kept has to be built anew; call `start` then. @p wanted says of what changes it wants to know;
   /// @p soon, if given, hears of a row that it has become stale.
   template <class Wanted, class Soon = nobody>
-  bool read(const cluster_state& state, const Wanted& wanted, const Soon& soon = {}) {
+  bool read(const model::cluster_state& state, const Wanted& wanted, const Soon& soon = {}) {
     const change_log& log = state.log;
     if (!started_ || log.lost(cursor_)) return false;
     if (cursor_.truncations != log.truncations()) {
@@ -46,7 +46,7 @@ class stale_rows {
     if (!log.in_transaction()) ahead_.clear();
   }
   /// Everything is known as it is now.
-  void start(const cluster_state& state) {
+  void start(const model::cluster_state& state) {
     started_ = true;
     rows_.clear();
     facets_.assign(state.nodes.rows.count(), reads::nothing);

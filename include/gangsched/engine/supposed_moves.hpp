@@ -6,22 +6,23 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The pod leaves its node, with its devices and all that hooks counted of it; readers of the log see it go.
-inline void suppose_gone(cluster_state& state, row_t pod, removal how = removal::real) {
+inline void suppose_gone(model::cluster_state& state, row_t pod, model::removal how = model::removal::real) {
   const row_t node = state.pods.node[pod];
   state.assigned.take_off_node(pod, how);
   state.columns.count(pod, -1);
   state.changed({.kind = change_kind::pod_removed,
-                 .facets = assigned_pods::facets_of(state.classes[state.pods.cls[pod]]),
+                 .facets = model::assigned_pods::facets_of(state.classes[state.pods.cls[pod]]),
                  .row = pod,
                  .before = node});
 }
 
 /// It is on @p node again.
-inline void suppose_back(cluster_state& state, row_t pod, row_t node, removal how = removal::real) {
+inline void suppose_back(model::cluster_state& state, row_t pod, row_t node,
+                         model::removal how = model::removal::real) {
   state.assigned.put_on_node(pod, node, how);
   state.columns.count(pod, +1);
   state.changed({.kind = change_kind::pod_added,
-                 .facets = assigned_pods::facets_of(state.classes[state.pods.cls[pod]]),
+                 .facets = model::assigned_pods::facets_of(state.classes[state.pods.cls[pod]]),
                  .row = pod,
                  .after = node});
 }

@@ -12,7 +12,7 @@ class GANGSCHED_API trial_memory {
  public:
   /// The plugin's data for the class of @p plan (null the first time). @p changed gets the rows to look at again, ascending: those
   /// whose nodes, or pods nominated there, changed or went since the last call. O(changes), O(nodes) the first time.
-  std::shared_ptr<void>& recall(const cluster_state& state, const class_plan& plan, std::uint16_t plugin,
+  std::shared_ptr<void>& recall(const model::cluster_state& state, const class_plan& plan, std::uint16_t plugin,
                                 std::vector<row_t>& changed);
   /// Whether what the filters of the class say of a node depends on nothing but the class, the node, and who is nominated to it.
   [[nodiscard]] static bool possible(const class_plan& plan) noexcept {
@@ -29,8 +29,8 @@ class GANGSCHED_API trial_memory {
     log_cursor cursor = {};
     std::shared_ptr<void> data = {};
   };
-  static row_t group_of(const cluster_state& state, const change& record);
-  static bool replay(const cluster_state& state, kept& one, std::vector<row_t>& changed);
+  static row_t group_of(const model::cluster_state& state, const change& record);
+  static bool replay(const model::cluster_state& state, kept& one, std::vector<row_t>& changed);
 
   std::vector<kept> all_;
   std::uint64_t clock_ = 0;

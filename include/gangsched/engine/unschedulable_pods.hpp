@@ -23,7 +23,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
-  unschedulable_pods(cluster_state& state, const entity_view& entities, const admission_checks& admission,
+  unschedulable_pods(model::cluster_state& state, const entity_view& entities, const admission_checks& admission,
                      requeue_judge& judge, queue& of, const scheduler_options& options, engine_statistics& statistics,
                      const instant& now) noexcept
       : state_(&state),
@@ -188,7 +188,7 @@ class GANGSCHED_API unschedulable_pods {
   void wake_up(entity e);
   void collect_classes(waiting_group& of);
 
-  cluster_state* state_;
+  model::cluster_state* state_;
   const entity_view* entities_;
   const admission_checks* admission_;
   requeue_judge* judge_;

@@ -43,7 +43,7 @@ class GANGSCHED_API waiting_index {
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
   /// Ascending, each once. O((log n + 1) · those found), and one look at each set of kinds that somebody needs, at each owner of a held
   /// room that waits, and at each set of events that somebody waits for.
-  [[nodiscard]] std::vector<std::uint32_t> candidates(const cluster_state& state, const event& what) const;
+  [[nodiscard]] std::vector<std::uint32_t> candidates(const model::cluster_state& state, const event& what) const;
   /// The same by hints, of an event that the plugins @p told are told of.
   [[nodiscard]] std::vector<std::uint32_t> candidates(std::uint64_t told) const;
 

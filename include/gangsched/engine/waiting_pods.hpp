@@ -21,7 +21,7 @@ class GANGSCHED_API waiting_pods {
     const char* rejected = nullptr;      ///< why it is to be taken back, or null
   };
 
-  explicit waiting_pods(const cluster_state& state) noexcept : state_(&state) {}
+  explicit waiting_pods(const model::cluster_state& state) noexcept : state_(&state) {}
 
   /// The plugin holds the pod, from @p now for @p timeout, at most 15 minutes; the first time counts.
   static void hold(entry& one, std::size_t plugin, instant now, instant timeout);
@@ -91,7 +91,7 @@ class GANGSCHED_API waiting_pods {
   void copy_entries();
   [[nodiscard]] bool stands(std::size_t at) const noexcept { return find(all_[at].pod.row) == &all_[at]; }
 
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among all while it waits
   std::vector<entry> all_;
   std::vector<row_t> changed_;

@@ -8,9 +8,9 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-[[nodiscard]] GANGSCHED_API device_wants wants_of(const viewed_tables& tables, const pod_class& cls, row_t node);
-[[nodiscard]] GANGSCHED_API std::optional<device_want> only_want(const viewed_tables& tables, const pod_class& cls,
-                                                                 row_t node);
+[[nodiscard]] GANGSCHED_API device_wants wants_of(const model::viewed_tables& tables, const pod_class& cls, row_t node);
+[[nodiscard]] GANGSCHED_API std::optional<device_want> only_want(const model::viewed_tables& tables,
+                                                                 const pod_class& cls, row_t node);
 
 }  // namespace detail
 

@@ -8,7 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// What a kernel is called on: a class, a pod of it (no_row while nothing but the class is known), and the plugin's data.
 struct hook_context {
-  const viewed_tables* state;
+  const model::viewed_tables* state;
   const pod_class* cls;
   row_t pod = no_row;
   void* data = nullptr;

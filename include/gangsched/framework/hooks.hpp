@@ -101,7 +101,7 @@ class node_names {
 /// A pod on the node chosen for it.
 class reservation {
  public:
-  reservation(viewed_tables& state, row_t pod_row, row_t node_row, instant when) noexcept
+  reservation(model::viewed_tables& state, row_t pod_row, row_t node_row, instant when) noexcept
       : pod(state, pod_row), node(state, node_row), now(when), state_(&state) {}
 
   pod_info pod;
@@ -112,7 +112,7 @@ class reservation {
 
  private:
   friend class new_reservation;
-  viewed_tables* state_;
+  model::viewed_tables* state_;
 };
 
 /// The same while it is made: what reserve hooks get. Only here a plugin may note something, since only what is noted before the
@@ -132,7 +132,7 @@ class new_reservation : public reservation {
     if (const auto group = pod.group()) add(column, group->id(), amount);
   }
   void add(group_column column, group_id of, std::int64_t amount) const {
-    const group_table& groups = state_->groups;
+    const model::group_table& groups = state_->groups;
     if (groups.alive(of.row) && groups.rows.generation(of.row) == of.generation)
       note(column.index, of.row, of.generation, amount);
   }
@@ -164,7 +164,7 @@ class permit_room {
 /// A column with a name is found by it: by other plugins, by the host, and by a scheduler that is made later; one without is the plugin's.
 class column_maker {
  public:
-  explicit column_maker(viewed_tables& state) noexcept : state_(&state) {}
+  explicit column_maker(model::viewed_tables& state) noexcept : state_(&state) {}
 
   // What reserve hooks count up (`new_reservation::add`). O(rows).
   node_column make_node_column(std::string_view name = {}) { return {of_nodes(name, false)}; }
@@ -189,7 +189,7 @@ class column_maker {
   GANGSCHED_API std::uint32_t of_groups(std::string_view name, bool by_host);
   GANGSCHED_API std::uint32_t of_scope(std::string_view scope, std::string_view name, bool by_host);
   std::uint32_t find_or_make(scope_number of, std::string_view name, bool by_host);
-  viewed_tables* state_;
+  model::viewed_tables* state_;
   reads mine_ = reads::nothing;  ///< of those that it made
   reads all_ = reads::nothing;
 };

@@ -14,7 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// A node as it was at some time, whatever became of it.
 class past_node {
  public:
-  GANGSCHED_API past_node(const viewed_tables& state, row_t row);
+  GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
   [[nodiscard]] std::string_view name() const noexcept { return record_.name_text; }
@@ -36,18 +36,18 @@ class past_node {
   }
   [[nodiscard]] std::span<const volume_limit> volume_limits() const noexcept { return record_.volume_limits; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
-  [[nodiscard]] const node_record& record() const noexcept { return record_; }
+  [[nodiscard]] const model::node_record& record() const noexcept { return record_; }
 
  private:
-  const viewed_tables* state_;
+  const model::viewed_tables* state_;
   node_id id_;
-  node_record record_;
+  model::node_record record_;
 };
 
 /// A pod as it was at some time.
 class past_pod {
  public:
-  GANGSCHED_API past_pod(const viewed_tables& state, row_t row);
+  GANGSCHED_API past_pod(const model::viewed_tables& state, row_t row);
 
   [[nodiscard]] pod_id id() const noexcept { return id_; }
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }

@@ -67,9 +67,9 @@ class placement_sums {
 class placement_view {
  public:
   /// All nodes, or @p rows.
-  placement_view(const viewed_tables& state, std::string_view name) noexcept
+  placement_view(const model::viewed_tables& state, std::string_view name) noexcept
       : state_(&state), name_(name), all_(true) {}
-  placement_view(const viewed_tables& state, std::string_view name, std::span<const row_t> rows,
+  placement_view(const model::viewed_tables& state, std::string_view name, std::span<const row_t> rows,
                  const placement_sums* sums = nullptr) noexcept
       : state_(&state), name_(name), rows_(rows), sums_(sums) {}
 
@@ -98,7 +98,7 @@ class placement_view {
     each_node([&](const node_info& node) { all += value(node); });
     return all;
   }
-  const viewed_tables* state_;
+  const model::viewed_tables* state_;
   std::string_view name_;
   bool all_ = false;
   std::span<const row_t> rows_;

@@ -14,7 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// are of all nodes together. O(1), or O(flavors · resources) where the queue's quota is asked for.
 class queue_view {
  public:
-  queue_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  queue_view(const model::cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
 
   [[nodiscard]] queue_id id() const noexcept { return state_->queues.id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
@@ -103,23 +103,23 @@ class queue_view {
   friend bool operator==(const queue_view& a, const queue_view& b) noexcept { return a.row_ == b.row_; }
 
  private:
-  [[nodiscard]] const queue_table& table() const noexcept { return state_->queues; }
-  [[nodiscard]] const queue_record& record() const noexcept { return *table().record[row_]; }
-  const cluster_state* state_;
+  [[nodiscard]] const model::queue_table& table() const noexcept { return state_->queues; }
+  [[nodiscard]] const model::queue_record& record() const noexcept { return *table().record[row_]; }
+  const model::cluster_state* state_;
   row_t row_;
 };
 
 /// A kind of node that queues have quota of.
 class flavor_view {
  public:
-  flavor_view(const cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  flavor_view(const model::cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
   [[nodiscard]] flavor_id id() const noexcept { return state_->queues.flavors.id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
   [[nodiscard]] const flavor_spec& spec() const noexcept { return state_->queues.flavors.record[row_]->spec; }
   [[nodiscard]] row_t row() const noexcept { return row_; }
 
  private:
-  const cluster_state* state_;
+  const model::cluster_state* state_;
   row_t row_;
 };
 
@@ -129,7 +129,7 @@ void cluster_view::each_queue(Visit&& visit) const {
 }
 template <class Visit>
 void cluster_view::each_flavor(Visit&& visit) const {
-  const flavor_table& flavors = whole(*state_).queues.flavors;
+  const model::flavor_table& flavors = whole(*state_).queues.flavors;
   for (row_t row = flavors.first[0]; row != no_row; row = flavors.next[row]) visit(flavor_view{whole(*state_), row});
 }
 

@@ -15,23 +15,26 @@
 /// A hook that looks into devices includes device_views.hpp too, one that looks into queues queue_view.hpp.
 namespace gangsched::inline GANGSCHED_ABI {
 
-struct budget_record;
 class flavor_view;
 
 namespace detail {
 // What views ask of tables that they do not read in line.
-[[nodiscard]] GANGSCHED_API std::int64_t own_word(const viewed_tables& tables, std::uint32_t column,
+[[nodiscard]] GANGSCHED_API std::int64_t own_word(const model::viewed_tables& tables, std::uint32_t column,
                                                   row_t row) noexcept;
-[[nodiscard]] GANGSCHED_API domain_id domain_of(const viewed_tables& tables, topology_id key, row_t node) noexcept;
-[[nodiscard]] GANGSCHED_API flavor_id flavor_of(const viewed_tables& tables, row_t node) noexcept;
-[[nodiscard]] GANGSCHED_API std::int32_t count_at(const viewed_tables& tables, counter_id counter, row_t node) noexcept;
-[[nodiscard]] GANGSCHED_API status claims_allow(const viewed_tables& tables, const pod_class& cls, row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API domain_id domain_of(const model::viewed_tables& tables, topology_id key,
+                                                row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API flavor_id flavor_of(const model::viewed_tables& tables, row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API std::int32_t count_at(const model::viewed_tables& tables, counter_id counter,
+                                                  row_t node) noexcept;
+[[nodiscard]] GANGSCHED_API status claims_allow(const model::viewed_tables& tables, const pod_class& cls,
+                                                row_t node) noexcept;
 /// The number of the oldest that is kept; and one that is.
-[[nodiscard]] GANGSCHED_API std::uint64_t first_change(const viewed_tables& tables) noexcept;
-[[nodiscard]] GANGSCHED_API const change& change_at(const viewed_tables& tables, std::uint64_t number) noexcept;
-[[nodiscard]] GANGSCHED_API row_t budget_rows(const viewed_tables& tables) noexcept;
+[[nodiscard]] GANGSCHED_API std::uint64_t first_change(const model::viewed_tables& tables) noexcept;
+[[nodiscard]] GANGSCHED_API const change& change_at(const model::viewed_tables& tables, std::uint64_t number) noexcept;
+[[nodiscard]] GANGSCHED_API row_t budget_rows(const model::viewed_tables& tables) noexcept;
 /// Null: there is none in this row.
-[[nodiscard]] GANGSCHED_API const budget_record* budget_at(const viewed_tables& tables, row_t row) noexcept;
+[[nodiscard]] GANGSCHED_API const model::budget_record* budget_at(const model::viewed_tables& tables,
+                                                                  row_t row) noexcept;
 }  // namespace detail
 
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
@@ -42,7 +45,7 @@ class node_view {
  public:
   static constexpr reads facets = Reads;
 
-  constexpr node_view(const viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
+  constexpr node_view(const model::viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
   /// A view that reads more serves where less is asked for.
   template <reads More>
     requires(covers(More, Reads) && More != Reads)
@@ -189,8 +192,8 @@ class node_view {
                   "a hook asks the node for something that its node_view does not read: add that facet to the "
                   "node_view it takes");
   }
-  [[nodiscard]] const node_record& record() const noexcept { return *state_->nodes.record[row_]; }
-  const viewed_tables* state_;
+  [[nodiscard]] const model::node_record& record() const noexcept { return *state_->nodes.record[row_]; }
+  const model::viewed_tables* state_;
   row_t row_;
 };
 
@@ -199,7 +202,7 @@ using node_info = node_view<reads::everything>;
 /// A pod's class: all that hooks which are cached may read of a pod.
 class pod_view {
  public:
-  constexpr pod_view(const viewed_tables& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
+  constexpr pod_view(const model::viewed_tables& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
 
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
   /// Whose behaviour is followed; it never changes.
@@ -238,7 +241,7 @@ class pod_view {
   [[nodiscard]] GANGSCHED_API std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const;
 
  protected:
-  const viewed_tables* state_;
+  const model::viewed_tables* state_;
   const pod_class* class_;
 };
 
@@ -248,7 +251,7 @@ class cluster_view;
 /// One pod with all of its own: a hook that takes it is asked about every pod anew.
 class pod_info : public pod_view {
  public:
-  pod_info(const viewed_tables& state, row_t row) noexcept
+  pod_info(const model::viewed_tables& state, row_t row) noexcept
       : pod_view(state, state.classes[state.pods.cls[row]]), row_(row) {}
 
   [[nodiscard]] pod_id id() const noexcept { return {row_, state_->pods.rows.generation(row_)}; }
@@ -292,14 +295,14 @@ class pod_info : public pod_view {
   [[nodiscard]] row_t row() const noexcept { return row_; }
 
  private:
-  [[nodiscard]] const pod_record& record() const noexcept { return *state_->pods.record[row_]; }
+  [[nodiscard]] const model::pod_record& record() const noexcept { return *state_->pods.record[row_]; }
   row_t row_;
 };
 
 /// A gang or basic group: of pods, or of groups.
 class group_view {
  public:
-  group_view(const viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
+  group_view(const model::viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
 
   [[nodiscard]] group_id id() const noexcept { return {row_, state_->groups.rows.generation(row_)}; }
   [[nodiscard]] std::string_view name() const { return spec().name; }
@@ -366,7 +369,7 @@ class group_view {
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
 
  private:
-  const viewed_tables* state_;
+  const model::viewed_tables* state_;
   row_t row_;
 };
 
@@ -387,7 +390,7 @@ void node_view<Reads>::each_pod(Visit&& visit) const {
 /// A PodDisruptionBudget.
 class budget_view {
  public:
-  explicit budget_view(const budget_record& of) noexcept : record_(&of) {}
+  explicit budget_view(const model::budget_record& of) noexcept : record_(&of) {}
 
   [[nodiscard]] GANGSCHED_API const pod_disruption_budget_spec& spec() const noexcept;
   /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
@@ -396,13 +399,13 @@ class budget_view {
   [[nodiscard]] GANGSCHED_API bool disrupts(const pod_info& pod) const;
 
  private:
-  const budget_record* record_;
+  const model::budget_record* record_;
 };
 
 /// The cluster as a whole, read only.
 class cluster_view {
  public:
-  explicit cluster_view(const viewed_tables& state) noexcept : state_(&state) {}
+  explicit cluster_view(const model::viewed_tables& state) noexcept : state_(&state) {}
   /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
   [[nodiscard]] GANGSCHED_API std::optional<std::int32_t> lowest_priority() const noexcept;
   /// How many nodes there are.
@@ -434,7 +437,7 @@ class cluster_view {
   template <class Visit>
   void each_budget(Visit&& visit) const {
     for (row_t row = 0; row < detail::budget_rows(*state_); ++row) {
-      if (const budget_record* const one = detail::budget_at(*state_, row)) visit(budget_view{*one});
+      if (const model::budget_record* const one = detail::budget_at(*state_, row)) visit(budget_view{*one});
     }
   }
   /// The pod with this id, if there is one.
@@ -519,7 +522,7 @@ class cluster_view {
   [[nodiscard]] GANGSCHED_API std::uint32_t domains(counter_id counter) const;
 
  private:
-  const viewed_tables* state_;
+  const model::viewed_tables* state_;
 };
 
 inline cluster_view group_view::cluster() const noexcept { return cluster_view{*state_}; }

@@ -15,7 +15,7 @@
 #include "gangsched/model/priority_table.hpp"
 #include "gangsched/model/queue_counting.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
 /// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
@@ -92,7 +92,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   queue_counting& queued_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/assigned_pods.cpp"

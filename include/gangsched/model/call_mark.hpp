@@ -7,7 +7,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// transaction: what the call does is meant, and only an exception takes it back.
 class call_mark {
  public:
-  explicit call_mark(cluster_state& state) : state_(&state), log_end_(state.log.end()) {
+  explicit call_mark(model::cluster_state& state) : state_(&state), log_end_(state.log.end()) {
     state.log.hold();
     mark_ = state.undo.open_call();
   }
@@ -31,7 +31,7 @@ class call_mark {
     state_->log.let_go();
     state_ = nullptr;
   }
-  cluster_state* state_;
+  model::cluster_state* state_;
   std::uint64_t log_end_;
   std::size_t mark_ = 0;
 };

@@ -3,7 +3,7 @@
 
 #include "gangsched/model/column.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// How many pods on nodes use each exclusive claim, by the symbol of "namespace/claim".
 class claim_table {
@@ -23,4 +23,4 @@ class claim_table {
   row_t rows_ = 0;  ///< symbols there is room for; never fewer
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

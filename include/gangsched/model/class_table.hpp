@@ -7,7 +7,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Pod classes by their canonical key. While a counter lives, pods that differ in whether it is about them are of different
 /// classes; when one comes or goes the epoch moves and every pod is re-keyed when it is next looked at.
@@ -51,7 +51,7 @@ class GANGSCHED_API class_table {
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_table.cpp"

@@ -24,25 +24,25 @@ struct object_label {
   std::string_view table, ns, name;
   operator std::string() const { return object_name(table, ns, name); }
 };
-[[nodiscard]] inline bool names_pod(const cluster_state& state, pod_id pod) noexcept {
+[[nodiscard]] inline bool names_pod(const model::cluster_state& state, pod_id pod) noexcept {
   return state.pods.alive(pod.row) && state.pods.rows.generation(pod.row) == pod.generation;
 }
-[[nodiscard]] inline bool names_node(const cluster_state& state, node_id node) noexcept {
+[[nodiscard]] inline bool names_node(const model::cluster_state& state, node_id node) noexcept {
   return state.nodes.alive(node.row) && state.nodes.rows.generation(node.row) == node.generation;
 }
-[[nodiscard]] inline bool names_group(const cluster_state& state, group_id group) noexcept {
+[[nodiscard]] inline bool names_group(const model::cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
 }
 [[nodiscard]] inline error usage_overflow(std::string object) {
   return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
 }
 /// A group that nobody has added, or that was removed, goes with its last member or child.
-GANGSCHED_API void forget_if_unwanted(cluster_state& state, row_t group);
+GANGSCHED_API void forget_if_unwanted(model::cluster_state& state, row_t group);
 /// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ratios that can be reached), at most 100,000.
-[[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const cluster_state& state, row_t row,
+[[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const model::cluster_state& state, row_t row,
                                                               const group_spec& spec, const std::string& object);
-[[nodiscard]] inline std::string pod_text(const cluster_state& state, row_t pod) {
-  const pod_record& record = *state.pods.record[pod];
+[[nodiscard]] inline std::string pod_text(const model::cluster_state& state, row_t pod) {
+  const model::pod_record& record = *state.pods.record[pod];
   return object_name("pod", state.names.text(record.ns), record.name);
 }
 

@@ -22,7 +22,7 @@ struct queue_usage {
 /// Questions about the queues of a cluster (`cluster::queues`): a handle, as good as the cluster.
 class GANGSCHED_API queue_questions {
  public:
-  explicit queue_questions(const cluster_state& of) noexcept : state_(&of) {}
+  explicit queue_questions(const model::cluster_state& of) noexcept : state_(&of) {}
 
   /// The queue of that name; one that is only named so far has an id, too. O(length).
   [[nodiscard]] std::optional<queue_id> find(std::string_view name) const;
@@ -51,7 +51,7 @@ class GANGSCHED_API queue_questions {
 
  private:
   friend class cluster_queues;
-  const cluster_state* state_;
+  const model::cluster_state* state_;
 };
 
 /// Queues and flavors of a cluster, and their changes. A call does all it says, or returns an error and changes nothing; of the errors that
@@ -61,7 +61,7 @@ class GANGSCHED_API queue_questions {
 /// their limits then.
 class GANGSCHED_API cluster_queues : public queue_questions {
  public:
-  explicit cluster_queues(cluster_state& of) noexcept : queue_questions(of), state_(&of) {}
+  explicit cluster_queues(model::cluster_state& of) noexcept : queue_questions(of), state_(&of) {}
 
   /// Adds a queue, or makes one that was only named what it is. The parent need not be there. Pods in its namespaces that have no word of
   /// their own are in it from then on. Error: duplicate, for a name that exists, and a namespace that another queue takes; unknown, for a
@@ -80,7 +80,7 @@ class GANGSCHED_API cluster_queues : public queue_questions {
   result<void> remove_flavor(std::string_view name);
 
  private:
-  cluster_state* state_;
+  model::cluster_state* state_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/model/counter_spec.hpp"
 #include "gangsched/model/topology.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// What selects pods by label, in which namespaces.
 struct pod_query {
@@ -128,6 +128,6 @@ class GANGSCHED_API tuple_table {
   std::size_t size_ = 0;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 // Its bodies come with pod_counting.hpp.

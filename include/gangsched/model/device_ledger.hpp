@@ -18,7 +18,7 @@
 #include "gangsched/model/resource_claims.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
 struct pod_devices {
@@ -155,7 +155,7 @@ class GANGSCHED_API device_ledger {
   std::size_t expressions_made_ = 0;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/device_ledger.cpp"

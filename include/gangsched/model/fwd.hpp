@@ -6,9 +6,9 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 class cluster;
+class cluster_questions;
 class cluster_queues;
 class queue_questions;
-struct cluster_state;
 struct device_claim;
 struct device_demand;
 struct device_inventory;
@@ -20,6 +20,14 @@ struct device_want;
 struct device_wants;
 struct pod_class;
 struct spread_defaults;
-struct viewed_tables;
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+/// The tables behind a cluster.
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+struct budget_record;
+struct cluster_state;
+struct viewed_tables;
+
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -9,7 +9,7 @@
 #include "gangsched/model/slots.hpp"
 
 /// The groups of a cluster: a row each, with its members and its place in its tree as lists through the rows, and how many are where.
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct group_record {
   group_spec spec;
@@ -62,7 +62,7 @@ struct group_table {
   }
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/group_table.cpp"

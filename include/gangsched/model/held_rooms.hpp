@@ -14,6 +14,10 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 class digest;
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 /// A room: what of which nodes is held for pods that name it.
 struct held_room_record {
   struct part {
@@ -103,7 +107,7 @@ class GANGSCHED_API held_rooms {
   symbol lifted_;        ///< the room that counts for nothing at the moment; no state
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/held_rooms.cpp"

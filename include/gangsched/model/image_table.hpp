@@ -14,6 +14,10 @@ struct image_symbols {
   friend bool operator==(const image_symbols&, const image_symbols&) = default;
 };
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 /// Per image name: its size, as the node that listed it first says (Kubernetes' quirk; nodes rarely differ), and how many nodes
 /// list it. Kept by the cluster as nodes come, change and go; O(1) per name.
 class GANGSCHED_API image_table {
@@ -37,7 +41,7 @@ class GANGSCHED_API image_table {
   row_t rows_ = 0;  ///< symbols there is room for; never fewer
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/image_table.cpp"

@@ -6,7 +6,7 @@
 /// hosts have the calls of `cluster`, and plugins have views.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-[[nodiscard]] inline cluster_state& inside(cluster& on) noexcept { return *on.state_; }
-[[nodiscard]] inline const cluster_state& inside(const cluster& on) noexcept { return *on.state_; }
+[[nodiscard]] inline model::cluster_state& inside(cluster_questions& on) noexcept { return *on.state_; }
+[[nodiscard]] inline const model::cluster_state& inside(const cluster_questions& on) noexcept { return *on.state_; }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

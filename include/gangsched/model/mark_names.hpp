@@ -30,7 +30,7 @@ inline void mark(interner& names, const node_term& v) noexcept {
   for (const node_requirement& one : v.expressions) mark(names, one);
   for (const node_requirement& one : v.fields) mark(names, one);
 }
-inline void mark(interner& names, const node_choice& v) noexcept {
+inline void mark(interner& names, const model::node_choice& v) noexcept {
   mark(names, v.keys), mark(names, v.node_selector), mark(names, v.tolerations);
   if (!v.required) return;
   for (const node_term& one : *v.required) mark(names, one);

@@ -5,7 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/fwd.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a collection,
 /// which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what is used,
@@ -36,6 +36,6 @@ class GANGSCHED_API name_collection {
   limits limits_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 // Its bodies come with state.hpp, which they need whole.

@@ -10,7 +10,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// Namespaces, priority classes, disruption budgets, services and controllers.
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct namespace_record {
   namespace_spec spec;
@@ -73,7 +73,7 @@ struct GANGSCHED_API named_objects {
   [[nodiscard]] const label_map& labels_of(symbol ns) const;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/named_objects.cpp"

@@ -25,6 +25,10 @@ struct volume_limit {
   friend bool operator==(const volume_limit&, const volume_limit&) = default;
 };
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 /// What of a node changes only when the host says so.
 struct node_record {
   std::string name_text;
@@ -75,7 +79,7 @@ struct node_table {
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/node_table.cpp"

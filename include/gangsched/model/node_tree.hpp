@@ -9,7 +9,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/undo_log.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// The order in which kube-scheduler's snapshot lists the nodes (kube-framework 1.7): zones in the order in which they came to be,
 /// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
@@ -68,7 +68,7 @@ class GANGSCHED_API node_tree final : public column_base {
   bool dirty_ = false;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/node_tree.cpp"

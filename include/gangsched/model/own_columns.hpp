@@ -13,7 +13,7 @@
 #include "gangsched/model/own_column.hpp"
 #include "gangsched/model/slots.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// What a reserve hook added to a column for a pod.
 struct column_use {
@@ -140,7 +140,7 @@ class GANGSCHED_API own_columns {
   row_t noting_ = 0;                 ///< how long that is
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/own_columns.cpp"

@@ -15,7 +15,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/topology.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Which counters a pod is counted in: keeps classes, counters and the topologies that they count by right while pods, nodes and namespaces
 /// change. It owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod
@@ -105,7 +105,7 @@ class GANGSCHED_API pod_counting {
   device_ledger& devices_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/class_counters.cpp"

@@ -31,6 +31,10 @@ struct pod_disks {
   std::vector<attachment> attachments;   ///< each once
 };
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 struct pod_record {
   std::string name;
   symbol ns;
@@ -91,7 +95,7 @@ struct pod_table {
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/pod_table.cpp"

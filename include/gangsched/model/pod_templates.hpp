@@ -7,7 +7,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Pods come in crowds that differ in their names: specs that passed every check, and the classes they came to. A cache of what `check`,
 /// `requests_of` and `make_class` say, of pods without affinity, spread constraints and volumes; forgetting it changes nothing.
@@ -39,7 +39,7 @@ class GANGSCHED_API pod_templates {
   std::vector<slot> slots_;  ///< by hash, made when the first pod comes
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/pod_templates.cpp"

@@ -5,7 +5,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/undo_log.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite; room that ports had stays, so that
 /// takes no memory.
@@ -67,7 +67,7 @@ class GANGSCHED_API port_column final : public column_base {
   std::vector<ports> data_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/port_column.cpp"

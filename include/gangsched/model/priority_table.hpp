@@ -7,7 +7,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// How many pods of each priority are on nodes: whether preemption can find anybody at all.
 class GANGSCHED_API priority_table {
@@ -29,7 +29,7 @@ class GANGSCHED_API priority_table {
   column<std::uint32_t> pods_;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/priority_table.cpp"

@@ -14,7 +14,7 @@
 #include "gangsched/model/queue_table.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Which queue a pod is in, and what each queue's pods use: keeps classes and what is counted of queues right while pods, groups, queues,
 /// flavors and nodes change. It writes the counts and trees of queues, the flavors of nodes and the class of a pod.
@@ -114,7 +114,7 @@ class GANGSCHED_API queue_counting {
   std::vector<derived> derived_;  ///< classes with a queue by those without, beside the undo log
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/queue_counting.cpp"

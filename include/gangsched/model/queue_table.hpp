@@ -28,6 +28,10 @@ struct queue_amounts {
   }
 };
 
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
 struct queue_record {
   queue_spec spec;
   std::vector<queue_amounts> quotas = {};
@@ -132,7 +136,7 @@ struct GANGSCHED_API queue_table {
   void digest_into(digest& out, resource_kind kinds, row_t nodes) const;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/queue_table.cpp"

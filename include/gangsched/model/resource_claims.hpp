@@ -7,7 +7,7 @@
 #include "gangsched/model/slots.hpp"
 #include "gangsched/model/spec.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct resource_claim_record {
   resource_claim_spec spec;
@@ -66,4 +66,4 @@ struct resource_claim_table {
   }
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model

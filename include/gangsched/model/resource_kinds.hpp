@@ -7,7 +7,7 @@
 #include "gangsched/core/interner.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct node_table;
 struct queue_table;
@@ -51,7 +51,7 @@ class GANGSCHED_API resource_kinds {
   std::size_t made_ = 0;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/resource_kinds.cpp"

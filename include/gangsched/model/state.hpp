@@ -26,7 +26,7 @@
 #include "gangsched/model/viewed_tables.hpp"
 
 /// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state : viewed_tables {
@@ -85,7 +85,7 @@ inline void name_collection::run_if_due() {
   if (due() && !state_.undo.recording()) run();
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/name_collection.cpp"

@@ -9,7 +9,7 @@
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/slots.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct node_record;
 struct node_table;
@@ -149,6 +149,6 @@ class GANGSCHED_API choice_table {
 /// Whether @p choice takes a node with this record.
 [[nodiscard]] GANGSCHED_API bool takes(const node_choice& choice, const node_record& record, const interner& names);
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
 
 // Its bodies come with pod_counting.hpp.

@@ -17,7 +17,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 class GANGSCHED_API transaction {
  public:
   explicit transaction(cluster& on);
-  explicit transaction(cluster_state& state);
+  explicit transaction(model::cluster_state& state);
   transaction(const transaction&) = delete;
   transaction& operator=(const transaction&) = delete;
   ~transaction() { roll_back(); }
@@ -29,9 +29,9 @@ class GANGSCHED_API transaction {
 
  private:
   /// Names made in trials that were undone go here too, for a host that does nothing but try.
-  static cluster_state& collected(cluster_state& state);
+  static model::cluster_state& collected(model::cluster_state& state);
   void end() noexcept;
-  cluster_state* state_;
+  model::cluster_state* state_;
   bool outermost_;
   std::uint64_t log_end_;
   std::size_t mark_ = 0;

@@ -9,7 +9,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Those of a cluster's tables that views read in line, because hooks ask for them node by node and pod by pod. Every one of them is a part
 /// of a `cluster_state`: what views ask of the others is compiled once (framework/views.cpp), so that a plugin's header reads none of them.
@@ -29,4 +29,4 @@ struct viewed_tables {
   class_table classes;
 };
 
-}  // namespace gangsched::inline GANGSCHED_ABI
+}  // namespace gangsched::inline GANGSCHED_ABI::model
