@@ -48,6 +48,11 @@ GANGSCHED_INLINE void scheduling_queue::gate_or_activate(entity e) {
     queue_.activate(e);
 }
 
+/// What its gates look at may have changed while it was tried.
+GANGSCHED_INLINE void scheduling_queue::gate_if_rejected(entity e) {
+  if (queue_.item(e).where != place::none && gates_->rejects(e)) queue_.gate(e);
+}
+
 GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   if (state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod]) return;
   const entity e = entities_->entity_of(pod);
@@ -214,7 +219,7 @@ GANGSCHED_INLINE void scheduling_queue::requeue(row_t pod, bool error) {
     item.arrival = state_->pods.arrival[pod];
     queue_.retry_later(e, *now_, 1, error, true);
   }
-  if (gates_->rejects(e)) queue_.gate(e);  // so may what its gate looks at
+  gate_if_rejected(e);
 }
 
 GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, bool strict, bool for_change) {
@@ -267,14 +272,17 @@ GANGSCHED_INLINE void scheduling_queue::come_back(row_t pod, const rejection& wh
   if (by_hints() && why.empty()) return come_back_broken({pod, false});
   const in_flight_pods::entry* const tried = in_flight_.find(entity{pod, false});
   unschedulable_.add(pod, why, rejectors, in_flight_, tried);
-  if (tried != nullptr && gates_->rejects_pod(pod))
-    queue_.gate({pod, false});  // what its gate looks at may have changed
+  if (tried != nullptr) gate_if_rejected({pod, false});
 }
 
 GANGSCHED_INLINE void scheduling_queue::come_back_broken(entity e) {
-  if (e.group) return retry_group(e.row, true, true);
-  unschedulable_.clear_rejection(e.row);
-  retry_pod(e.row);
+  if (e.group) {
+    retry_group(e.row, true, true);
+  } else {
+    unschedulable_.clear_rejection(e.row);
+    retry_pod(e.row);
+  }
+  gate_if_rejected(e);
 }
 
 GANGSCHED_INLINE void scheduling_queue::retry_pod(row_t pod) { queue_.retry_later({pod, false}, *now_, 1, true, true); }
@@ -350,6 +358,7 @@ GANGSCHED_INLINE void scheduling_queue::add_unschedulable(group_id group, const 
       unschedulable_.remove_group(group.row);
       queue_.wake({group.row, true}, *now_);
     }
+    gate_if_rejected(tried->who);
   }
   in_flight_.end_attempt(*tried);
 }

@@ -297,6 +297,35 @@ TEST_CASE("a group is tried and comes back as one", "[engine][attempts]") {
   CHECK(w.scheduler.in_flight().empty());
 }
 
+TEST_CASE("who was gated while it was tried comes back gated, whatever came of it", "[engine][attempts]") {
+  const bool error = GENERATE(true, false);
+  const rejected_by why = error ? rejected_by{} : rejected_by{fit, {}};
+  host_queue w;
+  w.add(a_node{"n"}.cpu(9));
+  SECTION("a pod by an update") {
+    const pod_id p = w.add(a_pod{"p"}.cpu(1));
+    REQUIRE(w.pop() == "p");
+    w.must(w.cluster.update_pod(p, a_pod{"p"}.cpu(1).gate("closed")));
+    w.must(w.scheduler.add_unschedulable(p, why, w.now));
+    CHECK(w.place(p) == queue_place::gated);
+    CHECK(w.run_at(10min).empty());
+    w.must(w.cluster.update_pod(p, a_pod{"p"}.cpu(1)));
+    CHECK(w.run_at(20min) == words{"bind p n"});
+  }
+  SECTION("a group by a member that came") {
+    const group_id gang = w.add(a_gang{"gang", 1});
+    const pod_id a = w.add(a_pod{"a"}.cpu(1).in(gang));
+    const std::optional<attempt> tried = w.must(w.scheduler.pop(w.now));
+    REQUIRE(tried);
+    const pod_id gated = w.add(a_pod{"gated"}.cpu(1).in(gang).gate("closed"));
+    w.must(w.scheduler.add_unschedulable(gang, why, w.now));
+    CHECK(w.place(a) == queue_place::gated);
+    CHECK(w.run_at(10min).empty());
+    w.must(w.cluster.update_pod(gated, a_pod{"gated"}.cpu(1).in(gang)));
+    CHECK(w.run_at(20min) == words{"bind a n", "bind gated n"});
+  }
+}
+
 TEST_CASE("attempts survive the loss of the log, and come back at once", "[engine][attempts]") {
   const wake_rule rule = GENERATE(wake_rule::hints, wake_rule::one_per_class);
   world base{profiles::kube_default(), {.wake = rule}, {.log_bound = 4}};

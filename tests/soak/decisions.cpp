@@ -130,7 +130,8 @@ void host::take_one(const decision& one, from whom) {
     if (there == known_.nodes.end() || there->second.id != one.node)
       wrong("a decision has a wrong node", kind + " " + text_of(at));
   }
-  pod.refused = false;
+  // (What it was told late, about a reservation that is over, is no answer to what the host said since.)
+  if (one.kind != decision_kind::revoke || !owed_.contains(one.attempt)) pod.refused = false;
   switch (one.kind) {
     case decision_kind::bind:
       if (pod.terminating) wrong("bind of a pod that terminates", text_of(at));
@@ -161,6 +162,7 @@ void host::take_one(const decision& one, from whom) {
       pod.by_others = false;
       pod.overruled = false;
       pod.holders.clear();
+      pod.wait_most = instant::zero();
       return;
     case decision_kind::revoke:
       if (const auto owed = owed_.find(one.attempt); owed != owed_.end()) {

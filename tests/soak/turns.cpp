@@ -34,7 +34,8 @@ void host::say_permit() {
 }
 
 /// Each plugin has its time from when it first holds the pod: it may be asked again when the pod or its group has changed. Of those not
-/// content yet the least counts; here the most of any, from when the last one began.
+/// content yet the least counts; here the most of any since it waits, which an update of its group may have made shorter, from when the
+/// last one began.
 void host::note_holders(known_pod& pod) {
   const auto said = scheduler_->pending_plugins(pod.id);
   if (!said) wrong("another pod waits for plugins", pod.spec.name);
@@ -42,7 +43,7 @@ void host::note_holders(known_pod& pod) {
   const std::set<std::string> before = std::exchange(pod.holders, now);
   if (std::includes(before.begin(), before.end(), now.begin(), now.end())) return;
   pod.wait_since = now_;
-  pod.wait_most = now.contains("HostRules") ? host_plugin::wait : 0s;
+  if (now.contains("HostRules")) pod.wait_most = std::max<instant>(pod.wait_most, host_plugin::wait);
   if (!now.contains("GangScheduling")) return;
   const gang* policy = pod.group == nobody ? nullptr : known_.groups.at(pod.group).policy();
   const bool timed = policy != nullptr && policy->mode == gang_mode::permit;

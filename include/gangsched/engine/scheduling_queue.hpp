@@ -110,6 +110,7 @@ class GANGSCHED_API scheduling_queue {
 
  private:
   void give_up(const in_flight_pods::entry* tried);
+  void gate_if_rejected(entity e);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
   void come_back_broken(entity e);
 
