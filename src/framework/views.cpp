@@ -44,9 +44,12 @@ GANGSCHED_INLINE std::optional<device_want> only_want(const model::viewed_tables
                                                       row_t node) {
   return whole(tables).devices.only_want(cls, node);
 }
+GANGSCHED_INLINE const model::queue_table& queues_of(const model::viewed_tables& tables) noexcept {
+  return whole(tables).queues;
+}
 [[nodiscard]] GANGSCHED_INLINE std::optional<queue_view> queue_at(const model::viewed_tables& tables,
                                                                   row_t row) noexcept {
-  return row == no_row ? std::nullopt : std::optional{queue_view{whole(tables), row}};
+  return row == no_row ? std::nullopt : std::optional{queue_view{whole(tables).queues, row}};
 }
 
 }  // namespace detail
@@ -69,7 +72,7 @@ GANGSCHED_INLINE std::uint32_t pod_info::claim_users(symbol claim) const noexcep
   return whole(*state_).assigned.claims.users(claim);
 }
 GANGSCHED_INLINE std::optional<queue_view> pod_info::queue() const noexcept {
-  return in_queue() ? std::optional{queue_view{whole(*state_), in_queue().row}} : std::nullopt;
+  return in_queue() ? std::optional{queue_view{whole(*state_).queues, in_queue().row}} : std::nullopt;
 }
 
 GANGSCHED_INLINE std::optional<queue_view> group_view::queue() const noexcept {
@@ -105,7 +108,7 @@ GANGSCHED_INLINE std::optional<queue_view> cluster_view::queue_of(const pod_view
 }
 GANGSCHED_INLINE std::optional<flavor_view> cluster_view::flavor_at(row_t row) const noexcept {
   const model::cluster_state& in = whole(*state_);
-  return in.queues.flavors.alive(row) ? std::optional{flavor_view{in, row}} : std::nullopt;
+  return in.queues.flavors.alive(row) ? std::optional{flavor_view{in.queues.flavors, row}} : std::nullopt;
 }
 GANGSCHED_INLINE std::optional<scope_row_id> cluster_view::find_row(scope_column column, std::string_view name) const {
   const model::own_columns& columns = whole(*state_).columns;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gangsched/framework/views.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/queue_table.hpp"
 
 /// Queues as hooks see them.
 namespace gangsched::inline GANGSCHED_ABI {
@@ -14,16 +14,16 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// are of all nodes together. O(1), or O(flavors · resources) where the queue's quota is asked for.
 class queue_view {
  public:
-  queue_view(const model::cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
+  queue_view(const model::queue_table& queues, row_t row) noexcept : queues_(&queues), row_(row) {}
 
-  [[nodiscard]] queue_id id() const noexcept { return state_->queues.id_of(row_); }
+  [[nodiscard]] queue_id id() const noexcept { return queues_->id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
   [[nodiscard]] const queue_spec& spec() const noexcept { return record().spec; }
   /// Somebody named it, and nobody has added it yet; of its spec only the name counts. Whoever is in it, or below, waits.
   [[nodiscard]] bool expected() const noexcept { return record().expected; }
   [[nodiscard]] std::optional<queue_view> parent() const noexcept {
     const row_t row = table().parent[row_];
-    return row == no_row ? std::nullopt : std::optional{queue_view{*state_, row}};
+    return row == no_row ? std::nullopt : std::optional{queue_view{*queues_, row}};
   }
   /// How many are above it. O(depth).
   [[nodiscard]] std::uint32_t depth() const noexcept {
@@ -35,7 +35,7 @@ class queue_view {
   [[nodiscard]] queue_view root() const noexcept {
     row_t row = row_;
     while (table().parent[row] != no_row) row = table().parent[row];
-    return {*state_, row};
+    return {*queues_, row};
   }
   /// Whether it and all above it are there, and none is held or drains. O(depth).
   [[nodiscard]] bool admits() const noexcept {
@@ -46,13 +46,13 @@ class queue_view {
   template <class Visit>
   void each_child(Visit&& visit) const {
     for (row_t row = table().first_child[row_]; row != no_row; row = table().next_sibling[row])
-      visit(queue_view{*state_, row});
+      visit(queue_view{*queues_, row});
   }
   /// Calls visit(queue_view) for it and each above it, until it says false. Whether it never did.
   template <class Visit>
   bool each_up(Visit&& visit) const {
     for (row_t row = row_; row != no_row; row = table().parent[row])
-      if (!visit(queue_view{*state_, row})) return false;
+      if (!visit(queue_view{*queues_, row})) return false;
     return true;
   }
 
@@ -84,7 +84,7 @@ class queue_view {
   }
   /// The quota of a flavor, or that of all nodes together; null if it has none. Valid until the queue changes.
   [[nodiscard]] const queue_amounts* quota(flavor_id flavor = {}) const noexcept {
-    const row_t wanted = state_->queues.flavors.find(flavor);
+    const row_t wanted = queues_->flavors.find(flavor);
     if (flavor && wanted == no_row) return nullptr;
     for (const queue_amounts& one : record().quotas)
       if (one.flavor == wanted) return &one;
@@ -93,7 +93,7 @@ class queue_view {
   /// What its pods on nodes use, and what all of its pods request, those that wait too.
   [[nodiscard]] std::int64_t used(resource_kind kind, flavor_id flavor = {}) const noexcept {
     if (!flavor) return table().used.at(row_, kind);
-    const row_t its = state_->queues.flavors.find(flavor);
+    const row_t its = queues_->flavors.find(flavor);
     return its == no_row ? 0 : table().used_of_flavor[its]->at(row_, kind);
   }
   [[nodiscard]] std::int64_t requested(resource_kind kind) const noexcept { return table().requested.at(row_, kind); }
@@ -103,34 +103,39 @@ class queue_view {
   friend bool operator==(const queue_view& a, const queue_view& b) noexcept { return a.row_ == b.row_; }
 
  private:
-  [[nodiscard]] const model::queue_table& table() const noexcept { return state_->queues; }
+  [[nodiscard]] const model::queue_table& table() const noexcept { return *queues_; }
   [[nodiscard]] const model::queue_record& record() const noexcept { return *table().record[row_]; }
-  const model::cluster_state* state_;
+  const model::queue_table* queues_;
   row_t row_;
 };
 
 /// A kind of node that queues have quota of.
 class flavor_view {
  public:
-  flavor_view(const model::cluster_state& state, row_t row) noexcept : state_(&state), row_(row) {}
-  [[nodiscard]] flavor_id id() const noexcept { return state_->queues.flavors.id_of(row_); }
+  flavor_view(const model::flavor_table& flavors, row_t row) noexcept : flavors_(&flavors), row_(row) {}
+  [[nodiscard]] flavor_id id() const noexcept { return flavors_->id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
-  [[nodiscard]] const flavor_spec& spec() const noexcept { return state_->queues.flavors.record[row_]->spec; }
+  [[nodiscard]] const flavor_spec& spec() const noexcept { return flavors_->record[row_]->spec; }
   [[nodiscard]] row_t row() const noexcept { return row_; }
 
  private:
-  const model::cluster_state* state_;
+  const model::flavor_table* flavors_;
   row_t row_;
 };
 
+namespace detail {
+[[nodiscard]] GANGSCHED_API const model::queue_table& queues_of(const model::viewed_tables& tables) noexcept;
+}  // namespace detail
+
 template <class Visit>
 void cluster_view::each_queue(Visit&& visit) const {
-  whole(*state_).queues.each([&](row_t row) { visit(queue_view{whole(*state_), row}); });
+  const model::queue_table& queues = detail::queues_of(*state_);
+  queues.each([&](row_t row) { visit(queue_view{queues, row}); });
 }
 template <class Visit>
 void cluster_view::each_flavor(Visit&& visit) const {
-  const model::flavor_table& flavors = whole(*state_).queues.flavors;
-  for (row_t row = flavors.first[0]; row != no_row; row = flavors.next[row]) visit(flavor_view{whole(*state_), row});
+  const model::flavor_table& flavors = detail::queues_of(*state_).flavors;
+  for (row_t row = flavors.first[0]; row != no_row; row = flavors.next[row]) visit(flavor_view{flavors, row});
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI
