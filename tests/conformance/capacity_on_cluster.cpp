@@ -29,7 +29,7 @@ resource_list amounts_of(const kube::value* map) {
   return made;
 }
 
-struct findings {
+struct quota_findings {
   bool asked = false;
   queues::capacity_scheduling::quota_verdict verdict = {};
   std::map<std::string, std::string> victims;  ///< by node
@@ -37,9 +37,9 @@ struct findings {
 };
 
 /// The plugin, asked about each node by itself before it chooses one.
-struct probe : capacity_scheduling_policy {
-  std::shared_ptr<findings> found;
-  explicit probe(std::shared_ptr<findings> into) : found(std::move(into)) {}
+struct quota_probe : capacity_scheduling_policy {
+  std::shared_ptr<quota_findings> found;
+  explicit quota_probe(std::shared_ptr<quota_findings> into) : found(std::move(into)) {}
 
   static std::string text(const cluster_view& cluster, std::span<const pod_id> victims) {
     names made;
@@ -106,9 +106,9 @@ class capacity_case {
 
  private:
   void run_cycle() {
-    const auto found = std::make_shared<findings>();
+    const auto found = std::make_shared<quota_findings>();
     gangsched::scheduler scheduler{cluster_,
-                                   profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, probe{found}}};
+                                   profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, quota_probe{found}}};
     const cycle done = scheduler.schedule_cycle(instant{1});
     compare("verdict", "cycle", "", done.error() == nullptr ? "" : done.error()->message());
     const kube::value& prefilter = field(*recorded_, "prefilter", *file_);
