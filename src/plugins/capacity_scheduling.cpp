@@ -225,15 +225,6 @@ struct capacity_scheduling_policy::search {
   }
 };
 
-GANGSCHED_INLINE capacity_scheduling_policy::capacity_scheduling_policy() : books_(std::make_unique<books>()) {}
-GANGSCHED_INLINE capacity_scheduling_policy::capacity_scheduling_policy(capacity_scheduling_policy&&) noexcept =
-    default;
-GANGSCHED_INLINE capacity_scheduling_policy& capacity_scheduling_policy::operator=(
-    capacity_scheduling_policy&&) noexcept = default;
-GANGSCHED_INLINE capacity_scheduling_policy::capacity_scheduling_policy(const capacity_scheduling_policy& /*other*/)
-    : books_(std::make_unique<books>()) {}
-GANGSCHED_INLINE capacity_scheduling_policy::~capacity_scheduling_policy() = default;
-
 GANGSCHED_INLINE capacity_scheduling_policy::books& capacity_scheduling_policy::read(
     const cluster_view& cluster) const {
   books_->read(cluster);

@@ -254,15 +254,6 @@ struct elastic_quota_policy::search {
   }
 };
 
-GANGSCHED_INLINE elastic_quota_policy::elastic_quota_policy() : books_(std::make_unique<books>()) {}
-GANGSCHED_INLINE elastic_quota_policy::elastic_quota_policy(options chosen)
-    : options_(std::move(chosen)), books_(std::make_unique<books>()) {}
-GANGSCHED_INLINE elastic_quota_policy::elastic_quota_policy(elastic_quota_policy&&) noexcept = default;
-GANGSCHED_INLINE elastic_quota_policy& elastic_quota_policy::operator=(elastic_quota_policy&&) noexcept = default;
-GANGSCHED_INLINE elastic_quota_policy::elastic_quota_policy(const elastic_quota_policy& other)
-    : options_(other.options_), books_(std::make_unique<books>()) {}
-GANGSCHED_INLINE elastic_quota_policy::~elastic_quota_policy() = default;
-
 GANGSCHED_INLINE elastic_quota_policy::books& elastic_quota_policy::read(const cluster_view& cluster) const {
   books_->read(cluster, options_.quotas);
   books_->count(cluster);

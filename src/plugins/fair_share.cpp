@@ -12,6 +12,7 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/policies/fair_share_books.hpp"
+#include "gangsched/policies/fair_share_demand.hpp"
 #include "gangsched/policies/fair_share_jobs.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/quota_check.hpp"
@@ -23,89 +24,21 @@ namespace detail {
 inline constexpr const char* why_evicted = "others are due what it uses, or a more important job of its queue needs it";
 }  // namespace detail
 
-/// What somebody needs, and in which queue.
-struct fair_share_policy::demand {
-  queues::queue_index queue = queues::no_queue;
-  std::vector<std::int64_t> request;  ///< by resource; those of flavors are added for the node's
-  bool runs = false;                  ///< some of it does already
-  bool grows = false;                 ///< some of it waits that would be more than is needed of what goes as a whole
-
-  demand(const fair_share_books& b, const queue_view& of) : queue(b.list.find(of)), request(b.resources.size()) {}
-
-  void add(const fair_share_books& b, const pod_view& pod, flavor_id flavor) {
-    for (std::size_t i = 0; i < request.size(); ++i) {
-      const fair_share_books::resource& one = b.resources[i];
-      if (!one.flavor || one.flavor == flavor) request[i] += pod.request(one.kind);
-    }
-  }
-  /// What the tree needs at least: of each gang in it the first members up to its minimum, with those that run; if all have that, one
-  /// member more.
-  void add_least(const fair_share_books& b, const group_view& root, flavor_id flavor) {
-    bool found = false;
-    each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
-      found = true;
-      for (std::size_t i = 0; i < std::min(pending.size(), count); ++i) add(b, pending[i], flavor);
-    });
-    root.each_pod_below([&](const pod_info& member) {
-      if (found || !waits(member)) return;
-      found = true;
-      add(b, member, flavor);
-    });
-  }
-  /// The same for whom others go, whichever members find room then: by resource, of those that request most.
-  void add_most(const fair_share_books& b, const group_view& root, flavor_id flavor) {
-    demand one{*this};
-    std::vector<std::int64_t> amounts;
-    each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
-      for (std::size_t i = 0; i < request.size(); ++i) {
-        if (b.resources[i].flavor && b.resources[i].flavor != flavor) continue;
-        amounts.clear();
-        for (const pod_info& member : pending) amounts.push_back(member.request(b.resources[i].kind));
-        std::sort(amounts.begin(), amounts.end(), std::greater<>{});
-        for (std::size_t n = 0; n < std::min(amounts.size(), count); ++n) request[i] += amounts[n];
-      }
-    });
-    root.each_pod_below([&](const pod_info& member) {
-      if (!waits(member)) return;
-      grows = grows || detail::grows_a_whole(member);
-      one.request.assign(request.size(), 0);
-      one.add(b, member, flavor);
-      for (std::size_t i = 0; i < request.size(); ++i) request[i] = std::max(request[i], one.request[i]);
-    });
-  }
-
- private:
-  static bool waits(const pod_info& member) { return member.state() == pod_state::pending && !member.terminating(); }
-  /// Calls visit(members that wait, how many of them its minimum lacks) for each gang of the tree that lacks some.
-  template <class Visit>
-  void each_need(const group_view& group, Visit&& visit) {
-    const std::uint32_t there = group.assumed() + group.bound(), least = group.spec().composite ? 0 : group.min_count();
-    runs = runs || there > 0;
-    if (least > there) {
-      std::vector<pod_info> pending;
-      group.each_member([&](const pod_info& member) {
-        if (waits(member)) pending.push_back(member);
-      });
-      if (!pending.empty()) visit(pending, least - there);
-    }
-    group.each_child([&](const group_view& child) { each_need(child, visit); });
-  }
-};
-
 /// Who may go for somebody: what reclaim_plan lets go, of all that runs in queues.
 struct fair_share_policy::rule final : victim_rule {
   fair_share_books& of;
-  const demand& wanted;
+  const fair_share_demand& wanted;
   const options& with;
   queues::fair_share::preemptor who;
   instant now;
-  bool keep_all = false;    ///< those too that may go only if others stay
-  row_t own_tree = no_row;  ///< nobody of it goes
+  bool keep_all = false;                             ///< those too that may go only if others stay
+  row_t own_tree = no_row;                           ///< nobody of it goes
+  std::vector<unsigned char> may_hold_victims = {};  ///< by queue
 
   mutable std::vector<queues::fair_share::running_unit> running;
   mutable std::vector<std::int64_t> amounts;
 
-  rule(fair_share_books& b, const demand& d, const options& chosen, const queue_view& queue,
+  rule(fair_share_books& b, const fair_share_demand& d, const options& chosen, const queue_view& queue,
        const detail::job_rank& job, instant when)
       : of(b), wanted(d), with(chosen), now(when), own_tree(job.tree) {
     who = {d.queue, d.request, job.priority, job.arrival};
@@ -135,6 +68,25 @@ struct fair_share_policy::rule final : victim_rule {
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     return of.list.find(pod.queue()) != queues::no_queue;
+  }
+  /// Those of its own queue if it takes from that, and of others that use more than they are due: of the rest all is covered. Budgets are
+  /// charged by all who might go.
+  [[nodiscard]] bool looks_at(const pod_info& pod) const override {
+    return may_hold_victims[of.list.find(*pod.queue())] != 0;
+  }
+  void find_holders(const cluster_view& cluster) {
+    using namespace queues::fair_share;
+    const fair_share_books::counts now_used{of, cluster};
+    bool any = false;
+    cluster.each_budget([&](const budget_view&) { any = true; });
+    may_hold_victims.assign(of.list.size(), any ? 1 : 0);
+    for (queues::queue_index queue = 0; queue < of.list.size() && !any; ++queue) {
+      bool above = false;
+      for (std::size_t i = 0; i < of.resources.size(); ++i)
+        above = above || now_used.used(queue, i) > of.shares.due(queue, i);
+      may_hold_victims[queue] =
+          queue == who.queue ? who.own != own_victims::never : above && who.others != others_victims::never;
+    }
   }
   /// The nearest of it and those above that says one.
   [[nodiscard]] static instant min_runtime(queue_view queue, instant queue_spec::*field) {
@@ -247,48 +199,46 @@ struct fair_share_policy::rule final : victim_rule {
   }
 };
 
-GANGSCHED_INLINE fair_share_policy::fair_share_policy() : books_(std::make_unique<fair_share_books>()) {}
-GANGSCHED_INLINE fair_share_policy::fair_share_policy(options chosen)
-    : options_(std::move(chosen)), books_(std::make_unique<fair_share_books>()) {
-  GANGSCHED_ASSERT(options_.head_start > instant::zero());
-}
-GANGSCHED_INLINE fair_share_policy::fair_share_policy(fair_share_policy&&) noexcept = default;
-GANGSCHED_INLINE fair_share_policy& fair_share_policy::operator=(fair_share_policy&&) noexcept = default;
-GANGSCHED_INLINE fair_share_policy::fair_share_policy(const fair_share_policy& other)
-    : options_(other.options_), books_(std::make_unique<fair_share_books>()) {}
-GANGSCHED_INLINE fair_share_policy::~fair_share_policy() = default;
-
 GANGSCHED_INLINE fair_share_books& fair_share_policy::read(const cluster_view& cluster) const {
   books_->read(cluster);
   return *books_;
 }
 
-/// Whether it would take what is kept for others of its priority or a higher one, or of other queues, for whom victims went.
-GANGSCHED_INLINE bool fair_share_policy::takes_promised(const demand& wanted, const cluster_view& cluster,
+/// Whether it would take what is kept for others of its priority or a higher one, or of other queues, for whom victims went; or, as more
+/// than its queue is due, the place of a lesser one of its own: that one is covered where it is not, which is what victims went for.
+GANGSCHED_INLINE bool fair_share_policy::takes_promised(const fair_share_demand& wanted, const cluster_view& cluster,
                                                         std::int32_t priority, pod_id pod, row_t tree) const {
   const fair_share_books& b = *books_;
-  if (!b.may_refuse(wanted.queue, wanted.request, wanted.runs)) return false;
+  const bool may_refuse = b.may_refuse(wanted.queue, wanted.request, wanted.runs);
   const fair_share_books::counts now{b, cluster};
   fair_share_books::with_promised all{now};
   std::vector<row_t> trees;
+  std::vector<std::int64_t> lesser;  // of its own queue, and what it wants itself
   cluster.each_nominated([&](const pod_info& other) {
     const auto queue = other.queue();
     const auto group = other.group();
     if (other.node() || other.id() == pod || !queue || b.list.find(*queue) == queues::no_queue) return;
     if (group && group->root().row() == tree) return;
-    if (b.list.find(*queue) == wanted.queue && detail::priority_of_one(other) < priority) return;
-    demand its{b, *queue};
+    fair_share_demand its{b, *queue};
     its.add(b, other, other.nominated_node()->flavor());
+    if (its.queue == wanted.queue && detail::priority_of_one(other) < priority) {
+      if (lesser.empty()) lesser = wanted.request;
+      for (std::size_t i = 0; i < lesser.size(); ++i) lesser[i] += its.request[i];
+      return;
+    }
+    if (!may_refuse) return;
     all.promised.emplace_back(its.queue, std::move(its.request));
     if (group && (is_among(group->root().row(), trees) || detail::is_on_nodes(group->root()))) return;
     if (group) trees.push_back(group->root().row());
     all.jobs.push_back(its.queue);
   });
+  for (std::size_t i = 0; i < lesser.size(); ++i)
+    if (wanted.request[i] > 0 && now.used(wanted.queue, i) > b.shares.due(wanted.queue, i) - lesser[i]) return true;
   return !all.promised.empty() &&
          !queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, all, wanted.runs).ok();
 }
 
-GANGSCHED_INLINE status fair_share_policy::check(const demand& wanted, const cluster_view& cluster,
+GANGSCHED_INLINE status fair_share_policy::check(const fair_share_demand& wanted, const cluster_view& cluster,
                                                  std::int32_t priority, pod_id pod, row_t group_tree) const {
   using queues::fair_share::refusal;
   const fair_share_books& b = *books_;
@@ -335,7 +285,7 @@ GANGSCHED_INLINE status fair_share_policy::admit(const pod_info& pod, const clus
   // Of a line of pods that are alike all are asked.
   const bool alike = !group && !pod.nominated_node();
   if (alike && b.last_asked == &pod.spec()) return b.last_said;
-  demand wanted{b, *queue};
+  fair_share_demand wanted{b, *queue};
   if (group) {
     wanted.add_least(b, group->root(), {});  // which says whether some of it runs
     wanted.request.assign(b.resources.size(), 0);
@@ -351,7 +301,7 @@ GANGSCHED_INLINE status fair_share_policy::admit(const group_view& group, const 
   if (!queue) return status::success();
   const fair_share_books& b = read(cluster);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
-  demand wanted{b, *queue};
+  fair_share_demand wanted{b, *queue};
   wanted.add_least(b, group, {});
   return check(wanted, cluster, tree_priority(group), {}, group.root().row());
 }
@@ -367,14 +317,16 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
   const bool grows = detail::grows_a_whole(pod);
   for (filtered_group& group : groups) {
     const auto flavor = cluster.flavor_at(static_cast<row_t>(group.key));
-    demand wanted{b, *queue};
+    fair_share_demand wanted{b, *queue};
     wanted.add(b, pod, flavor ? flavor->id() : flavor_id{});
     wanted.runs = true;  // admission has said whether a job may start; here it is about amounts
     const auto is_due = [&] {
+      fair_share_demand beside{b, *queue};
+      beside.add_beside(b, pod, flavor ? flavor->id() : flavor_id{});
       bool due = true;
       for (std::size_t i = 0; i < wanted.request.size(); ++i)
-        due = due && (wanted.request[i] == 0 ||
-                      now.used(wanted.queue, i) <= b.shares.due(wanted.queue, i) - wanted.request[i]);
+        due = due && (wanted.request[i] == 0 || now.used(wanted.queue, i) <= b.shares.due(wanted.queue, i) -
+                                                                                 wanted.request[i] - beside.request[i]);
       return due;
     };
     const auto said = queues::fair_share::check_quota(b.shares, wanted.queue, wanted.request, now, wanted.runs);
@@ -419,7 +371,7 @@ GANGSCHED_INLINE std::string fair_share_policy::admission_words(const pod_info& 
   const auto queue = pod.queue();
   const fair_share_books& b = read(cluster);
   if (!queue || b.list.find(*queue) == queues::no_queue) return {};
-  demand wanted{b, *queue};
+  fair_share_demand wanted{b, *queue};
   if (const auto group = pod.group())
     wanted.add_least(b, group->root(), {});
   else
@@ -528,11 +480,12 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
     }
   }
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
-    demand wanted{b, *queue};
+    fair_share_demand wanted{b, *queue};
     wanted.add(b, pod, flavor);
     wanted.grows = detail::grows_a_whole(pod);
     rule by{b, wanted, options_, *queue, detail::job_rank{pod}, attempt.now()};
     if (!by.may_find_somebody(attempt.cluster())) continue;
+    by.find_holders(attempt.cluster());
     victim_plan made = make_room(attempt, pod, by, flavor);
     if (!made.verdict.ok()) continue;
     made.reason = detail::why_evicted;
@@ -549,11 +502,12 @@ GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, co
   plan.verdict = status::unresolvable("its queue may take from nobody what would help");
   if (b.list.find(*queue) == queues::no_queue) return plan;
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
-    demand wanted{b, *queue};
+    fair_share_demand wanted{b, *queue};
     wanted.add_most(b, group.root(), flavor);
     rule by{b, wanted, options_, *queue, detail::job_rank{group}, attempt.now()};
     attempt.reset();
     if (!by.may_find_somebody(attempt.cluster())) continue;
+    by.find_holders(attempt.cluster());
     victim_plan made = find_group_victims(attempt, group, by, true, options_.lost_work);
     made.reason = detail::why_evicted;
     if (made.verdict.code == code::error || (made.verdict.ok() && !made.victims.empty())) return made;

@@ -18,7 +18,7 @@ GANGSCHED_INLINE void victim_units::collect(const victim_rule& rule) {
   std::map<group_id, group_view> partly;  // gangs with surplus
   cluster.each_node([&](const node_info& node) {
     node.each_pod([&](const pod_info& pod) {
-      if (!rule.may_go(pod)) return;
+      if (!rule.may_go(pod) || !rule.looks_at(pod)) return;
       if (const std::optional<group_view> group = disrupted_with(pod)) {
         const auto [found, made] = whole.try_emplace(group->id(), all_.size());
         if (made) all_.push_back({.group = group->id()});

@@ -1,11 +1,11 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/capacity_scheduling/elastic_quota.hpp"
 
@@ -28,14 +28,6 @@ class capacity_scheduling_policy {
   static constexpr std::string_view name = "CapacityScheduling";
   static constexpr bool reads_queues = true;
   using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
-
-  GANGSCHED_API capacity_scheduling_policy();
-  GANGSCHED_API capacity_scheduling_policy(capacity_scheduling_policy&&) noexcept;
-  GANGSCHED_API capacity_scheduling_policy& operator=(capacity_scheduling_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API capacity_scheduling_policy(const capacity_scheduling_policy&);
-  capacity_scheduling_policy& operator=(const capacity_scheduling_policy&) = delete;
-  GANGSCHED_API ~capacity_scheduling_policy();
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_view& pod, const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
@@ -65,7 +57,7 @@ class capacity_scheduling_policy {
   class quotas_aside;
   [[nodiscard]] books& read(const cluster_view& cluster) const;
 
-  mutable std::unique_ptr<books> books_;  ///< the quotas as the cluster was last; they can be made anew at any time
+  remembered<books> books_ = {};  ///< the quotas as the cluster was last
 };
 
 static_assert(admission_plugin<capacity_scheduling_policy> && filter_plugin<capacity_scheduling_policy>);

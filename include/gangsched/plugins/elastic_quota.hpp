@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/koordinator/elastic_quota.hpp"
 
@@ -38,14 +38,8 @@ class elastic_quota_policy {
     /// Pods with this label and the value "false" are not preemptible.
     std::string preemptible_label = "quota.scheduling.koordinator.sh/preemptible";
   };
-  GANGSCHED_API elastic_quota_policy();
-  GANGSCHED_API explicit elastic_quota_policy(options chosen);
-  GANGSCHED_API elastic_quota_policy(elastic_quota_policy&&) noexcept;
-  GANGSCHED_API elastic_quota_policy& operator=(elastic_quota_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API elastic_quota_policy(const elastic_quota_policy& other);
-  elastic_quota_policy& operator=(const elastic_quota_policy&) = delete;
-  GANGSCHED_API ~elastic_quota_policy();
+  elastic_quota_policy() = default;
+  explicit elastic_quota_policy(options chosen) : options_(std::move(chosen)) {}
   /// Arguments: of Koordinator's ElasticQuotaArgs enableRuntimeQuota, enableCheckParentQuota and enableMinQuotaScale.
   [[nodiscard]] GANGSCHED_API static result<elastic_quota_policy> from(const argument& args);
 
@@ -75,7 +69,7 @@ class elastic_quota_policy {
   [[nodiscard]] queues::koordinator::elastic_quotas with_non_preemptible(const cluster_view& cluster) const;
 
   options options_;
-  mutable std::unique_ptr<books> books_;  ///< the quotas as the cluster was last; they can be made anew at any time
+  remembered<books> books_ = {};  ///< the quotas as the cluster was last
 };
 
 static_assert(admission_plugin<elastic_quota_policy> && filter_plugin<elastic_quota_policy>);

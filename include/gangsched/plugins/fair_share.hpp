@@ -1,7 +1,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,11 +11,13 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/policies/group_victims.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct fair_share_books;
+struct fair_share_demand;
 
 /// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): who may start, whose turn it is, and who has to go so
 /// that a queue gets what it is due.
@@ -41,15 +42,11 @@ class fair_share_policy {
     instant head_start = std::chrono::minutes{10};  ///< of waiting, for each step of a queue's priority; above 0
     work_of_pod lost_work = {};                     ///< what would be lost with a running pod
   };
-  GANGSCHED_API fair_share_policy();
+  fair_share_policy() = default;
   /// @pre chosen.head_start > 0
-  GANGSCHED_API explicit fair_share_policy(options chosen);
-  GANGSCHED_API fair_share_policy(fair_share_policy&&) noexcept;
-  GANGSCHED_API fair_share_policy& operator=(fair_share_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API fair_share_policy(const fair_share_policy& other);
-  fair_share_policy& operator=(const fair_share_policy&) = delete;
-  GANGSCHED_API ~fair_share_policy();
+  explicit fair_share_policy(options chosen) : options_(std::move(chosen)) {
+    GANGSCHED_ASSERT(options_.head_start > instant::zero());
+  }
   /// Arguments: `headStartSeconds`, 1 or more.
   [[nodiscard]] GANGSCHED_API static result<fair_share_policy> from(const argument& args);
 
@@ -80,20 +77,18 @@ class fair_share_policy {
   [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
 
  private:
-  struct demand;
   struct rule;
   [[nodiscard]] fair_share_books& read(const cluster_view& cluster) const;
-  [[nodiscard]] status check(const demand& wanted, const cluster_view& cluster, std::int32_t priority, pod_id pod,
-                             row_t group_tree) const;
-  [[nodiscard]] bool takes_promised(const demand& wanted, const cluster_view& cluster, std::int32_t priority,
+  [[nodiscard]] status check(const fair_share_demand& wanted, const cluster_view& cluster, std::int32_t priority,
+                             pod_id pod, row_t group_tree) const;
+  [[nodiscard]] bool takes_promised(const fair_share_demand& wanted, const cluster_view& cluster, std::int32_t priority,
                                     pod_id pod, row_t tree) const;
   [[nodiscard]] static std::vector<flavor_id> flavors_of(const cluster_view& cluster);
   /// On nodes of the flavor.
   [[nodiscard]] victim_plan make_room(trial& attempt, const pod_info& pod, rule& by, flavor_id flavor) const;
 
   options options_;
-  mutable std::unique_ptr<fair_share_books>
-      books_;  ///< what queues are due as the cluster was last; it can be made anew at any time
+  remembered<fair_share_books> books_ = {};  ///< what queues are due as the cluster was last
 };
 
 static_assert(admission_plugin<fair_share_policy> && filter_plugin<fair_share_policy> &&
