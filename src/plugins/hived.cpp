@@ -285,14 +285,6 @@ inline victim_plan hived_policy::memory::make_room(trial& attempt, plan by, bool
   return out;
 }
 
-GANGSCHED_INLINE hived_policy::hived_policy() : hived_policy(options{}) {}
-GANGSCHED_INLINE hived_policy::hived_policy(options chosen)
-    : options_(std::move(chosen)), memory_(std::make_unique<memory>(options_)) {}
-GANGSCHED_INLINE hived_policy::hived_policy(hived_policy&&) noexcept = default;
-GANGSCHED_INLINE hived_policy& hived_policy::operator=(hived_policy&&) noexcept = default;
-GANGSCHED_INLINE hived_policy::hived_policy(const hived_policy& other) : hived_policy(other.options_) {}
-GANGSCHED_INLINE hived_policy::~hived_policy() = default;
-
 GANGSCHED_INLINE std::optional<error> hived_policy::check(const options& chosen) {
   if (chosen.gpu.empty()) return error{errc::malformed, "HiveD", "gpu", "has to name a resource"};
   if (!chosen.cells) return std::nullopt;
@@ -327,16 +319,18 @@ GANGSCHED_INLINE result<hived_policy> hived_policy::from(const argument& args) {
 }
 
 GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
+  memory& of = memory_.made(options_);
   const auto queue = pod.queue();
   if (queue && !queue->admits()) return status::pending(detail::hived_closed);
-  memory_->books.read(cluster, memory_->last);
+  of.books.read(cluster, of.last);
   const auto as = memory::likeness_of(pod);
-  if (const status* const said = memory_->known_refusal(as, cluster)) return *said;
-  if (!queue || memory_->books.devices_of(pod) == 0) return status::success();
-  return memory_->admit(memory_->of_pod(pod), cluster, as);
+  if (const status* const said = of.known_refusal(as, cluster)) return *said;
+  if (!queue || of.books.devices_of(pod) == 0) return status::success();
+  return of.admit(of.of_pod(pod), cluster, as);
 }
 
 GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const cluster_view& cluster) const {
+  memory& of = memory_.made(options_);
   bool open = true, any = false;  // members may name queues of their own
   group.root().each_pod_below([&](const pod_info& member) {
     const auto its = member.queue();
@@ -344,16 +338,16 @@ GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const clust
     any = any || its;
   });
   if (!open) return status::pending(detail::hived_closed);
-  memory_->books.read(cluster, memory_->last);
+  of.books.read(cluster, of.last);
   if (!any) return status::success();
   const auto as = memory::likeness_of(group);
-  if (const status* const said = memory_->known_refusal(as, cluster)) return *said;
-  const memory::wish wanted = memory_->of_group(group);
-  return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : memory_->admit(wanted, cluster, as);
+  if (const status* const said = of.known_refusal(as, cluster)) return *said;
+  const memory::wish wanted = of.of_group(group);
+  return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : of.admit(wanted, cluster, as);
 }
 
 GANGSCHED_INLINE std::string hived_policy::admission_words(const pod_info& pod, const cluster_view& cluster) const {
-  memory& of = *memory_;
+  memory& of = memory_.made(options_);
   if (!of.books.known() || !pod.queue() || of.books.devices_of(pod) == 0) return {};
   const memory::plan* const on = of.plan_of(pod, cluster);
   if (on == nullptr || !on->waits() || !on->made.missing) return {};
@@ -367,7 +361,7 @@ GANGSCHED_INLINE std::string hived_policy::admission_words(const pod_info& pod, 
 
 GANGSCHED_INLINE void hived_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
                                                   std::span<filtered_group> groups) const {
-  memory& of = *memory_;
+  memory& of = memory_.made(options_);
   const std::uint32_t devices = of.books.devices_of(pod);
   if (devices == 0 || !pod.queue()) return;
   const auto refuse = [&](const status& said) {
@@ -401,7 +395,7 @@ GANGSCHED_INLINE void hived_policy::finish_filter(const pod_info& pod, const clu
 }
 
 GANGSCHED_INLINE victim_plan hived_policy::post_filter(trial& attempt, const pod_info& pod) const {
-  memory& of = *memory_;
+  memory& of = memory_.made(options_);
   if (!pod.queue() || of.books.devices_of(pod) == 0) return {};
   victim_plan out;
   out.verdict = status::unresolvable(detail::hived_helpless);
@@ -415,7 +409,7 @@ GANGSCHED_INLINE victim_plan hived_policy::post_filter(trial& attempt, const pod
 }
 
 GANGSCHED_INLINE victim_plan hived_policy::group_preempt(trial& attempt, const group_view& group) const {
-  memory& of = *memory_;
+  memory& of = memory_.made(options_);
   victim_plan out;
   out.verdict = status::unresolvable(detail::hived_helpless);
   const memory::wish wanted = of.of_group(group);

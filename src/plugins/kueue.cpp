@@ -258,17 +258,10 @@ struct kueue_policy::search {
   }
 };
 
-GANGSCHED_INLINE kueue_policy::kueue_policy() : kueue_policy(options{}) {}
-GANGSCHED_INLINE kueue_policy::kueue_policy(const options& chosen)
-    : options_(chosen), memory_(std::make_unique<memory>(options_)) {}
-GANGSCHED_INLINE kueue_policy::kueue_policy(kueue_policy&&) noexcept = default;
-GANGSCHED_INLINE kueue_policy& kueue_policy::operator=(kueue_policy&&) noexcept = default;
-GANGSCHED_INLINE kueue_policy::kueue_policy(const kueue_policy& other) : kueue_policy(other.options_) {}
-GANGSCHED_INLINE kueue_policy::~kueue_policy() = default;
-
 GANGSCHED_INLINE kueue_policy::memory& kueue_policy::read(const cluster_view& cluster) const {
-  memory_->books.read(cluster);
-  return *memory_;
+  memory& of = memory_.made(options_);
+  of.books.read(cluster);
+  return of;
 }
 
 GANGSCHED_INLINE bool kueue_policy::queue_before(const queue_head& a, const queue_head& b,

@@ -63,16 +63,10 @@ GANGSCHED_INLINE queues::volcano::session_options volcano_policy::options::defau
                 {{.name = plugin_name::overcommit}, {.name = plugin_name::drf}, {.name = plugin_name::proportion}}}};
 }
 
-GANGSCHED_INLINE volcano_policy::volcano_policy() : volcano_policy(options{}) {}
-GANGSCHED_INLINE volcano_policy::volcano_policy(options chosen)
-    : options_(std::move(chosen)), books_(std::make_unique<volcano_books>()) {
+GANGSCHED_INLINE volcano_policy::volcano_policy(options chosen) : options_(std::move(chosen)) {
   GANGSCHED_ASSERT(queues::volcano::check(options_.session));
   by_priority_ = find(options_.session.tiers, queues::volcano::plugin_name::priority) != nullptr;
 }
-GANGSCHED_INLINE volcano_policy::volcano_policy(volcano_policy&&) noexcept = default;
-GANGSCHED_INLINE volcano_policy& volcano_policy::operator=(volcano_policy&&) noexcept = default;
-GANGSCHED_INLINE volcano_policy::volcano_policy(const volcano_policy& other) : volcano_policy(other.options_) {}
-GANGSCHED_INLINE volcano_policy::~volcano_policy() = default;
 
 GANGSCHED_INLINE volcano_books& volcano_policy::read(const cluster_view& cluster) const {
   books_->read(cluster, options_.session.tiers);

@@ -26,14 +26,6 @@ inline bool is_on_any_node(const group_view& root) {
 
 }  // namespace detail
 
-GANGSCHED_INLINE yunikorn_policy::yunikorn_policy() : yunikorn_policy(options{}) {}
-GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(options chosen)
-    : options_(std::move(chosen)), books_(std::make_unique<yunikorn_books>()) {}
-GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(yunikorn_policy&&) noexcept = default;
-GANGSCHED_INLINE yunikorn_policy& yunikorn_policy::operator=(yunikorn_policy&&) noexcept = default;
-GANGSCHED_INLINE yunikorn_policy::yunikorn_policy(const yunikorn_policy& other) : yunikorn_policy(other.options_) {}
-GANGSCHED_INLINE yunikorn_policy::~yunikorn_policy() = default;
-
 GANGSCHED_INLINE const yunikorn_books& yunikorn_policy::read(const cluster_view& cluster) const {
   books_->read(cluster, options_);
   return *books_;

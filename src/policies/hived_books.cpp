@@ -215,6 +215,18 @@ GANGSCHED_INLINE bool hived_books::take_places(const cluster_view& cluster, cons
   return any_meant && parts.size() == made.whose.pods.size();
 }
 
+GANGSCHED_INLINE void hived_books::add(std::uint32_t number, unit one) {
+  one.first = std::none_of(units_.begin(), units_.end(), [&](const auto& other) {
+    return one.whose.tree && other.second.whose.tree == one.whose.tree;
+  });
+  for (const unit::part& part : one.parts) {
+    unit_of_[part.pod] = number;
+    std::vector<std::uint32_t>& there = on_node_[part.node.row];
+    if (!is_among(number, there)) there.push_back(number);
+  }
+  units_.emplace(number, std::move(one));
+}
+
 /// Does what was decided, if it came to be.
 GANGSCHED_INLINE void hived_books::keep(const cluster_view& cluster, const plan& made) {
   if (made.unit || made.waits() || made.why != nullptr) return;
@@ -242,15 +254,7 @@ GANGSCHED_INLINE void hived_books::keep(const cluster_view& cluster, const plan&
       cells_->shrink(request.name, done->pods[i].node, done->pods[i].devices).value();
   }
   one.root_type = root_type_of(one);
-  one.first = std::none_of(units_.begin(), units_.end(), [&](const auto& other) {
-    return one.whose.tree && other.second.whose.tree == one.whose.tree;
-  });
-  for (const unit::part& part : one.parts) {
-    unit_of_[part.pod] = number;
-    std::vector<std::uint32_t>& there = on_node_[part.node.row];
-    if (!is_among(number, there)) there.push_back(number);
-  }
-  units_.emplace(number, std::move(one));
+  add(number, std::move(one));
 }
 
 GANGSCHED_INLINE hived_books::cell_index hived_books::device(const std::string& node, std::int32_t number) const {
@@ -419,15 +423,7 @@ GANGSCHED_INLINE void hived_books::adopt_found(const cluster_view& cluster) {
     const auto by_size = [](const auto& a, const auto& b) { return a.devices < b.devices; };
     std::stable_sort(one.whose.pods.begin(), one.whose.pods.end(), by_size);
     std::stable_sort(one.parts.begin(), one.parts.end(), by_size);
-    one.first = std::none_of(units_.begin(), units_.end(), [&](const auto& other) {
-      return one.whose.tree && other.second.whose.tree == one.whose.tree;
-    });
-    for (const unit::part& part : one.parts) {
-      unit_of_[part.pod] = number;
-      std::vector<std::uint32_t>& there = on_node_[part.node.row];
-      if (!is_among(number, there)) there.push_back(number);
-    }
-    units_.emplace(number, std::move(one));
+    add(number, std::move(one));
     adopt(number);
   }
 }

@@ -5,6 +5,9 @@
 #include <limits>
 #include <string>
 
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/policies/compared_resources.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE void volcano_books::read(const cluster_view& cluster, const queues::volcano::plugin_tiers& tiers) {
@@ -54,17 +57,9 @@ GANGSCHED_INLINE void volcano_books::name_kinds(const cluster_view& cluster, con
     for (const auto* const list : {&quota->guaranteed, &quota->limit})
       for (const amount& one : *list) add(one.kind);
   }
-  std::vector<bool> there(cluster.kind_count());
-  cluster.each_node([&](const node_info& node) {
-    for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
-      there[kind] = there[kind] || node.allocatable(kind) > 0;
-  });
-  std::vector<std::pair<std::string_view, resource_kind>> named;
-  for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
-    if (there[kind]) named.emplace_back(cluster.kind_name(kind), kind);
-  std::sort(named.begin(), named.end());
-  for (const auto& [name, kind] : named) add(kind);
-  counts_pods_ = kinds::pods < there.size() && there[kinds::pods];
+  const std::vector<resource_kind> there = kinds_of_nodes(cluster);
+  for (const resource_kind kind : there) add(kind);
+  counts_pods_ = is_among(kinds::pods, there);
 }
 
 /// What is deserved is guaranteed; of that what is not lent is kept for the queue.

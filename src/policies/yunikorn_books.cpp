@@ -86,16 +86,7 @@ GANGSCHED_INLINE void yunikorn_books::name_kinds(const cluster_view& cluster, co
   for (const yunikorn_settings::limits_of& one : settings.limits)
     for (const auto& [name, most] : one.max)
       if (const auto kind = cluster.find_kind(name)) add(*kind);
-  std::vector<bool> there(cluster.kind_count());
-  cluster.each_node([&](const node_info& node) {
-    for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
-      there[kind] = there[kind] || node.allocatable(kind) > 0;
-  });
-  std::vector<std::pair<std::string_view, resource_kind>> named;
-  for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
-    if (there[kind]) named.emplace_back(cluster.kind_name(kind), kind);
-  std::sort(named.begin(), named.end());
-  for (const auto& [name, kind] : named) add(kind);
+  for (const resource_kind kind : kinds_of_nodes(cluster)) add(kind);
 }
 
 GANGSCHED_INLINE void yunikorn_books::make(const cluster_view& cluster, const yunikorn_settings& settings) {

@@ -20,12 +20,14 @@ class remembered {
   remembered& operator=(remembered&&) noexcept = default;
   ~remembered() = default;
 
-  /// Valid until it is moved from or assigned to. Allocates the first time.
-  [[nodiscard]] T& operator*() const {
-    if (!what_) what_ = std::make_shared<T>();
+  /// Made of @p from, the first time, which allocates. Valid until it is moved from or assigned to.
+  template <class... From>
+  [[nodiscard]] T& made(const From&... from) const {
+    if (!what_) what_ = std::make_shared<T>(from...);
     return *what_;
   }
-  [[nodiscard]] T* operator->() const { return &**this; }
+  [[nodiscard]] T& operator*() const { return made(); }
+  [[nodiscard]] T* operator->() const { return &made(); }
 
  private:
   mutable std::shared_ptr<T> what_ = {};  // never shared: it knows how to end a T where that is incomplete

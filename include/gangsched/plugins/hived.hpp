@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/queues/hived/cell_layout.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -45,15 +45,9 @@ class hived_policy {
     std::string pin_label = "hivedscheduler.microsoft.com/pinned-cell";
     std::string type_label = "hivedscheduler.microsoft.com/leaf-cell-type";
   };
-  GANGSCHED_API hived_policy();
+  hived_policy() : hived_policy(options{}) {}
   /// @pre check(chosen) finds nothing.
-  GANGSCHED_API explicit hived_policy(options chosen);
-  GANGSCHED_API hived_policy(hived_policy&&) noexcept;
-  GANGSCHED_API hived_policy& operator=(hived_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API hived_policy(const hived_policy& other);
-  hived_policy& operator=(const hived_policy&) = delete;
-  GANGSCHED_API ~hived_policy();
+  explicit hived_policy(options chosen) : options_(std::move(chosen)) {}
   /// `malformed` for no resource, and what `queues::hived::cell_scheduler::make` says of the cells.
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: HiveD's physicalCluster (cellTypes, physicalCells) and virtualClusters, both or none, of at most 1,000,000 cells; gpu;
@@ -80,7 +74,7 @@ class hived_policy {
  private:
   struct memory;
   options options_;
-  mutable std::unique_ptr<memory> memory_;  ///< it can be made anew at any time, but then cells may be bound otherwise
+  remembered<memory> memory_ = {};  ///< made anew, cells may be bound otherwise
 };
 
 static_assert(admission_plugin<hived_policy> && filter_plugin<hived_policy>);

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/queues/kueue/fair_sharing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -36,14 +36,8 @@ class kueue_policy {
   struct options {
     queues::kueue::fair_sharing_options fair_sharing = {};
   };
-  GANGSCHED_API kueue_policy();
-  GANGSCHED_API explicit kueue_policy(const options& chosen);
-  GANGSCHED_API kueue_policy(kueue_policy&&) noexcept;
-  GANGSCHED_API kueue_policy& operator=(kueue_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API kueue_policy(const kueue_policy& other);
-  kueue_policy& operator=(const kueue_policy&) = delete;
-  GANGSCHED_API ~kueue_policy();
+  kueue_policy() = default;
+  explicit kueue_policy(const options& chosen) : options_(chosen) {}
   /// Arguments: `fairSharing` as in Kueue's configuration, with `enable` and one or two `preemptionStrategies`
   /// (LessThanOrEqualToFinalShare, LessThanInitialShare).
   [[nodiscard]] GANGSCHED_API static result<kueue_policy> from(const argument& args);
@@ -83,7 +77,7 @@ class kueue_policy {
   [[nodiscard]] memory& read(const cluster_view& cluster) const;
 
   options options_;
-  mutable std::unique_ptr<memory> memory_;  ///< the quotas as the cluster was last; they can be made anew at any time
+  remembered<memory> memory_ = {};  ///< the quotas as the cluster was last
 };
 
 static_assert(queue_sort_plugin<kueue_policy> && queue_order_plugin<kueue_policy> && admission_plugin<kueue_policy>);

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/queues/volcano/votes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -41,15 +41,9 @@ class volcano_policy {
     std::string preemptable_label = "volcano.sh/preemptable";  ///< pods with this label and the value "false" stay
     [[nodiscard]] GANGSCHED_API static queues::volcano::session_options defaults();
   };
-  GANGSCHED_API volcano_policy();
+  volcano_policy() : volcano_policy(options{}) {}
   /// @pre check(chosen.session) finds nothing.
   GANGSCHED_API explicit volcano_policy(options chosen);
-  GANGSCHED_API volcano_policy(volcano_policy&&) noexcept;
-  GANGSCHED_API volcano_policy& operator=(volcano_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API volcano_policy(const volcano_policy& other);
-  volcano_policy& operator=(const volcano_policy&) = delete;
-  GANGSCHED_API ~volcano_policy();
   /// Arguments: those of a volcano-scheduler.conf: `actions`, a text with commas, and `tiers`, each with a list `plugins` of {name,
   /// enablePreemptable, enableReclaimable, enableHierarchy, arguments}. Of predicates, nodeorder and binpack, which other plugins of the
   /// profile stand for, only the name is read.
@@ -89,7 +83,7 @@ class volcano_policy {
 
   options options_;
   bool by_priority_ = true;
-  mutable std::unique_ptr<volcano_books> books_;  ///< they can be made anew at any time
+  remembered<volcano_books> books_ = {};
 };
 
 static_assert(queue_sort_plugin<volcano_policy> && queue_order_plugin<volcano_policy> &&

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 
@@ -8,6 +7,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/policies/yunikorn_books.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -32,14 +32,8 @@ class yunikorn_policy {
                             point::group_preempt>;
   using options = yunikorn_settings;
 
-  GANGSCHED_API yunikorn_policy();
-  GANGSCHED_API explicit yunikorn_policy(options chosen);
-  GANGSCHED_API yunikorn_policy(yunikorn_policy&&) noexcept;
-  GANGSCHED_API yunikorn_policy& operator=(yunikorn_policy&&) noexcept;
-  /// Without what the other one remembers.
-  GANGSCHED_API yunikorn_policy(const yunikorn_policy& other);
-  yunikorn_policy& operator=(const yunikorn_policy&) = delete;
-  GANGSCHED_API ~yunikorn_policy();
+  yunikorn_policy() = default;
+  explicit yunikorn_policy(options chosen) : options_(std::move(chosen)) {}
   /// Arguments: applicationSortPolicy (fifo, fair or stateaware, which is fifo), applicationSortPriority (enabled or disabled),
   /// priorityFences and preemptionFences, lists of queues, and limits, a list of {queue, user or group, maxApplications, maxResources}.
   [[nodiscard]] GANGSCHED_API static result<yunikorn_policy> from(const argument& args);
@@ -70,7 +64,7 @@ class yunikorn_policy {
   [[nodiscard]] const yunikorn_books& read(const cluster_view& cluster) const;
 
   options options_;
-  mutable std::unique_ptr<yunikorn_books> books_;  ///< they can be made anew at any time
+  remembered<yunikorn_books> books_ = {};
 };
 
 static_assert(queue_sort_plugin<yunikorn_policy> && queue_order_plugin<yunikorn_policy> &&

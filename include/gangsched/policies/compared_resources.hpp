@@ -59,4 +59,19 @@ class compared_resources {
   std::vector<std::size_t> place_;  ///< by kind
 };
 
+/// The kinds that some node has, in the order of their names. O(nodes · kinds).
+inline std::vector<resource_kind> kinds_of_nodes(const cluster_view& cluster) {
+  std::vector<bool> there(cluster.kind_count());
+  cluster.each_node([&](const node_info& node) {
+    for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
+      there[kind] = there[kind] || node.allocatable(kind) > 0;
+  });
+  std::vector<resource_kind> made;
+  for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
+    if (there[kind]) made.push_back(kind);
+  std::sort(made.begin(), made.end(),
+            [&](resource_kind a, resource_kind b) { return cluster.kind_name(a) < cluster.kind_name(b); });
+  return made;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI

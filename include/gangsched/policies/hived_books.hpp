@@ -127,6 +127,7 @@ class GANGSCHED_API hived_books {
   void settle_promised(const cluster_view& cluster);
   void drop_changed(const cluster_view& cluster);
   void adopt_found(const cluster_view& cluster);
+  void add(std::uint32_t number, unit one);
   void adopt(std::uint32_t unit);
   [[nodiscard]] bool restore(std::uint32_t unit, const std::string& root_type);
   [[nodiscard]] std::vector<std::int32_t> free_devices(const unit::part& of, const std::string& root_type,
