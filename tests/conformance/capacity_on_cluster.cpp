@@ -107,8 +107,8 @@ class capacity_case {
  private:
   void run_cycle() {
     const auto found = std::make_shared<quota_findings>();
-    gangsched::scheduler scheduler{cluster_,
-                                   profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, quota_probe{found}}};
+    gangsched::scheduler scheduler{
+        cluster_, profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, quota_probe{found}}};
     const cycle done = scheduler.schedule_cycle(instant{1});
     compare("verdict", "cycle", "", done.error() == nullptr ? "" : done.error()->message());
     const kube::value& prefilter = field(*recorded_, "prefilter", *file_);
