@@ -14,7 +14,6 @@ namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 inline constexpr const char* why_quota_evicts =
     "its quota uses more than its min, which others need now, or a more important pod of its quota needs it";
-inline constexpr const char* no_such_quota = "a queue that it is in is not there, or admits nobody";
 }  // namespace detail
 
 /// The quotas, as of the last change of a queue that was read, and their use, as of the last question.
@@ -234,7 +233,7 @@ GANGSCHED_INLINE capacity_scheduling_policy::books& capacity_scheduling_policy::
 namespace detail {
 inline status quota_admits(const std::optional<queue_view>& queue) {
   if (!queue) return status::success();
-  if (!queue->admits()) return status::pending(no_such_quota);
+  if (!queue->admits()) return status::pending(queue_admits_nobody);
   return queue->has_children() ? status::unschedulable("pods run in queues without children") : status::success();
 }
 }  // namespace detail
@@ -266,7 +265,7 @@ GANGSCHED_INLINE void capacity_scheduling_policy::finish_filter(const pod_info& 
   if (books_->aside || !queue) return;
   status said;
   if (read(cluster).list.find(*queue) == queues::no_queue) {
-    said = status::unresolvable(detail::no_such_quota);
+    said = status::unresolvable(queue_admits_nobody);
   } else {
     const auto verdict = check(pod, cluster);
     if (verdict) return;

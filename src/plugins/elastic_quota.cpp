@@ -14,7 +14,6 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 inline constexpr const char* why_elastic_quota_evicts = "a more important pod of its quota needs what it uses";
-inline constexpr const char* no_elastic_quota = "a queue that it is in is not there, or admits nobody";
 inline constexpr const char* no_elastic_victims =
     "there is nobody less important in its quota whose eviction would help";
 }  // namespace detail
@@ -266,7 +265,7 @@ GANGSCHED_INLINE bool elastic_quota_policy::is_preemptible(const pod_info& pod) 
 
 namespace detail {
 inline status elastic_quota_admits(const std::optional<queue_view>& queue) {
-  return !queue || queue->admits() ? status::success() : status::pending(no_elastic_quota);
+  return !queue || queue->admits() ? status::success() : status::pending(queue_admits_nobody);
 }
 }  // namespace detail
 
@@ -301,7 +300,7 @@ GANGSCHED_INLINE void elastic_quota_policy::finish_filter(const pod_info& pod, c
   using reason = queues::koordinator::quota_verdict::reason;
   if (books_->aside || !pod.queue()) return;
   if (!pod.queue()->admits()) {  // its own, where that of its group does
-    for (filtered_group& group : groups) group.verdict = status::unresolvable(detail::no_elastic_quota);
+    for (filtered_group& group : groups) group.verdict = status::unresolvable(queue_admits_nobody);
     return;
   }
   const auto verdict = check(pod, cluster);

@@ -228,7 +228,7 @@ GANGSCHED_INLINE bool fair_share_policy::takes_promised(const fair_share_demand&
     }
     if (!may_refuse) return;
     all.promised.emplace_back(its.queue, std::move(its.request));
-    if (group && (is_among(group->root().row(), trees) || detail::is_on_nodes(group->root()))) return;
+    if (group && (is_among(group->root().row(), trees) || is_on_nodes(group->root()))) return;
     if (group) trees.push_back(group->root().row());
     all.jobs.push_back(its.queue);
   });

@@ -11,10 +11,10 @@
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/hived_arguments.hpp"
 #include "gangsched/policies/hived_books.hpp"
+#include "gangsched/policies/queue_list.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
-inline constexpr const char* hived_closed = "a queue that it is in admits nobody, or is not there";
 inline constexpr const char* hived_stranger = "its queue is no virtual cluster";
 inline constexpr const char* hived_lacks_cells = "its virtual cluster has too few cells left";
 inline constexpr const char* hived_lacks_devices = "there are too few devices that nobody uses";
@@ -321,7 +321,7 @@ GANGSCHED_INLINE result<hived_policy> hived_policy::from(const argument& args) {
 GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   memory& of = memory_.made(options_);
   const auto queue = pod.queue();
-  if (queue && !queue->admits()) return status::pending(detail::hived_closed);
+  if (queue && !queue->admits()) return status::pending(queue_admits_nobody);
   of.books.read(cluster, of.last);
   const auto as = memory::likeness_of(pod);
   if (const status* const said = of.known_refusal(as, cluster)) return *said;
@@ -337,7 +337,7 @@ GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const clust
     open = open && (!its || its->admits());
     any = any || its;
   });
-  if (!open) return status::pending(detail::hived_closed);
+  if (!open) return status::pending(queue_admits_nobody);
   of.books.read(cluster, of.last);
   if (!any) return status::success();
   const auto as = memory::likeness_of(group);

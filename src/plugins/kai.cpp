@@ -10,9 +10,7 @@
 #include "gangsched/queues/kai/reclaim.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {
-inline constexpr const char* closed_queue = "a queue that it is in admits nobody, or is not there";
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 /// One call's search for room.
 struct kai_policy::search {
@@ -383,7 +381,7 @@ GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_
 }
 
 GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
-  if (const auto queue = pod.queue(); queue && !queue->admits()) return status::pending(detail::closed_queue);
+  if (const auto queue = pod.queue(); queue && !queue->admits()) return status::pending(queue_admits_nobody);
   const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
   const std::size_t job = now.job_of(pod.id());
   const status may = now.may_start(job);
@@ -396,7 +394,7 @@ GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster
     const auto its = member.queue();
     open = open && (!its || its->admits());
   });
-  if (!open) return status::pending(detail::closed_queue);
+  if (!open) return status::pending(queue_admits_nobody);
   const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
   return now.may_start(now.job_of(group));
 }

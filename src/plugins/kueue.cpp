@@ -15,7 +15,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
-inline constexpr const char* closed_to_kueue = "a queue that it is in is not there, or admits nobody";
 inline constexpr const char* no_kueue_queue = "pods run in queues without children";
 inline constexpr const char* no_kueue_quota = "couldn't assign flavors to its pods: insufficient quota";
 inline constexpr const char* no_unused_kueue_quota =
@@ -24,7 +23,7 @@ inline constexpr const char* why_kueue_evicts = "preempted to accommodate a work
 
 /// Why nobody of the queue can be asked about; success if somebody can.
 inline status kueue_knows(const kueue_books& books, const std::optional<queue_view>& queue) {
-  if (!queue->admits()) return status::pending(closed_to_kueue);
+  if (!queue->admits()) return status::pending(queue_admits_nobody);
   if (!books.quotas.fault().empty()) return status::pending("its cohorts are nested deeper than Kueue has them");
   return books.quotas.find(*queue) == queues::no_queue ? status::unschedulable(no_kueue_queue) : status::success();
 }
@@ -329,7 +328,7 @@ GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const clu
   if (!queue) return;
   kueue_books& books = read(cluster).books;
   if (!detail::kueue_knows(books, queue).ok()) {
-    for (filtered_group& group : groups) group.verdict = status::unresolvable(detail::closed_to_kueue);
+    for (filtered_group& group : groups) group.verdict = status::unresolvable(queue_admits_nobody);
     return;
   }
   const kueue_books::workload who = books.of(pod);
@@ -349,7 +348,7 @@ GANGSCHED_INLINE victim_plan kueue_policy::post_filter(trial& attempt, const pod
   if (!queue) return {};
   kueue_books& books = read(attempt.cluster()).books;
   if (const status known = detail::kueue_knows(books, queue); !known.ok())
-    return {.verdict = status::unresolvable(detail::closed_to_kueue)};
+    return {.verdict = status::unresolvable(queue_admits_nobody)};
   return search{attempt, books, books.of(pod), pod}.run();
 }
 
@@ -358,7 +357,7 @@ GANGSCHED_INLINE victim_plan kueue_policy::group_preempt(trial& attempt, const g
   if (!queue) return {};
   kueue_books& books = read(attempt.cluster()).books;
   if (const status known = detail::kueue_knows(books, queue); !known.ok())
-    return {.verdict = status::unresolvable(detail::closed_to_kueue)};
+    return {.verdict = status::unresolvable(queue_admits_nobody)};
   return search{attempt, books, books.of(group), {}, group}.run();
 }
 

@@ -23,7 +23,7 @@ inline constexpr const char* no_volcano_victims = "nobody goes for it by what Vo
 inline constexpr std::int32_t volcano_critical = 2'000'000'000;
 
 inline status volcano_queue_admits(const queue_view& queue) {
-  if (!queue.admits()) return status::pending("a queue that it is in is not there, or admits nobody");
+  if (!queue.admits()) return status::pending(queue_admits_nobody);
   return queue.has_children() ? status::unschedulable("pods run in queues without children") : status::success();
 }
 
@@ -92,11 +92,8 @@ GANGSCHED_INLINE std::int64_t volcano_policy::queue_of(const pod_info& pod) cons
   const auto queue = pod.queue();
   if (!queue) return -1;
   // Of a queue's jobs that have nothing yet all have the same share; each that has something has its own.
-  if (const auto group = pod.group()) {
-    bool runs = false;
-    group->root().each_pod_below([&](const pod_info& member) { runs = runs || member.node(); });
-    if (runs) return (std::int64_t{1} << 40) + group->root().row();
-  }
+  const auto group = pod.group();
+  if (group && is_on_nodes(group->root())) return (std::int64_t{1} << 40) + group->root().row();
   return queue->row();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/yunikorn/preemption.hpp"
 
@@ -17,12 +18,6 @@ namespace detail {
 inline constexpr const char* why_yunikorn_evicts = "its queue has more than it is guaranteed, and another one less";
 inline constexpr const char* no_yunikorn_victims =
     "nobody goes for it: its queue has its guarantee, or others have no more";
-
-inline bool is_on_any_node(const group_view& root) {
-  bool found = false;
-  root.each_pod_below([&](const pod_info& pod) { found = found || pod.node(); });
-  return found;
-}
 
 }  // namespace detail
 
@@ -35,7 +30,7 @@ GANGSCHED_INLINE std::int64_t yunikorn_policy::queue_of(const pod_info& pod) con
   const auto queue = pod.queue();
   if (!queue) return -1;
   const auto group = pod.group();
-  if (options_.order == queues::yunikorn::application_order::fair && group && detail::is_on_any_node(group->root()))
+  if (options_.order == queues::yunikorn::application_order::fair && group && is_on_nodes(group->root()))
     return (std::int64_t{1} << 40) + group->root().row();
   return queue->row();
 }
@@ -57,7 +52,7 @@ GANGSCHED_INLINE bool yunikorn_policy::queue_before(const queue_head& a, const q
 GANGSCHED_INLINE status yunikorn_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   const auto queue = pod.queue();
   if (!queue) return status::success();
-  if (!queue->admits()) return status::pending("a queue that it is in is not there, or admits nobody");
+  if (!queue->admits()) return status::pending(queue_admits_nobody);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
   const yunikorn_books& books = read(cluster);
   const queues::yunikorn::application_index its = books.application_of(pod);

@@ -162,8 +162,7 @@ GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::option
     if (one.about_pod() && one.node() != no_row) rows.insert(one.node());
   };
   if (!all && !cluster.each_change(read_to_, note)) all = nodes = terms = true;
-  whose_ = cluster;
-  read_to_ = cluster.changes();
+  whose_.reset();  // if what follows throws, all is made anew the next time
   refused_.clear();
   if (last && cells_) keep(cluster, *last);
   last.reset();
@@ -191,6 +190,8 @@ GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::option
   }
   settle_promised(cluster);
   adopt_found(cluster);
+  whose_ = cluster;
+  read_to_ = cluster.changes();
 }
 
 /// Matches pods with places. False if somebody is not where it was decided.

@@ -4,6 +4,7 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/policies/group_need.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -75,12 +76,6 @@ inline bool is_complete(const group_view& group) {
   group.each_child([&](const group_view& child) { all = all && is_complete(child); });
   return all;
 }
-/// O(groups).
-inline bool has_started(const group_view& group) {
-  bool any = group.assumed() + group.bound() > 0;
-  group.each_child([&](const group_view& child) { any = any || has_started(child); });
-  return any;
-}
 inline bool waits_for_node(const pod_info& pod) {
   return pod.state() == pod_state::pending && !pod.node() && !pod.terminating();
 }
@@ -93,7 +88,8 @@ GANGSCHED_INLINE bool kueue_books::workload::has(const pod_info& other) const {
 }
 
 GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
-  if (!quotas.read(cluster)) return;
+  // The assigner is made last: without one, and without a fault, memory ran out half-way.
+  if (!quotas.read(cluster) && (assigner_ || !quotas.fault().empty())) return;
   counted_at_.clear();
   listed_at_.reset();
   promised_.clear();
@@ -354,7 +350,7 @@ GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, cons
     std::uint64_t arrival = other.arrival();
     if (const auto group = other.group()) {
       const group_view root = group->root();
-      if (detail::has_started(root) || !detail::is_complete(root)) return;
+      if (is_on_nodes(root) || !detail::is_complete(root)) return;
       priority = tree_priority(root), arrival = root.arrival();
     }
     found = priority != than.priority ? priority > than.priority : arrival < than.arrival;

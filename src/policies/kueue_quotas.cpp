@@ -133,15 +133,7 @@ GANGSCHED_INLINE bool kueue_quotas::counted::is_on(flavor_id node) const noexcep
 }
 
 GANGSCHED_INLINE bool kueue_quotas::read(const cluster_view& cluster) {
-  bool news = !whose_ || !(*whose_ == cluster) || read_to_ > cluster.changes();
-  const auto look = [&](const change& one) {
-    news = news || (one.kind == change_kind::queue_changed && (one.more || one.row == no_row));
-  };
-  if (!news && !cluster.each_change(read_to_, look)) news = true;
-  whose_ = cluster;
-  read_to_ = cluster.changes();
-  if (news) make(cluster);
-  return news;
+  return news_.read(cluster, [&] { make(cluster); });
 }
 
 GANGSCHED_INLINE void kueue_quotas::make(const cluster_view& cluster) {

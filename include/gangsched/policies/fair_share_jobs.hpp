@@ -5,6 +5,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/framework/views.hpp"
+#include "gangsched/policies/group_need.hpp"
 
 /// Jobs as FairShare sees them: single pods, and trees of groups.
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -29,13 +30,6 @@ struct job_rank {
 inline std::int32_t priority_of_one(const pod_info& pod) {
   const auto group = pod.group();
   return group ? group->root().spec().priority.value_or(pod.priority()) : pod.priority();
-}
-
-/// Whether somebody of it or of a group below is on a node. O(groups).
-inline bool is_on_nodes(const group_view& group) {
-  bool any = group.assumed() + group.bound() > 0;
-  group.each_child([&](const group_view& child) { any = any || is_on_nodes(child); });
-  return any;
 }
 
 /// Whether the gang lacks members of the pod's role. O(members) if it has minimums by role.

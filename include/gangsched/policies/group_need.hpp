@@ -6,6 +6,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// Whether somebody of it or of a group below is on a node. O(groups).
+inline bool is_on_nodes(const group_view& group) {
+  bool any = group.assumed() + group.bound() > 0;
+  group.each_child([&](const group_view& child) { any = any || is_on_nodes(child); });
+  return any;
+}
+
 /// Calls visit(pod_info) for the waiting pods that a group needs at least to start: of each gang in its tree the first ones up to its
 /// minimum, those with a node counted; of each other group one. O(members).
 template <class Visit>

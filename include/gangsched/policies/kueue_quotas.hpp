@@ -9,6 +9,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
+#include "gangsched/policies/queue_list.hpp"
 #include "gangsched/queues/kueue/quota_ledger.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -71,8 +72,7 @@ class GANGSCHED_API kueue_quotas {
   void make(const cluster_view& cluster);
   void note(queue_index queue, const cluster_view& cluster);
 
-  std::optional<cluster_view> whose_;
-  std::uint64_t read_to_ = 0;  ///< changes
+  queue_news news_;
   std::string fault_;
   std::vector<queue_index> index_of_;  ///< by row
   std::vector<flavor_id> flavors_;     ///< by Kueue's number; a default id if it has no labels

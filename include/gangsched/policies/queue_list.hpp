@@ -64,15 +64,21 @@ class queue_list {
   std::vector<queues::queue_index> index_of_ = {};  ///< by row
 };
 
-/// Whether what somebody made of the queues of a cluster is out of date.
+/// Why nobody of a queue may start whose `queue_view::admits` says no.
+inline constexpr const char* queue_admits_nobody = "a queue that it is in is not there, or admits nobody";
+
+/// Whether what somebody made of the queues and flavors of a cluster is out of date.
 class queue_news {
  public:
-  /// Has @p make done if a queue came, went or says something else since it was last done (what is used in one does not count), or it was
-  /// done for another cluster, or the log has lost it since. If it throws, it is done again the next time. O(changes since the last call).
+  /// Has @p make done if a queue or flavor came, went or says something else since it was last done (what is used in one does not count),
+  /// or it was done for another cluster, or the log has lost it since. Whether it was. If it throws, it is done again the next time.
+  /// O(changes since the last call).
   template <class Make>
-  void read(const cluster_view& cluster, const Make& make) {
+  bool read(const cluster_view& cluster, const Make& make) {
     bool any = !whose_ || !(*whose_ == cluster) || read_to_ > cluster.changes();
-    const auto look = [&](const change& one) { any = any || (one.kind == change_kind::queue_changed && one.more); };
+    const auto look = [&](const change& one) {
+      any = any || (one.kind == change_kind::queue_changed && (one.more || one.row == no_row));  // no row: a flavor
+    };
     if (!any && !cluster.each_change(read_to_, look)) any = true;
     if (any) {
       whose_.reset();
@@ -80,6 +86,7 @@ class queue_news {
     }
     whose_ = cluster;
     read_to_ = cluster.changes();
+    return any;
   }
   /// What was made does not hold any more.
   void forget() noexcept { whose_.reset(); }
