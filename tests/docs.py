@@ -9,6 +9,8 @@ usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the 
 - `<!-- output: NAME ARGUMENT… -->` before a block: the block is what the example NAME prints, run in ROOT.
 - docs/extension-points/ has one page for each extension point; its examples have at most 20 lines.
 - A link to a file leads to one, and to a heading if it says so.
+- A source or header that is named is there. Of docs/architecture.md, every name in `code` is one in the code, and every part in a table of parts
+  a class.
 """
 import concurrent.futures
 import os
@@ -50,6 +52,37 @@ def check_links(page):
             yield f"{page}: leads nowhere: {link}"
         elif anchor and anchor not in anchors(target):
             yield f"{page}: there is no such heading: {link}"
+
+
+def spans(page):
+    """Yields (line, text) for all that is `code` in the prose of a page."""
+    prose = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), page.read_text(encoding="utf-8"))
+    for match in re.finditer(r"`([^`\n]+)`", prose):
+        yield prose.count("\n", 0, match.start()) + 1, match[1]
+
+
+def check_names(pages, root):
+    files = [path for folder in ("include", "src", "tests", "examples", "bench") for path in (root / folder).rglob("*") if path.suffix in (".hpp", ".cpp", ".py")]
+    paths = ["/" + path.relative_to(root).as_posix() for path in files]
+    for page in pages:
+        for line, text in spans(page):
+            if re.fullmatch(r"[\w/.-]+\.(hpp|cpp|py)", text) and not any(path.endswith("/" + text) for path in paths):
+                yield f"{page}:{line}: there is no file {text}"
+    page = root / "docs/architecture.md"
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    words = set(re.findall(r"\w+", code)) | {part for path in files for part in path.relative_to(root).parts}
+    for line, text in spans(page):
+        for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"[\w/.-]+\.(hpp|cpp|py)\b", "", text)):
+            if word not in words:
+                yield f"{page}:{line}: {word} of `{text}` is not in the code"
+    classes = set(re.findall(r"\b(?:class|struct) (?:GANGSCHED_API )?(\w+)(?=[^;{]*{)", code))
+    rows = re.findall(r"^\| part \|.*\n\|[-|]*\|\n((?:\|.*\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    parts = [part for table in rows for row in table.splitlines() for part in re.findall(r"`(\w+)`", row.split("|")[1])]
+    if len(parts) < 40:
+        yield f"{page}: there is no table of parts"
+    for part in parts:
+        if part not in classes:
+            yield f"{page}: {part} is no class"
 
 
 def check_copies(page, root, examples):
@@ -102,7 +135,7 @@ def compiles(page, line, text, command):
 def main(root, examples, compiler, *flags):
     root = pathlib.Path(root)
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
-    problems = list(check_points(root))
+    problems = [*check_points(root), *check_names(pages, root)]
     for page in pages:
         problems += check_links(page)
         problems += check_copies(page, root, examples)
