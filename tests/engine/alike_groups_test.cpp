@@ -89,7 +89,7 @@ TEST_CASE("of waiting groups that are alike one is tried for an event, and the n
   w.now += 60s;
   for (int i = 3; i < 8; ++i) w.remove(w.pod("first-" + std::to_string(i)));  // room for two gangs
   const words done = sorted(w.run());
-  CHECK(std::count_if(done.begin(), done.end(), [](const std::string& one) { return one.starts_with("bind "); }) == 8);
+  CHECK(count(done, "bind ") == 8);
   CHECK(w.scheduler.statistics().cycles - before == 5 + 2);  // and one after each that was placed
 }
 

@@ -1,6 +1,5 @@
 // Queues that drain: who runs in them is told to go.
-#include "gangsched/model/cluster_queues.hpp"
-#include "world.hpp"
+#include "queue_world.hpp"
 
 namespace gangsched::testing::draining_queues_test {
 
@@ -8,21 +7,16 @@ namespace {
 
 kernel_table with_kai() { return profile{kai_policy{}, node_resources_fit{}}; }
 
-struct teams : world {
+struct teams : queue_world {
   explicit teams(kernel_table profile = profiles::with_queues(), const cluster_options& bounds = {})
-      : world(std::move(profile), lowest_first(), bounds) {
+      : queue_world(std::move(profile), lowest_first(), bounds) {
     add(a_node{"n"}.cpu(8));
     queue({.name = "all"});
     queue({.name = "a", .parent = "all"});
     queue({.name = "b", .parent = "all"});
   }
-  void queue(const queue_spec& spec) { must(cluster.queues().add(spec)); }
-  void say(const queue_spec& spec) { must(cluster.queues().update(cluster.queues().find(spec.name).value(), spec)); }
   pod_id ask(const char* name, const char* queue, group_id group = {}) {
-    pod_spec spec = a_pod{name}.cpu(1);
-    spec.queue = queue;
-    spec.group = group;
-    return add(spec);
+    return queue_world::ask(a_pod{name}.cpu(1).in(group), queue);
   }
 };
 
@@ -38,7 +32,7 @@ TEST_CASE("who runs in a queue that drains is evicted, and nobody else", "[engin
     w.ask("b-0", "b");
     w.add(a_pod{"free"}.cpu(1));
     CHECK(w.run(true).size() == 3);
-    w.say(drained);
+    w.update(drained);
     w.ask("a-1", "a");
     CHECK(w.run() == words{"evict a-0 n", "reject a-1"});
     CHECK(w.run().empty());  // once at an instant
@@ -46,7 +40,7 @@ TEST_CASE("who runs in a queue that drains is evicted, and nobody else", "[engin
     CHECK(w.run().empty());
     w.now += 10s;
     CHECK(w.run().empty());
-    w.say({.name = "a", .parent = "all"});
+    w.update({.name = "a", .parent = "all"});
     CHECK(w.run() == words{"bind a-1 n"});
   }
 }
@@ -55,7 +49,7 @@ TEST_CASE("a host that lets a pod run in a queue that drains is told again after
   teams w;
   const pod_id one = w.ask("a-0", "a");
   w.run(true);
-  w.say(drained);
+  w.update(drained);
   CHECK(w.run() == words{"evict a-0 n"});
   CHECK(w.scheduler.next_deadline() == w.now + 1s);
   w.now += 999ms;
@@ -63,7 +57,7 @@ TEST_CASE("a host that lets a pod run in a queue that drains is told again after
   w.now += 1ms;
   CHECK(w.run() == words{"evict a-0 n"});
   SECTION("until it goes") { w.must(w.cluster.set_terminating(one)); }
-  SECTION("until the queue is open") { w.say({.name = "a", .parent = "all"}); }
+  SECTION("until the queue is open") { w.update({.name = "a", .parent = "all"}); }
   CHECK(w.run().empty());
   CHECK(!w.scheduler.next_deadline().has_value());
   w.now += 5s;
@@ -82,18 +76,18 @@ TEST_CASE("queues below one that drains drain, and who comes into one while it r
   w.queue({.name = "outside"});
   CHECK(w.run(true).size() == 3);
   SECTION("above") {
-    w.say({.name = "all", .state = queue_state::drain});
+    w.update({.name = "all", .state = queue_state::drain});
     CHECK(w.run() == words{"evict a-0 n", "evict g-0 n"});
   }
   SECTION("a group that says another queue") {
-    w.say(drained);
+    w.update(drained);
     CHECK(w.run() == words{"evict a-0 n"});
     group.queue = "a";
     w.must(w.cluster.update_group(gang, group));
     CHECK(w.run() == words{"evict g-0 n"});
   }
   SECTION("bound there by others") {
-    w.say(drained);
+    w.update(drained);
     CHECK(w.run() == words{"evict a-0 n"});
     pod_spec other = a_pod{"a-9"}.cpu(1).on(w.node("n"));
     other.queue = "a";
@@ -101,9 +95,9 @@ TEST_CASE("queues below one that drains drain, and who comes into one while it r
     CHECK(w.run() == words{"evict a-9 n"});
   }
   SECTION("a queue that is put below it") {
-    w.say(drained);
+    w.update(drained);
     CHECK(w.run() == words{"evict a-0 n"});
-    w.say({.name = "outside", .parent = "a"});
+    w.update({.name = "outside", .parent = "a"});
     CHECK(w.run() == words{"evict outside-0 n"});
   }
 }
@@ -112,7 +106,7 @@ TEST_CASE("a pod that was decided before its queue drained goes when it runs", "
   teams w;
   const pod_id one = w.ask("a-0", "a");
   CHECK(w.run() == words{"bind a-0 n"});
-  w.say(drained);
+  w.update(drained);
   CHECK(w.run().empty());
   w.must(w.scheduler.confirm(one));
   CHECK(w.run() == words{"evict a-0 n"});
@@ -122,7 +116,7 @@ TEST_CASE("queues drain as well when the log was too short to say so", "[engine]
   teams w{profiles::with_queues(), {.log_bound = 1}};
   w.ask("a-0", "a");
   w.run(true);
-  w.say(drained);
+  w.update(drained);
   for (int i = 0; i < 5; ++i) w.must(w.cluster.update_node(w.node("n"), a_node{"n"}.cpu(8 + i)));
   CHECK(w.run() == words{"evict a-0 n"});
 }
@@ -131,7 +125,7 @@ TEST_CASE("where no plugin reads queues none drains", "[engine][queues]") {
   teams w{profiles::kube_default()};
   w.ask("a-0", "a");
   CHECK(w.run(true) == words{"bind a-0 n"});
-  w.say(drained);
+  w.update(drained);
   CHECK(w.run().empty());
 }
 

@@ -3,10 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/plugins/elastic_quota.hpp"
+#include "queue_world.hpp"
 #include "support/dice.hpp"
-#include "world.hpp"
 
 namespace gangsched::testing::elastic_quota_policy_test {
 
@@ -21,29 +20,8 @@ kernel_table with(elastic_quota_policy::options chosen) {
                  elastic_quota_policy{std::move(chosen)}};
 }
 
-/// Quotas of cores.
-struct quota_world : world {
-  explicit quota_world(queues::koordinator::quota_options chosen = {}) : world(with({.quotas = chosen})) {}
-
-  static queue_spec spec_of(const std::string& name, std::int64_t min, std::int64_t max,
-                            const std::string& parent = "") {
-    return {.name = name, .parent = parent, .quotas = {{.guaranteed = {{"cpu", min}}, .limit = {{"cpu", max}}}}};
-  }
-  void quota(const std::string& name, std::int64_t min, std::int64_t max, const std::string& parent = "") {
-    must(cluster.queues().add(spec_of(name, min, max, parent)));
-  }
-  a_pod of(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
-           const char* on = "") {
-    a_pod one{name};
-    one.cpu(cores).priority(priority);
-    one.spec.queue = queue;
-    if (*on != 0) one.on(node(on));
-    return one;
-  }
-  pod_id ask(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
-             const char* on = "") {
-    return add(of(name, queue, cores, priority, on));
-  }
+struct quota_world : core_queues {
+  explicit quota_world(queues::koordinator::quota_options chosen = {}) : core_queues(with({.quotas = chosen})) {}
 };
 
 }  // namespace
@@ -51,8 +29,8 @@ struct quota_world : world {
 TEST_CASE("a quota may use what others do not ask for, and less when they do", "[engine][koordinator]") {
   quota_world w;
   w.add(a_node{"n"}.cpu(8));
-  w.quota("research", 4, 8);
-  w.quota("product", 4, 8);
+  w.queue("research", 4, 8);
+  w.queue("product", 4, 8);
   w.ask("p1", "product", 6);
   CHECK(w.run() == words{"bind p1 n"});
   w.ask("r1", "research", 3);            // product asks for 6 and may use 5 now; research may use its 3
@@ -69,8 +47,8 @@ TEST_CASE("a quota may use what others do not ask for, and less when they do", "
 TEST_CASE("pods without a queue are not limited, and what they use is not shared", "[engine][koordinator]") {
   quota_world w;
   w.add(a_node{"n"}.cpu(8));
-  w.quota("a", 0, 8);
-  w.quota("b", 0, 8);
+  w.queue("a", 0, 8);
+  w.queue("b", 0, 8);
   const pod_id free = w.add(a_pod{"free"}.cpu(4).on(w.node("n")));
   w.add(w.of("b1", "b", 4).gate("later"));
   w.ask("a1", "a", 3);  // four are shared by two who want them
@@ -83,9 +61,9 @@ TEST_CASE("with parents asked, a pod is refused where a quota above is over its 
   for (const bool asked : {false, true}) {
     quota_world w{{.check_parents = asked, .scale_min = false}};
     w.add(a_node{"n"}.cpu(64));
-    w.quota("company", 4, 4);
-    w.quota("a", 4, 8, "company");
-    w.quota("b", 4, 8, "company");  // mins are given even if they add up to more than there is
+    w.queue("company", 4, 4);
+    w.queue("a", 4, 8, "company");
+    w.queue("b", 4, 8, "company");  // mins are given even if they add up to more than there is
     w.ask("a1", "a", 4);
     w.ask("b1", "b", 4);
     CHECK(w.run() == (asked ? words{"bind a1 n", "reject b1"} : words{"bind a1 n", "bind b1 n"}));
@@ -95,7 +73,7 @@ TEST_CASE("with parents asked, a pod is refused where a quota above is over its 
 TEST_CASE("pods that are not preemptible stay within the min, and nobody takes them", "[engine][koordinator]") {
   quota_world w;
   w.add(a_node{"n"}.cpu(8));
-  w.quota("a", 3, 6);
+  w.queue("a", 3, 6);
   const auto fixed = [&](const char* name, std::int64_t cores, std::int32_t priority) {
     w.add(w.of(name, "a", cores, priority).label(preemptible, "false"));
   };
@@ -119,8 +97,8 @@ TEST_CASE("who goes is less important and of the same quota, and no more than le
   quota_world w;
   w.add(a_node{"n"}.cpu(8));
   w.add(a_node{"m"}.cpu(8));
-  w.quota("a", 4, 6);
-  w.quota("b", 4, 16);
+  w.queue("a", 4, 6);
+  w.queue("b", 4, 16);
   w.ask("a1", "a", 2, 1, "n");
   w.ask("a2", "a", 2, 2, "n");
   w.ask("a3", "a", 2, 3, "m");
@@ -141,18 +119,14 @@ TEST_CASE("a gang takes room from less important pods of its quota", "[engine][k
   quota_world w;
   w.add(a_node{"n"}.cpu(4));
   w.add(a_node{"m"}.cpu(4));
-  w.quota("a", 8, 8);
-  w.quota("b", 0, 8);
+  w.queue("a", 8, 8);
+  w.queue("b", 0, 8);
   for (int i = 0; i < 3; ++i) w.ask("a" + std::to_string(i), "a", 2, 1, i < 2 ? "n" : "m");
   w.ask("b0", "b", 2, 0, "m");
-  group_spec spec{.name = "gang", .queue = "a"};
-  spec.policy = gang{.min_count = 2};
-  spec.priority = 7;
-  const group_id group = w.add(spec);
-  for (int i = 0; i < 2; ++i) w.add(a_pod{"g" + std::to_string(i)}.cpu(2).priority(7).in(group));
+  w.job("g", "a", 2, 2, 2, 7);
   const words said = sorted(w.run());
-  CHECK(std::ranges::count_if(said, [](const std::string& one) { return one.starts_with("evict a"); }) == 2);
-  CHECK(std::ranges::count_if(said, [](const std::string& one) { return one.starts_with("nominate g"); }) == 2);
+  CHECK(count(said, "evict a") == 2);
+  CHECK(count(said, "nominate g") == 2);
   CHECK(said.size() == 4);
 }
 
@@ -162,11 +136,11 @@ TEST_CASE("queues that are not there or are held admit nobody, and what a queue 
   w.add(a_node{"n"}.cpu(8));
   w.ask("p", "late", 1);
   CHECK(w.run() == words{"reject p"});
-  w.quota("late", 0, 1);
+  w.queue("late", 0, 1);
   CHECK(w.run_at(60s) == words{"bind p n"});
   w.ask("q", "late", 1);
   CHECK(w.run_at(61s) == words{"reject q"});
-  w.must(w.cluster.queues().update(*w.cluster.queues().find("late"), quota_world::spec_of("late", 0, 2)));
+  w.update(w.spec_of("late", 0, 2));
   CHECK(w.run_at(120s) == words{"bind q n"});
 }
 
@@ -179,7 +153,7 @@ TEST_CASE("without queues pods take from each other by priority, and a queue wit
   CHECK(sorted(w.run()) == words{"evict low n", "nominate high n"});
   quota_world free;
   free.add(a_node{"n"}.cpu(2));
-  free.must(free.cluster.queues().add({.name = "free"}));
+  free.queue(queue_spec{.name = "free"});
   free.ask("p", "free", 2);
   CHECK(free.run() == words{"bind p n"});
 }
@@ -223,8 +197,8 @@ TEST_CASE("admissions and runtime quotas are those of the arithmetic, fed pod by
                                .scale_min = roll.percent(50),
                                .guarantee_usage = roll.percent(30)};
     asking probe{elastic_quota_policy{elastic_quota_policy::options{.quotas = chosen}}};
-    world w{profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}, probe,
-                    elastic_quota_policy{elastic_quota_policy::options{.quotas = chosen}}}};
+    queue_world w{profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}, probe,
+                          elastic_quota_policy{elastic_quota_policy::options{.quotas = chosen}}}};
     std::map<std::string, std::int64_t> nodes;
     const auto add_node = [&](const std::string& name) {
       nodes[name] = roll.between(4, 10);
@@ -250,7 +224,7 @@ TEST_CASE("admissions and runtime quotas are those of the arithmetic, fed pod by
       }
       return queue_spec{.name = name, .parent = parent, .quotas = {std::move(made)}};
     };
-    for (const auto& [name, parent] : tree) w.must(w.cluster.queues().add(spec_of(name, parent)));
+    for (const auto& [name, parent] : tree) w.queue(spec_of(name, parent));
     struct pod {
       std::string queue;
       std::int64_t asks[2];
@@ -307,7 +281,7 @@ TEST_CASE("admissions and runtime quotas are those of the arithmetic, fed pod by
         add_node("m" + std::to_string(step));
       } else {
         const auto& [name, parent] = tree[roll.below(tree.size())];
-        w.must(w.cluster.queues().update(*w.cluster.queues().find(name), spec_of(name, parent)));
+        w.update(spec_of(name, parent));
       }
       for (int cycles = 0; cycles < 100; ++cycles) {
         probe.said->clear();

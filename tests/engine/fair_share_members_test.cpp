@@ -1,24 +1,16 @@
 // The library's own policy of queues, and groups whose members do not all stand in one queue.
-#include "gangsched/model/cluster_queues.hpp"
-#include "world.hpp"
+#include "queue_world.hpp"
 
 namespace gangsched::testing::fair_share_members_test {
 
 namespace {
 
 /// A node of two CPUs. Both are due to the queue `owner`, none to `guest`.
-struct owner_and_guest : world {
-  owner_and_guest() : world(profiles::with_queues()) {
+struct owner_and_guest : core_queues {
+  owner_and_guest() : core_queues(profiles::with_queues()) {
     add(a_node{"n"}.cpu(2));
-    queue_quota all;
-    all.guaranteed["cpu"] = 2;
-    must(cluster.queues().add({.name = "owner", .quotas = {all}}));
-    must(cluster.queues().add({.name = "guest"}));
-  }
-  pod_id ask(a_pod pod, const char* queue) {
-    pod_spec spec = pod;
-    spec.queue = queue;
-    return add(spec);
+    queue("owner", 2);
+    queue("guest");
   }
 };
 
@@ -71,7 +63,7 @@ TEST_CASE("a pod that is the first to name a queue waits for it, and is told so"
   REQUIRE(done.decisions().size() == 1);
   CHECK(done.decisions()[0].kind == decision_kind::reject);
   CHECK(std::string{done.decisions()[0].reason} == "a queue that it is in is not there");
-  w.must(w.cluster.queues().add({.name = "not-there-yet"}));
+  w.queue("not-there-yet");
   CHECK(w.run() == words{"bind early n"});
 }
 

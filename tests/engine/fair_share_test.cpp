@@ -3,115 +3,37 @@
 #include <map>
 #include <numeric>
 
-#include "gangsched/model/cluster_queues.hpp"
+#include "queue_world.hpp"
 #include "support/dice.hpp"
-#include "world.hpp"
 
 namespace gangsched::testing::fair_share_test {
 
 namespace {
 
-queue_spec team(const char* name, std::int64_t gpus, const char* parent = "") {
-  queue_quota quota;
-  if (gpus > 0) quota.guaranteed["nvidia.com/gpu"] = gpus;
-  return {.name = name, .parent = parent, .quotas = {std::move(quota)}};
-}
+struct shared : gpu_queues {
+  explicit shared(kernel_table profile = profiles::with_queues()) : gpu_queues(std::move(profile)) {}
 
-/// A cluster whose host does what it is told: who is evicted goes at once, and comes back as a pod that waits.
-struct shared : world {
-  explicit shared(kernel_table profile = profiles::with_queues()) : world(std::move(profile)) {}
-
-  queue_id queue(const queue_spec& spec) { return must(cluster.queues().add(spec)); }
-  void update(const queue_spec& spec) { must(cluster.queues().update(cluster.queues().find(spec.name).value(), spec)); }
-  pod_id ask(pod_spec spec, const std::string& queue, std::int32_t priority = 0) {
-    if (!queue.empty()) spec.queue = queue;
-    spec.priority = priority;
-    specs[spec.name] = spec;
-    return add(spec);
-  }
-  /// Pods of one GPU each.
-  void ask(const std::string& queue, int count, std::int32_t priority = 0) {
-    for (int i = 0; i < count; ++i) ask(a_pod{queue + "-" + std::to_string(asked++)}.gpus(1), queue, priority);
-  }
   group_id ask_gang(const std::string& name, const std::string& queue, int members, std::int64_t gpus,
                     disruption_mode disruption = disruption_mode::all, int least = 0, std::int32_t priority = 0,
                     const group_id& parent = {}) {
     a_gang made{name, least == 0 ? members : least};
-    made.spec.queue = queue;
     made.spec.disruption = disruption;
     made.spec.parent = parent;
-    const group_id group = add(made);
-    for (int i = 0; i < members; ++i) ask(a_pod{name + "-" + std::to_string(i)}.gpus(gpus).in(group), "", priority);
-    return group;
+    return job(made, queue, a_pod{""}.gpus(gpus), members, priority);
   }
-  /// Until nothing happens at this instant; binds and evictions in words.
-  words act(instant when) {
-    now = when;
-    words all;
-    for (bool more = true; more;) {
-      more = false;
-      REQUIRE(all.size() < 5000);
-      const gangsched::cycle done = scheduler.schedule_cycle(now);
-      INFO((done.error() != nullptr ? done.error()->message() : std::string{}));
-      REQUIRE(done.error() == nullptr);
-      more = static_cast<bool>(done);
-      std::vector<std::pair<pod_id, std::string>> gone;
-      for (const decision& one : done) {
-        if (one.kind == decision_kind::bind || one.kind == decision_kind::evict) all.push_back(word(one));
-        if (one.kind == decision_kind::bind) must(scheduler.confirm(one.pod));
-        if (one.kind == decision_kind::evict) gone.emplace_back(one.pod, cluster.name_of(one.pod));
-      }
-      for (const auto& [pod, name] : gone) {
-        remove(pod);
-        add(specs.at(name));
-      }
-    }
-    return all;
-  }
-  [[nodiscard]] std::int64_t used(const char* queue) const {
-    const queue_usage usage = cluster.queues().usage_of(cluster.queues().find(queue).value());
-    const auto gpus = usage.used.find("nvidia.com/gpu");
-    return gpus == usage.used.end() ? 0 : gpus->second;
-  }
-  std::map<std::string, pod_spec> specs;
-  int asked = 0;
 };
-
-std::ptrdiff_t count(const words& all, const std::string& what) {
-  return std::count_if(all.begin(), all.end(), [&](const std::string& one) { return one.starts_with(what); });
-}
 
 /// Ten GPUs on two nodes.
 struct two_teams : shared {
   two_teams() {
-    add(a_node{"n"}.cpu(64).gpus(5));
-    add(a_node{"m"}.cpu(64).gpus(5));
+    gpus("n", 5);
+    gpus("m", 5);
     queue(team("infer", 4));
     queue(team("train", 6));
   }
 };
 
 }  // namespace
-
-TEST_CASE("a team borrows what the other one leaves idle, and gives it back when the owner returns, once",
-          "[engine][queues]") {
-  two_teams w;
-  w.ask("infer", 10);
-  CHECK(count(w.act(0s), "bind infer") == 10);
-  w.ask("train", 8);
-  const words back = w.act(10s);
-  CHECK(count(back, "evict infer") == 6);
-  CHECK(count(back, "evict train") == 0);
-  CHECK(w.used("infer") == 4);
-  CHECK(w.used("train") == 6);
-  for (int minute = 1; minute < 30; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());  // nobody wins back
-  CHECK(w.scheduler.verify());
-  // The owner's work ends: the others are served again.
-  for (const auto& [name, spec] : w.specs)
-    if (const auto pod = w.cluster.find_pod("default", name); name.starts_with("train") && pod) w.remove(*pod);
-  CHECK(count(w.act(40min), "bind infer") == 6);
-  CHECK(w.used("infer") == 10);
-}
 
 TEST_CASE("teams that both ask for everything take turns by what they are due", "[engine][queues]") {
   two_teams w;
@@ -160,7 +82,7 @@ TEST_CASE("a gang that is more than its team is due takes nothing from others, a
 TEST_CASE("who is over a limit waits without attempts until usage or the limit changes, and is told why",
           "[engine][queues]") {
   two_teams w;
-  queue_spec infer = team("infer", 4);
+  queue_spec infer = shared::team("infer", 4);
   infer.quotas[0].limit["nvidia.com/gpu"] = 6;
   infer.within_queue = queue_preemption::never;
   w.update(infer);
@@ -182,21 +104,6 @@ TEST_CASE("who is over a limit waits without attempts until usage or the limit c
   CHECK(count(w.act(120s), "bind infer") == 1);
 }
 
-TEST_CASE("a more important pod of a team takes the place of a lesser one, at the team's limit too",
-          "[engine][queues]") {
-  two_teams w;
-  queue_spec infer = team("infer", 4);
-  infer.quotas[0].limit["nvidia.com/gpu"] = 4;
-  w.update(infer);
-  w.ask("infer", 4);
-  w.act(0s);
-  w.ask("infer", 1, 5);
-  const words said = w.act(10s);
-  CHECK(count(said, "evict infer") == 1);
-  CHECK(count(said, "bind infer-4") == 1);
-  CHECK(w.used("infer") == 4);
-}
-
 TEST_CASE("room that a team took back is kept for it, also from more important pods of the others",
           "[engine][queues]") {
   two_teams w;
@@ -212,10 +119,10 @@ TEST_CASE("room that a team took back is kept for it, also from more important p
 
 TEST_CASE("queues that are held, are not there, or have queues below let nobody in", "[engine][queues]") {
   two_teams w;
-  queue_spec held = team("held", 0);
+  queue_spec held = shared::team("held", 0);
   held.state = queue_state::hold;
   w.queue(held);
-  w.queue(team("child", 0, "parent"));
+  w.queue(shared::team("child", 0, "parent"));
   w.ask("held", 1);
   w.ask("missing", 1);
   w.ask("child", 1);
@@ -223,17 +130,17 @@ TEST_CASE("queues that are held, are not there, or have queues below let nobody 
   held.state = queue_state::open;
   w.update(held);
   CHECK(count(w.act(60s), "bind held") == 1);
-  w.queue(team("parent", 0));
+  w.queue(shared::team("parent", 0));
   w.ask("parent", 1);
   CHECK(count(w.act(120s), "bind child") == 1);
   CHECK(w.used("parent") == 1);
-  w.queue(team("missing", 0));
+  w.queue(shared::team("missing", 0));
   CHECK(count(w.act(180s), "bind missing") == 1);
 }
 
 TEST_CASE("a queue runs no more jobs at once than it may, and a gang is one", "[engine][queues]") {
   two_teams w;
-  queue_spec infer = team("infer", 4);
+  queue_spec infer = shared::team("infer", 4);
   infer.max_running = 2;
   w.update(infer);
   w.ask_gang("pair", "infer", 2, 1);
@@ -245,10 +152,10 @@ TEST_CASE("a queue runs no more jobs at once than it may, and a gang is one", "[
 
 TEST_CASE("what a team does not lend stays free for it, and who has run too briefly is not taken", "[engine][queues]") {
   two_teams w;
-  queue_spec train = team("train", 6);
+  queue_spec train = shared::team("train", 6);
   train.quotas[0].lending_limit["nvidia.com/gpu"] = 4;
   w.update(train);
-  queue_spec infer = team("infer", 4);
+  queue_spec infer = shared::team("infer", 4);
   infer.reclaim_min_runtime = 10min;
   w.update(infer);
   for (int i = 0; i < 10; ++i) {
@@ -273,7 +180,7 @@ TEST_CASE("limits by flavor hold on nodes of that flavor, and guarantees of one 
   w.add(a_node{"m"}.cpu(64).gpus(4).label("gpu", "a100"));
   w.must(w.cluster.queues().set_flavor({.name = "a100", .node_labels = {{"gpu", "a100"}}}));
   w.must(w.cluster.queues().set_flavor({.name = "h100", .node_labels = {{"gpu", "h100"}}}));
-  queue_spec a = team("a", 0), b = team("b", 0);
+  queue_spec a = shared::team("a", 0), b = shared::team("b", 0);
   a.quotas = {{.flavor = "h100", .guaranteed = {{"nvidia.com/gpu", 3}}},
               {.flavor = "a100", .limit = {{"nvidia.com/gpu", 2}}}};
   b.quotas = {{.flavor = "h100", .guaranteed = {{"nvidia.com/gpu", 1}}}};
@@ -304,7 +211,7 @@ TEST_CASE("in random clusters nobody goes twice for the same requests, and each 
     for (const std::string& name : names) {
       guaranteed[name] = roll.between(0, left);
       left -= guaranteed[name];
-      w.queue(team(name.c_str(), guaranteed[name]));
+      w.queue(shared::team(name, guaranteed[name]));
     }
     for (int wave = 0; wave < 4; ++wave) {
       CAPTURE(seed, wave);
@@ -317,7 +224,7 @@ TEST_CASE("in random clusters nobody goes twice for the same requests, and each 
       bound += count(said, "bind");
       CHECK(count(said, "evict " + name) == 0);
       for (int minute = 2; minute < 8; ++minute) REQUIRE(w.act(std::chrono::minutes{wave * 10 + minute}).empty());
-      for (const std::string& one : names) REQUIRE(w.used(one.c_str()) >= std::min(guaranteed[one], waiting[one]));
+      for (const std::string& one : names) REQUIRE(w.used(one) >= std::min(guaranteed[one], waiting[one]));
     }
     REQUIRE(w.scheduler.verify());
   }
@@ -328,7 +235,7 @@ TEST_CASE("in random clusters nobody goes twice for the same requests, and each 
 TEST_CASE("what is kept of a queue's quota for whom victims went is kept from members above a gang's minimum, too",
           "[engine][queues]") {
   two_teams w;
-  queue_spec infer = team("infer", 4);
+  queue_spec infer = shared::team("infer", 4);
   infer.quotas[0].limit["nvidia.com/gpu"] = 6;
   w.update(infer);
   const bool whole = GENERATE(false, true);
@@ -351,8 +258,8 @@ TEST_CASE("who is nominated to a node stays that when a more important pod of an
           "[engine][queues]") {
   shared w;
   w.add(a_node{"n"}.cpu(64).gpus(4));
-  w.queue(team("a", 2));
-  w.queue(team("b", 2));
+  w.queue(shared::team("a", 2));
+  w.queue(shared::team("b", 2));
   w.ask(a_pod{"large"}.gpus(3), "b", 2);  // more than b is due
   w.ask(a_pod{"small"}.gpus(1), "b", 0);
   CHECK(count(w.act(0s), "bind") == 2);
@@ -365,7 +272,7 @@ TEST_CASE("who is nominated to a node stays that when a more important pod of an
 
 TEST_CASE("a job of groups is as old as it ever was, whatever pods of it are made anew", "[engine][queues]") {
   two_teams w;
-  queue_spec infer = team("infer", 4);
+  queue_spec infer = shared::team("infer", 4);
   infer.quotas[0].limit["nvidia.com/gpu"] = 6;
   infer.within_queue = queue_preemption::lower_or_newer_equal_priority;
   w.update(infer);
@@ -393,7 +300,7 @@ TEST_CASE(
   w.add(a_node{"n"}.cpu(64).gpus(4).label("place", "n"));
   w.add(a_node{"m"}.cpu(64).gpus(4));
   for (const char* name : {"a", "b"}) {
-    w.queue(team(name, 4));
+    w.queue(shared::team(name, 4));
     w.ask(a_pod{std::string{name} + "-small"}.gpus(4).select("place", "n"), name);
   }
   CHECK(w.act(0s) == words{"bind a-small n"});
@@ -432,10 +339,10 @@ TEST_CASE("gangs, priorities, limits and trees of queues come to rest, too", "[e
     const bool places = roll.percent(40);  // some pods want one node
     for (int i = 0; i < 3; ++i)
       w.add(a_node{"n" + std::to_string(i)}.cpu(64).gpus(4).label("place", std::to_string(i)));
-    w.queue(team("org", roll.between(0, 6)));
+    w.queue(shared::team("org", roll.between(0, 6)));
     const std::vector<std::string> names{"a", "b", "c"};
     for (const std::string& name : names) {
-      queue_spec spec = team(name.c_str(), roll.between(0, 3), name == "c" ? "" : "org");
+      queue_spec spec = shared::team(name, roll.between(0, 3), name == "c" ? "" : "org");
       spec.weight = static_cast<double>(roll.between(1, 3));
       spec.within_queue = static_cast<queue_preemption>(roll.below(3));
       spec.reclaim = roll.percent(60) ? queue_reclaim::any : static_cast<queue_reclaim>(roll.below(3));

@@ -1,7 +1,6 @@
 // KAI's policy on the queues of a cluster: turns, limits, and who goes or moves.
-#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/policies/kai_snapshot.hpp"
-#include "world.hpp"
+#include "queue_world.hpp"
 
 namespace gangsched::testing::kai_policy_test {
 
@@ -10,41 +9,26 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Queues of GPUs that deserve so many, and jobs in them.
-struct kai_world : world {
+struct kai_world : queue_world {
   explicit kai_world(kai_policy::options chosen = {})
-      : world(profile{kai_policy{std::move(chosen)}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}) {}
+      : queue_world(
+            profile{kai_policy{std::move(chosen)}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}) {}
 
   void queue(const char* name, std::int64_t deserved, std::optional<std::int64_t> limit = {}, const char* parent = "") {
-    queue_spec spec{.name = name, .parent = parent};
-    queue_quota quota;
+    queue_spec spec = queue_of("nvidia.com/gpu", name, 0, limit.value_or(-1), parent);
+    queue_quota& quota = spec.quotas.front();
     quota.guaranteed["nvidia.com/gpu"] = deserved;
     for (const char* resource : {"cpu", "memory"}) quota.guaranteed[resource] = quantity::from_milli(unbounded);
     quota.guaranteed["memory"] = kai_snapshot::unbounded;
-    if (limit) quota.limit["nvidia.com/gpu"] = *limit;
-    spec.quotas.push_back(std::move(quota));
-    must(cluster.queues().add(spec));
+    queue_world::queue(spec);
   }
   static constexpr std::int64_t unbounded = kai_snapshot::unbounded;
 
   /// A gang of pods with so many GPUs each; on @p nodes as far as they go.
   group_id job(const std::string& name, const char* queue, int pods, std::int64_t gpus, std::int32_t least = 0,
                std::int32_t priority = 50, const std::vector<std::string>& nodes = {}) {
-    group_spec spec{.name = name, .queue = queue};
-    spec.policy = gang{.min_count = least == 0 ? pods : least};
-    spec.priority = priority;
-    const group_id group = add(spec);
-    for (int i = 0; i < pods; ++i) {
-      a_pod one{name + "-" + std::to_string(i)};
-      one.cpu_milli(100).gpus(gpus).priority(priority).in(group);
-      if (static_cast<std::size_t>(i) < nodes.size()) one.on(node(nodes[static_cast<std::size_t>(i)]));
-      add(one);
-    }
-    return group;
-  }
-  words sorted() {
-    words said = run();
-    std::sort(said.begin(), said.end());
-    return said;
+    return queue_world::job(a_gang{name, least == 0 ? pods : least}.priority(priority), queue,
+                            a_pod{""}.cpu_milli(100).gpus(gpus), pods, priority, nodes);
   }
 };
 
@@ -77,7 +61,7 @@ TEST_CASE("a job that is not preemptible stays within what its queue deserves", 
   w.job("first", "q", 1, 2, 0, 100);
   w.job("second", "q", 1, 1, 0, 100);
   w.job("train", "q", 1, 2, 0, 50);
-  CHECK(w.sorted() == words{"bind first-0 n", "bind train-0 n", "reject second-0"});
+  CHECK(sorted(w.run()) == words{"bind first-0 n", "bind train-0 n", "reject second-0"});
 }
 
 TEST_CASE("a queue takes its own back from who holds more than its fair share, the newest first", "[engine][kai]") {
@@ -87,7 +71,7 @@ TEST_CASE("a queue takes its own back from who holds more than its fair share, t
   w.queue("borrower", 2);
   for (int i = 0; i < 4; ++i) w.job("b" + std::to_string(i), "borrower", 1, 1, 0, 50, {"n"});
   w.job("o", "owner", 2, 1);
-  CHECK(w.sorted() == words{"evict b2-0 n", "evict b3-0 n", "nominate o-0 n", "nominate o-1 n"});
+  CHECK(sorted(w.run()) == words{"evict b2-0 n", "evict b3-0 n", "nominate o-0 n", "nominate o-1 n"});
 }
 
 TEST_CASE("nothing is taken from a queue within its fair share, nor from jobs that are not preemptible",
@@ -99,14 +83,14 @@ TEST_CASE("nothing is taken from a queue within its fair share, nor from jobs th
   w.job("a", "other", 1, 2, 0, 50, {"n"});
   w.job("b", "owner", 1, 2, 0, 50, {"n"});
   w.job("more", "owner", 1, 1);
-  CHECK(w.sorted() == words{"reject more-0"});
+  CHECK(sorted(w.run()) == words{"reject more-0"});
   kai_world fixed;
   fixed.add(a_node{"n"}.cpu(64).gpus(4));
   fixed.queue("owner", 2);
   fixed.queue("other", 2);
   fixed.job("a", "other", 1, 4, 0, 120, {"n"});
   fixed.job("b", "owner", 1, 2);
-  CHECK(fixed.sorted() == words{"reject b-0"});
+  CHECK(sorted(fixed.run()) == words{"reject b-0"});
 }
 
 TEST_CASE("a gang above its minimum loses its surplus, and no more than is needed", "[engine][kai]") {
@@ -116,7 +100,7 @@ TEST_CASE("a gang above its minimum loses its surplus, and no more than is neede
   w.queue("borrower", 3);
   w.job("elastic", "borrower", 4, 1, 2, 50, {"n", "n", "n", "n"});
   w.job("o", "owner", 1, 1);
-  CHECK(w.sorted() == words{"evict elastic-3 n", "nominate o-0 n"});
+  CHECK(sorted(w.run()) == words{"evict elastic-3 n", "nominate o-0 n"});
 }
 
 TEST_CASE("a job of higher priority takes room from its own queue", "[engine][kai]") {
@@ -126,7 +110,7 @@ TEST_CASE("a job of higher priority takes room from its own queue", "[engine][ka
   w.queue("idle", 0);
   w.job("train", "q", 1, 2, 0, 50, {"n"});
   w.job("build", "q", 2, 1, 0, 100);
-  CHECK(w.sorted() == words{"evict train-0 n", "nominate build-0 n", "nominate build-1 n"});
+  CHECK(sorted(w.run()) == words{"evict train-0 n", "nominate build-0 n", "nominate build-1 n"});
 }
 
 TEST_CASE("jobs move closer together where that makes room, and nobody is evicted for good", "[engine][kai]") {
@@ -138,7 +122,7 @@ TEST_CASE("jobs move closer together where that makes room, and nobody is evicte
     w.job("a", "q", 1, 1, 0, 50, {"n"});
     w.job("b", "q", 1, 1, 0, 50, {"m"});
     w.job("large", "q", 1, 2);
-    return w.sorted();
+    return sorted(w.run());
   };
   CHECK(run({}) == words{"evict b-0 m", "nominate b-0 n", "nominate large-0 m"});
   CHECK(run({.consolidate = false}) == words{"reject large-0"});
@@ -151,7 +135,7 @@ TEST_CASE("who is promised room waits for those who leave it, and has it when th
   w.queue("borrower", 0);
   w.job("b", "borrower", 1, 2, 0, 50, {"n"});
   w.job("o", "owner", 1, 2);
-  CHECK(w.sorted() == words{"evict b-0 n", "nominate o-0 n"});
+  CHECK(sorted(w.run()) == words{"evict b-0 n", "nominate o-0 n"});
   w.must(w.cluster.set_terminating(w.pod("b-0"), true));
   w.run();
   CHECK(w.cluster.nominated_node_of(w.pod("o-0")) == w.node("n"));
@@ -175,7 +159,7 @@ TEST_CASE("a job is protected while it has run for less than the minimum", "[eng
     w.add(running);
     w.job("o", "owner", 1, 2);
     w.now = 30s;
-    return w.sorted();
+    return sorted(w.run());
   };
   CHECK(run(20s) == words{"evict b-0 n", "nominate o-0 n"});
   CHECK(run(40s) == words{"reject o-0"});

@@ -17,7 +17,10 @@ struct watched : shared {
   std::map<std::string, rules> all;
   std::size_t looked = 0;
 
-  void most_seen() override {
+  words act(instant when) {
+    return shared::act(when, [&] { look(); });
+  }
+  void look() {
     std::int64_t nominal = 0, total = 0;
     std::map<std::string, std::int64_t> uses;
     for (const auto& [name, rule] : all) {

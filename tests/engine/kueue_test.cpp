@@ -5,39 +5,6 @@ namespace gangsched::testing::kueue_test {
 
 using namespace kueue_world;
 
-namespace {
-
-/// Ten GPUs, of which infer has four and train six.
-struct two_teams : shared {
-  explicit two_teams(const kueue_policy::options& chosen = {}) : shared(chosen) {
-    gpus("n", 5);
-    gpus("m", 5);
-    cohort();
-    queue(team("infer", 4));
-    queue(team("train", 6));
-  }
-};
-
-}  // namespace
-
-TEST_CASE("a queue borrows what its cohort leaves idle, and gives it back when the owner returns, once",
-          "[engine][kueue]") {
-  two_teams w;
-  w.ask("infer", 10);
-  CHECK(count(w.act(0s), "bind infer") == 10);
-  w.ask("train", 8);
-  const words back = w.act(10s);
-  CHECK(count(back, "evict infer") == 6);
-  CHECK(count(back, "evict train") == 0);
-  CHECK(w.used("infer") == 4);
-  CHECK(w.used("train") == 6);
-  for (int minute = 1; minute < 30; ++minute) CHECK(w.act(std::chrono::minutes{minute}).empty());  // nobody wins back
-  CHECK(w.scheduler.verify());
-  for (const auto& [name, spec] : w.specs)
-    if (const auto pod = w.cluster.find_pod("default", name); name.starts_with("train") && pod) w.remove(*pod);
-  CHECK(count(w.act(40min), "bind infer") == 6);
-}
-
 TEST_CASE("queues without a cohort above them share nothing, and a cohort's own quota is everybody's below it",
           "[engine][kueue]") {
   shared w;
@@ -209,25 +176,6 @@ TEST_CASE("members above a gang's minimum join as far as there is quota, where t
   CHECK(w.used("q") == 3);
 }
 
-TEST_CASE("a more important workload takes the place of lesser ones of its queue, at its limit too",
-          "[engine][kueue]") {
-  two_teams w;
-  queue_spec infer = shared::team("infer", 4);
-  infer.quotas[0].borrowing_limit[gpu] = 0;
-  w.update(infer);
-  w.ask("infer", 4);
-  w.act(0s);
-  w.ask("infer", 1, 5);
-  const words said = w.act(10s);
-  CHECK(count(said, "evict infer") == 1);
-  CHECK(count(said, "bind infer-4") == 1);
-  CHECK(w.used("infer") == 4);
-  infer.within_queue = queue_preemption::never;
-  w.update(infer);
-  w.ask("infer", 1, 9);
-  CHECK(w.act(60s).empty());
-}
-
 TEST_CASE("by default nobody borrows at the cost of others; with reclaims_to_borrow from those below its priority",
           "[engine][kueue]") {
   two_teams w;
@@ -310,13 +258,7 @@ TEST_CASE("victims are looked for on one node where those that Kueue would name 
   w.queue(shared::team("owner", 4));
   w.queue(shared::team("borrower", 4));
   for (int i = 0; i < 8; ++i) {  // the newest, whom Kueue would take, are on both nodes
-    pod_spec one = a_pod{"b-" + std::to_string(i)}.gpus(1).select("place", i % 2 == 0 ? "n" : "m");
-    one.queue = "borrower";
-    one.node_selector.clear();
-    one.node = w.node(i % 2 == 0 ? "n" : "m");
-    w.specs[one.name] = one;
-    w.specs[one.name].node = {};
-    w.add(one);
+    w.ask(a_pod{"b-" + std::to_string(i)}.gpus(1).on(w.node(i % 2 == 0 ? "n" : "m")), "borrower");
   }
   w.ask(a_pod{"whole"}.gpus(4), "owner");
   const words said = w.act(10s);
@@ -333,11 +275,8 @@ TEST_CASE("a gang whose room is on few nodes has those go who are there", "[engi
   w.queue(shared::team("owner", 8));
   w.queue(shared::team("borrower", 8));
   for (int i = 0; i < 16; ++i) {
-    pod_spec one = a_pod{"b-" + std::to_string(i)}.gpus(1);
-    one.queue = "borrower";
-    w.specs[one.name] = one;
-    one.node = w.node(std::vector<const char*>{"n", "m", "k", "l"}.at(static_cast<std::size_t>(i % 4)));
-    w.add(one);
+    const char* const node = std::vector<const char*>{"n", "m", "k", "l"}.at(static_cast<std::size_t>(i % 4));
+    w.ask(a_pod{"b-" + std::to_string(i)}.gpus(1).on(w.node(node)), "borrower");
   }
   w.ask_gang("whole", "owner", 2, 4);
   const words said = w.act(10s);

@@ -310,7 +310,7 @@ TEST_CASE("O13: which members count for the minimum in the permit room", "[peers
   add_members(w, gang, "p", 4);
   w.must(w.cluster.update_pod(w.pod("p3"), a_pod{"p3"}.cpu(2).in(gang)));
   words all = w.run();
-  CHECK(std::count_if(all.begin(), all.end(), [](const std::string& one) { return one.starts_with("wait "); }) == 3);
+  CHECK(count(all, "wait ") == 3);
   CHECK(w.permit().empty());
   CHECK(w.counts().back() == 3);
   // With room for it they go.

@@ -88,8 +88,7 @@ TEST_CASE("members are bound while their gang has its minimum, and not after it 
   w.add(a_node{"d"}.cpu(1));
   w.member("new");
   const words next = w.run_at(2s);
-  CHECK(std::count_if(next.begin(), next.end(), [](const std::string& one) { return one.starts_with("bind "); }) ==
-        (how == "failed" ? 2 : 1));
+  CHECK(count(next, "bind ") == (how == "failed" ? 2 : 1));
   CHECK(sorted(w.permit()) == words{"bind x a", "bind y b"});
   CHECK(w.cluster.state_of(y) == pod_state::assumed);
 }

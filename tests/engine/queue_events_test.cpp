@@ -1,7 +1,7 @@
 // Plugins that go by queues of the cluster: what they see in trials, and who is tried again when queues change.
 #include "column_plugins.hpp"
 #include "gangsched/framework/queue_view.hpp"
-#include "gangsched/model/cluster_queues.hpp"
+#include "queue_world.hpp"
 
 namespace gangsched::testing::queue_events_test {
 
@@ -74,20 +74,16 @@ scheduler_options by(wake_rule rule) {
 }
 
 queue_spec limited(const char* name, std::int64_t cores, const char* parent = "", const char* flavor = "") {
-  queue_quota quota{.flavor = flavor};
-  quota.limit["cpu"] = cores;
-  return {.name = name, .parent = parent, .quotas = {std::move(quota)}};
+  queue_spec made = queue_of("cpu", name, 0, cores, parent);
+  made.quotas[0].flavor = flavor;
+  return made;
 }
 
 template <class... Plugins>
-struct shared : world {
-  explicit shared(wake_rule rule, Plugins... plugins) : world(with_columns_of(std::move(plugins)...), by(rule)) {}
-  queue_id queue(const queue_spec& spec) { return must(cluster.queues().add(spec)); }
-  void change(const queue_spec& spec) { must(cluster.queues().update(cluster.queues().find(spec.name).value(), spec)); }
+struct shared : queue_world {
+  explicit shared(wake_rule rule, Plugins... plugins) : queue_world(with_columns_of(std::move(plugins)...), by(rule)) {}
   pod_id ask(const std::string& name, const char* queue, std::int64_t cores = 1, group_id group = {}) {
-    pod_spec spec = a_pod{name}.cpu(cores);
-    spec.queue = queue, spec.group = group;
-    return add(spec);
+    return queue_world::ask(a_pod{name}.cpu(cores).in(group), queue);
   }
 };
 
@@ -106,7 +102,7 @@ TEST_CASE("limits of queues hold as things stand in a trial, and a pod that leav
   for (int i = 0; i < 4; ++i) w.ask("g" + std::to_string(i), "a", 1, gang);
   CHECK(sorted(w.run()) == words{"reject g0", "reject g1", "reject g2", "reject g3"});
   CHECK(w.cluster.queues().usage_of(w.cluster.queues().find("all").value()).used.empty());
-  w.change(limited("a", 4, "all"));
+  w.update(limited("a", 4, "all"));
   CHECK(w.run_at(30s).size() == 4);
   w.ask("p", "b", 2);
   CHECK(w.run_at(31s) == words{"reject p"});
@@ -140,7 +136,7 @@ TEST_CASE("a plugin with a hint hears of its queues, and of nothing that happens
   CHECK(w.run().size() == 4);
   const std::uint64_t before = w.wake_ups();
   w.remove(w.pod("b0"));
-  w.change(limited("b", 7));
+  w.update(limited("b", 7));
   w.add(a_node{"m"}.cpu(8));
   CHECK(w.run_at(30s).empty());
   CHECK(w.wake_ups() == before);
@@ -185,7 +181,7 @@ TEST_CASE("a pod whose queue changes by its namespace or its group is tried agai
   w.ask("p", ""), w.ask("g", "", 1, group);
   CHECK(sorted(w.run()) == words{"reject g", "reject p"});
   held.namespaces.clear();
-  w.change(held);
+  w.update(held);
   CHECK(w.run_at(30s).size() == 2);
   CHECK(w.scheduler.verify());
 }

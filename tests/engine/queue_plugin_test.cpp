@@ -103,7 +103,7 @@ TEST_CASE(
   w.ask("infer", 9);
   const words said = w.run();
   CHECK(two_teams::turns(said) == "iiiiii");
-  CHECK(std::count_if(said.begin(), said.end(), [](const std::string& one) { return one.starts_with("reject"); }) == 3);
+  CHECK(count(said, "reject") == 3);
   CHECK(w.run_at(30s).empty());
   w.must(w.cluster.set_column(w.infer, "limit", 7));
   CHECK(two_teams::turns(w.run_at(60s)) == "i");

@@ -2,10 +2,9 @@
 #include <map>
 #include <optional>
 
-#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/plugins/volcano.hpp"
+#include "queue_world.hpp"
 #include "support/dice.hpp"
-#include "world.hpp"
 
 namespace gangsched::testing::volcano_policy_test {
 
@@ -26,47 +25,19 @@ plugin_tiers tiers_with(plugin_name divides, bool gang = true, double factor = 1
   return made;
 }
 
-/// Queues of cores.
-struct volcano_world : world {
-  explicit volcano_world(volcano_policy::options chosen = {}) : world(with(volcano_policy{std::move(chosen)})) {}
+struct volcano_world : core_queues {
+  explicit volcano_world(volcano_policy::options chosen = {}) : core_queues(with(volcano_policy{std::move(chosen)})) {}
   volcano_world(std::vector<action> actions, plugin_tiers tiers)
       : volcano_world({.session = {std::move(actions), std::move(tiers)}}) {}
 
+  using queue_world::queue;
   queue_id queue(const std::string& name, double weight = 1, std::int64_t deserved = 0, std::int64_t capability = -1,
                  const std::string& parent = "") {
-    queue_quota quota;
-    if (deserved > 0) quota.guaranteed["cpu"] = deserved;
-    if (capability >= 0) quota.limit["cpu"] = capability;
-    return must(cluster.queues().add({.name = name, .parent = parent, .quotas = {std::move(quota)}, .weight = weight}));
+    queue_spec spec = spec_of(name, deserved, capability, parent);
+    spec.weight = weight;
+    return queue(spec);
   }
-  pod_id ask(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
-             const char* on = "") {
-    a_pod one{name};
-    one.cpu(cores).priority(priority);
-    one.spec.queue = queue;
-    if (*on != 0) one.on(node(on));
-    return add(one);
-  }
-  /// Pods "name-0", …; those that have a node run there.
-  group_id job(const std::string& name, const std::string& queue, std::int32_t min, int members, std::int64_t cores,
-               std::int32_t priority = 0, const std::vector<std::string>& on = {}) {
-    group_spec spec{.name = name, .queue = queue};
-    spec.policy = gang{.min_count = min};
-    spec.priority = priority;
-    const group_id group = add(spec);
-    for (int i = 0; i < members; ++i) {
-      a_pod one{name + "-" + std::to_string(i)};
-      one.cpu(cores).priority(priority).in(group);
-      if (static_cast<std::size_t>(i) < on.size()) one.on(node(on[static_cast<std::size_t>(i)]));
-      add(one);
-    }
-    return group;
-  }
-  [[nodiscard]] words sorted() { return testing::sorted(run()); }
 };
-std::ptrdiff_t count(const words& all, const std::string& beginning) {
-  return std::ranges::count_if(all, [&](const std::string& one) { return one.starts_with(beginning); });
-}
 
 }  // namespace
 
@@ -130,7 +101,7 @@ TEST_CASE("what is guaranteed to one queue no other gets, asked for or not", "[e
   w.add(a_node{"n"}.cpu(8));
   w.queue("a");
   queue_quota kept{.guaranteed = {{"cpu", 3}}, .lending_limit = {{"cpu", 0}}};
-  w.must(w.cluster.queues().add({.name = "b", .quotas = {kept}}));
+  w.queue({.name = "b", .quotas = {kept}});
   for (int i = 0; i < 8; ++i) w.ask("a" + std::to_string(i), "a", 1);
   CHECK(count(w.run(true), "bind a") == 5);
 }
@@ -211,7 +182,7 @@ TEST_CASE("a queue that has less than it deserves takes it from members above th
   w.queue("b", 1, 4);
   w.job("big", "a", 2, 8, 1, 0, std::vector<std::string>(8, "n"));
   w.ask("b0", "b", 2);
-  const words said = w.sorted();
+  const words said = sorted(w.run());
   CHECK(said == words{"evict big-6 n", "evict big-7 n", "nominate b0 n"});
   w.must(w.cluster.set_terminating(w.pod("big-6"), true));
   w.must(w.cluster.set_terminating(w.pod("big-7"), true));
@@ -235,7 +206,7 @@ TEST_CASE("nobody reclaims from a queue that does not lend, from critical pods, 
     queue_spec a{.name = "a"};
     a.lends_running = how != "keeps";
     if (how == "early") a.reclaim_min_runtime = 1h;
-    w.must(w.cluster.queues().add(a));
+    w.queue(a);
     w.queue("b", 1, 4);
     group_spec spec{.name = "job", .queue = "a"};
     spec.policy = gang{.min_count = how == "minimum" || how == "free" || how == "keeps" ? 4 : 1};

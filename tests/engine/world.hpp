@@ -61,21 +61,20 @@ struct world {
     return texts;
   }
 
-  /// One entity; nothing if none was left.
-  words cycle() {
-    const gangsched::cycle done = scheduler.schedule_cycle(now);
+  /// One entity, in which nothing goes wrong; false if none was left.
+  gangsched::cycle decide() {
+    gangsched::cycle done = scheduler.schedule_cycle(now);
     INFO((done.error() != nullptr ? done.error()->message() : std::string{}));
     REQUIRE(done.error() == nullptr);
-    return said(done.decisions());
+    return done;
   }
+  words cycle() { return said(decide().decisions()); }
   /// The host's loop, to its end. @p confirming: what is bound runs at once.
   words run(bool confirming = false) {
     words all;
     for (int cycles = 0;; ++cycles) {
       REQUIRE(cycles < 20000);  // the loop ends
-      const gangsched::cycle done = scheduler.schedule_cycle(now);
-      INFO((done.error() != nullptr ? done.error()->message() : std::string{}));
-      REQUIRE(done.error() == nullptr);
+      const gangsched::cycle done = decide();
       if (!done) return all;
       for (const decision& one : done) {
         all.push_back(word(one));
@@ -110,6 +109,11 @@ struct world {
 inline words sorted(words all) {
   std::sort(all.begin(), all.end());
   return all;
+}
+
+/// How many begin like that.
+[[nodiscard]] inline std::ptrdiff_t count(const words& all, std::string_view beginning) {
+  return std::ranges::count_if(all, [&](const std::string& one) { return one.starts_with(beginning); });
 }
 
 using places = std::vector<std::size_t>;  ///< what world::counts gives

@@ -2,10 +2,9 @@
 #include <map>
 #include <optional>
 
-#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/plugins/yunikorn.hpp"
+#include "queue_world.hpp"
 #include "support/dice.hpp"
-#include "world.hpp"
 
 namespace gangsched::testing::yunikorn_policy_test {
 
@@ -14,52 +13,11 @@ namespace {
 using options = yunikorn_policy::options;
 using queues::yunikorn::application_order;
 
-/// Queues of cores.
-struct yunikorn_world : world {
+struct yunikorn_world : core_queues {
   explicit yunikorn_world(options chosen = {})
-      : world(
+      : core_queues(
             profile{yunikorn_policy{std::move(chosen)}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}) {}
-
-  queue_spec spec_of(const std::string& name, std::int64_t guaranteed, std::int64_t max, const std::string& parent) {
-    queue_quota quota;
-    if (guaranteed > 0) quota.guaranteed["cpu"] = guaranteed;
-    if (max >= 0) quota.limit["cpu"] = max;
-    return {.name = name, .parent = parent, .quotas = {std::move(quota)}};
-  }
-  void queue(const std::string& name, std::int64_t guaranteed = 0, std::int64_t max = -1,
-             const std::string& parent = "") {
-    must(cluster.queues().add(spec_of(name, guaranteed, max, parent)));
-  }
-  a_pod of(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
-           const char* on = "") {
-    a_pod one{name};
-    one.cpu(cores).priority(priority);
-    one.spec.queue = queue;
-    if (*on != 0) one.on(node(on));
-    return one;
-  }
-  pod_id ask(const std::string& name, const std::string& queue, std::int64_t cores, std::int32_t priority = 0,
-             const char* on = "") {
-    return add(of(name, queue, cores, priority, on));
-  }
-  group_id job(const std::string& name, const std::string& queue, std::int32_t min, int members, std::int64_t cores,
-               const std::vector<std::string>& on = {}) {
-    group_spec spec{.name = name, .queue = queue};
-    spec.policy = gang{.min_count = min};
-    const group_id group = add(spec);
-    for (int i = 0; i < members; ++i) {
-      a_pod one{name + "-" + std::to_string(i)};
-      one.cpu(cores).in(group);
-      if (static_cast<std::size_t>(i) < on.size()) one.on(node(on[static_cast<std::size_t>(i)]));
-      add(one);
-    }
-    return group;
-  }
-  [[nodiscard]] words sorted() { return testing::sorted(run()); }
 };
-std::ptrdiff_t count(const words& all, const std::string& beginning) {
-  return std::ranges::count_if(all, [&](const std::string& one) { return one.starts_with(beginning); });
-}
 
 }  // namespace
 
@@ -98,7 +56,7 @@ TEST_CASE("applications of a queue go by age, or fairly by what they have", "[en
     yunikorn_world w{chosen};
     w.add(a_node{"n"}.cpu(8));
     w.queue("a");
-    w.job("old", "a", 1, 3, 1, {"n", "n"});
+    w.job("old", "a", 1, 3, 1, 0, {"n", "n"});
     w.job("new", "a", 1, 1, 1);
     CHECK(w.run(true) == (fair ? words{"bind new-0 n", "bind old-2 n"} : words{"bind old-2 n", "bind new-0 n"}));
   }
@@ -138,7 +96,7 @@ TEST_CASE("a queue runs as many applications as it may, and the next when one ha
   w.add(a_node{"n"}.cpu(16));
   queue_spec spec = w.spec_of("a", 0, -1, "");
   spec.max_running = 2;
-  w.must(w.cluster.queues().add(spec));
+  w.queue(spec);
   w.job("first", "a", 2, 2, 1);
   w.ask("second", "a", 1);
   w.ask("third", "a", 1);
@@ -189,7 +147,7 @@ TEST_CASE("for a queue below its guarantee the newest on a node go of those abov
   w.queue("b", 4);
   for (int i = 0; i < 4; ++i) w.ask("a" + std::to_string(i), "a", 2, 0, i < 2 ? "n" : "m");
   w.ask("b0", "b", 2);
-  CHECK(w.sorted() == words{"evict a1 n", "nominate b0 n"});
+  CHECK(sorted(w.run()) == words{"evict a1 n", "nominate b0 n"});
   w.must(w.cluster.set_terminating(w.pod("a1"), true));
   CHECK(count(w.run_at(2s), "evict") == 0);
   w.remove(w.pod("a1"));
@@ -210,7 +168,7 @@ TEST_CASE("nobody goes without a guarantee, of a higher priority, out of a queue
     w.queue("other");
     queue_spec a = w.spec_of("a", 0, -1, "top");
     a.lends_running = how != "keeps";
-    w.must(w.cluster.queues().add(a));
+    w.queue(a);
     w.queue("b", how == "no guarantee" ? 0 : 4, -1, "other");
     for (int i = 0; i < 4; ++i) w.ask("a" + std::to_string(i), "a", 1, how == "priority" ? 1 : 0, "n");
     a_pod one = w.of("b0", "b", 1);
@@ -246,7 +204,7 @@ TEST_CASE(
   w.add(a_pod{"free"}.cpu(4));
   w.ask("inner", "top", 1);
   w.ask("lost", "late", 1);
-  CHECK(w.sorted() == words{"bind free n", "reject inner", "reject lost"});
+  CHECK(sorted(w.run()) == words{"bind free n", "reject inner", "reject lost"});
   w.queue("late");
   CHECK(w.run_at(60s) == words{"bind lost n"});
 }
@@ -288,7 +246,7 @@ TEST_CASE(
       queue_spec spec =
           w.spec_of(name, guaranteed, limits[name] = guaranteed + roll.between(0, 8), name == "c" ? "" : "top");
       if (name == "a") spec.max_running = most = roll.between(1, 4);
-      w.must(w.cluster.queues().add(spec));
+      w.queue(spec);
     }
     std::map<std::string, std::pair<int, int>> gangs;  // minimum and members, of those that nobody was taken from
     std::vector<std::pair<pod_id, std::int64_t>> anns;

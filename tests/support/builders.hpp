@@ -132,11 +132,14 @@ struct a_pod {
     return *this;
   }
   a_pod& priority(std::int32_t value) { return spec.priority = value, *this; }
+  /// Of the QoS class Guaranteed, as the host says.
+  a_pod& guaranteed() { return spec.guaranteed = true, *this; }
   a_pod& priority_class(std::string name) { return spec.priority_class = std::move(name), *this; }
   a_pod& gate(std::string name) {
     spec.scheduling_gates.push_back(std::move(name));
     return *this;
   }
+  a_pod& queue(std::string name) { return spec.queue = std::move(name), *this; }
   a_pod& in(group_id group) { return spec.group = group, *this; }
   a_pod& on(node_id node) { return spec.node = node, *this; }
   a_pod& nominated(node_id node) { return spec.nominated_node = node, *this; }
