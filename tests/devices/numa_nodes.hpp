@@ -1,8 +1,10 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
 
+#include "gangsched/devices/device_spec.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
 namespace gangsched::testing {
@@ -41,6 +43,18 @@ inline std::vector<numa_cell> numa_cells(unsigned cells, unsigned cpu_number,
     out[cell].cpus.push_back(cpu);
   }
   return out;
+}
+
+/// Sockets of a cell of eight CPUs each, with so much memory. CPUs and memory are given out by the static policies.
+inline node_numa sockets_of_eight(unsigned cells, std::uint64_t memory_bytes, numa_policy policy,
+                                  numa_scope scope = numa_scope::container) {
+  node_numa made;
+  made.cells = numa_cells(cells, 8 * cells, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
+  for (numa_cell& cell : made.cells) cell.memory_bytes = memory_bytes;
+  made.policy = policy;
+  made.scope = scope;
+  made.cpu.is_static = made.static_memory = true;
+  return made;
 }
 
 /// The nodes of kubelet's policy_test.go that its tables use, by their names there.

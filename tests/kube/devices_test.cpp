@@ -27,18 +27,6 @@ device_request only(const manifests& of) {
   REQUIRE(pod_in(of).devices.size() == 1);
   return pod_in(of).devices[0];
 }
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  if (!made) return made.error().message();
-  cluster on;
-  const auto applied = apply(on, *made);
-  return applied ? "fine" : applied.error().message();
-}
-std::string warned(const manifests& of) {
-  std::string all;
-  for (const warning& one : of.warnings) all += one.message() + "\n";
-  return all;
-}
 
 }  // namespace
 
@@ -118,11 +106,11 @@ TEST_CASE("labels about MIG that do not fit are told", "[kube][devices]") {
   CHECK(refusal(gpu_node(a100 + ", nvidia.com/mig-1g.5gb.count: \"1\"", "nvidia.com/gpu: 2"))
             .find("allocatable undivided") != std::string::npos);
   const manifests crowded = fine(gpu_node(a100 + ", nvidia.com/mig-7g.40gb.count: \"3\"", ""));
-  CHECK(warned(crowded).find("no layout of 2 GPUs was found") != std::string::npos);
+  CHECK(warned_lines(crowded).find("no layout of 2 GPUs was found") != std::string::npos);
   CHECK(devices_in(crowded).gpus.empty());
   const manifests unknown = fine(
       gpu_node("nvidia.com/gpu.product: GeForce, nvidia.com/gpu.count: \"1\", nvidia.com/mig-1g.5gb.count: \"1\"", ""));
-  CHECK(warned(unknown).find("\"GeForce\" has no MIG table") != std::string::npos);
+  CHECK(warned_lines(unknown).find("\"GeForce\" has no MIG table") != std::string::npos);
   CHECK(refusal(gpu_node("nvidia.com/gpu.product: x, nvidia.com/gpu.count: two")) ==
         "a.yaml:3: Node n1: metadata.labels[\"nvidia.com/gpu.count\"]: \"two\" is no whole number in 0 to 1073741824");
   // All alike (strategy single): there is nothing to choose.
@@ -214,7 +202,7 @@ TEST_CASE("shares that nobody can have are errors", "[kube][devices]") {
       "resources: "
       "{limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 100}}}]}\n");
   CHECK(pod_in(init).devices.empty());
-  CHECK(warned(init).find("spec.initContainers[0]: shares of devices of init containers are not modelled") !=
+  CHECK(warned_lines(init).find("spec.initContainers[0]: shares of devices of init containers are not modelled") !=
         std::string::npos);
 }
 
@@ -276,7 +264,7 @@ spec:
   CHECK(has.others[0].pcie == has.gpus[0].pcie);
   CHECK(has.others[0].units == 100);
   CHECK(refusal(device + gpu_node("a: b", "")) == "fine");
-  CHECK(warned(fine(device)).find("there is no node of its name") != std::string::npos);
+  CHECK(warned_lines(fine(device)).find("there is no node of its name") != std::string::npos);
 
   const manifests near = fine(pod("koordinator.sh/gpu: 100, koordinator.sh/rdma: 100",
                                   "scheduling.koordinator.sh/device-joint-allocate: '{\"deviceTypes\": [\"gpu\", "
@@ -321,7 +309,7 @@ TEST_CASE("HAMi's types of GPUs are those of the nodes that are read", "[kube][d
 TEST_CASE("words that narrow the choice and are not read are warnings", "[kube][devices]") {
   const manifests all = fine(pod("koordinator.sh/gpu: 100",
                                  "nvidia.com/use-gpuuuid: GPU-1, scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
-  CHECK(warned(all) ==
+  CHECK(warned_lines(all) ==
         "a.yaml:3: Pod default/p: metadata.annotations[\"nvidia.com/use-gpuuuid\"]: is not modelled; it is left out\n"
         "a.yaml:3: Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/gpu-partition-spec\"]: is not "
         "modelled; it is left out\n");

@@ -41,18 +41,6 @@ std::vector<attribute_selector> selectors(const std::string& cel) {
   CHECK(all.warnings.empty());
   return all.claims.at(0).spec.devices.at(0).selectors;
 }
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  if (!made) return made.error().message();
-  cluster on;
-  const auto applied = apply(on, *made);
-  return applied ? "fine" : applied.error().message();
-}
-std::string warned(const manifests& of) {
-  std::string all;
-  for (const warning& one : of.warnings) all += one.message() + "\n";
-  return all;
-}
 
 }  // namespace
 
@@ -94,12 +82,12 @@ TEST_CASE("of a pool the newest generation counts, and tainted devices are not u
   REQUIRE(all.nodes[0].spec.devices.others.size() == 1);
   CHECK(all.nodes[0].spec.devices.others[0].id == "new");
   CHECK_FALSE(all.nodes[0].spec.devices.others[0].healthy);
-  CHECK(warned(fine(slice("{name: g}"))).find("there is no node \"n1\"") != std::string::npos);
+  CHECK(warned_lines(fine(slice("{name: g}"))).find("there is no node \"n1\"") != std::string::npos);
   const std::string everywhere =
       "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, allNodes: true, "
       "pool: "
       "{name: p}, devices: [{name: g}]}\n";
-  CHECK(warned(fine(everywhere)).find("devices that several nodes reach are not modelled") != std::string::npos);
+  CHECK(warned_lines(fine(everywhere)).find("devices that several nodes reach are not modelled") != std::string::npos);
 }
 
 TEST_CASE("the common part of CEL is understood", "[kube][dra]") {
@@ -146,7 +134,7 @@ TEST_CASE("what is not understood of CEL is told, and is an error for who uses i
   CHECK(told("device.driver != \"d.io\"").find("a driver can only be equal to a text") != std::string::npos);
   CHECK(told(std::string(200, '(')).find("is too deep") != std::string::npos);
   const manifests unused = fine(device_class("c", "something()"));
-  CHECK(warned(unused) ==
+  CHECK(warned_lines(unused) ==
         "a.yaml:4: DeviceClass c: spec.selectors[0].cel.expression: \"something()\" is not understood\n");
 }
 
@@ -237,7 +225,8 @@ TEST_CASE("capacities of devices that are shared, and what requests take of them
       slice(
           "{name: g, allowMultipleAllocations: true, consumesCounters: [{counterSet: s, counters: {n: {value: 1}}}]}") +
       node);
-  CHECK(warned(both).find("counters of a device that is shared are not modelled; it is not used") != std::string::npos);
+  CHECK(warned_lines(both).find("counters of a device that is shared are not modelled; it is not used") !=
+        std::string::npos);
   CHECK_FALSE(both.nodes.at(0).spec.devices.others.at(0).healthy);
 }
 
@@ -270,14 +259,14 @@ TEST_CASE("a claim that is allocated keeps its devices though nobody runs with i
   SECTION("unless nobody has the devices") {
     const manifests all = fine(allocated + of_driver + node);
     CHECK(all.claims.empty());
-    CHECK(warned(all).find(
+    CHECK(warned_lines(all).find(
               "ResourceClaim default/x: its allocation is left out: no node has the device \"d.io/n1/g1\"") !=
           std::string::npos);
   }
   SECTION("or nobody knows its class") {
     const manifests all = fine(allocated + devices.substr(of_driver.size()));
     CHECK(all.claims.empty());
-    CHECK(warned(all).find(
+    CHECK(warned_lines(all).find(
               "its allocation is left out: spec.devices.requests[0].deviceClassName: there is no DeviceClass") !=
           std::string::npos);
   }
@@ -475,7 +464,7 @@ TEST_CASE("a pod that runs may name claims that are not in the files", "[kube][d
   std::string running = pod();
   running.replace(running.find("spec: {"), 7, "spec: {nodeName: n1, ");
   const manifests all = fine(node + running);
-  CHECK(warned(all) ==
+  CHECK(warned_lines(all) ==
         "a.yaml:6: Pod default/p: spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace; it is left "
         "out\n");
   CHECK(all.pods.at(0).spec.devices.empty());

@@ -7,19 +7,6 @@
 /// What the tests of groups' own objects and of single systems' words share.
 namespace gangsched::kube::testing {
 
-/// What reading, or else applying, says.
-inline std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  if (!made) return made.error().message();
-  cluster on;
-  const auto applied = apply(on, *made);
-  return applied ? "fine" : applied.error().message();
-}
-inline std::vector<std::string> warned(const manifests& of) {
-  std::vector<std::string> all;
-  for (const warning& one : of.warnings) all.push_back(one.message());
-  return all;
-}
 inline std::string pod(const std::string& name, const std::string& meta, const std::string& spec = "") {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", " + meta + "}\nspec: {containers: [{name: c}]" +
          spec + "}\n---\n";

@@ -10,13 +10,10 @@
 namespace gangsched::testing::limits_test {
 
 using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
 
 namespace {
 
-std::string refusal(const std::string& text, const read_options& how = {}) {
-  const auto made = read(source{"a.yaml", text}, how);
-  return made ? "fine" : made.error().message();
-}
 std::string pod(int number) {
   return "---\nkind: Pod\napiVersion: v1\nmetadata: {name: p" + std::to_string(number) + "}\n";
 }
@@ -38,18 +35,18 @@ TEST_CASE("copies of templates are refused before the first is made", "[kube][li
            {"batch/v1", "Job", "completionMode: Indexed, parallelism: " + most + ", completions: " + most + pods},
            {"batch/v1", "CronJob", "jobTemplate: {spec: {parallelism: " + most + pods + "}}"}}) {
     INFO(kind);
-    CHECK(refusal(controller(api, kind, spec)).ends_with(": spec: there would be more than 1000000 pods"));
-    CHECK(refusal(controller(api, kind, spec), {.expand = false}) == "fine");
+    CHECK(reading_refusal(controller(api, kind, spec)).ends_with(": spec: there would be more than 1000000 pods"));
+    CHECK(reading_refusal(controller(api, kind, spec), {.expand = false}) == "fine");
   }
-  CHECK(refusal(controller("batch.volcano.sh/v1alpha1", "Job", "tasks: [{replicas: " + most + pods + "}]")) ==
+  CHECK(reading_refusal(controller("batch.volcano.sh/v1alpha1", "Job", "tasks: [{replicas: " + most + pods + "}]")) ==
         "a.yaml:5: Job default/x: spec: there would be more than 1000000 pods");
-  CHECK(refusal(controller(
+  CHECK(reading_refusal(controller(
             "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
             "replicas: " + most + ", leaderWorkerTemplate: {size: " + most + ", workerTemplate: {spec: {}}}")) ==
         "a.yaml:5: LeaderWorkerSet default/x: spec: there would be more than 1000000 pods");
-  CHECK(refusal(controller("jobset.x-k8s.io/v1alpha2", "JobSet",
-                           "replicatedJobs: [{name: a, replicas: " + most + ", template: {spec: {parallelism: " + most +
-                               ", template: {spec: {}}}}}]")) ==
+  CHECK(reading_refusal(controller("jobset.x-k8s.io/v1alpha2", "JobSet",
+                                   "replicatedJobs: [{name: a, replicas: " + most +
+                                       ", template: {spec: {parallelism: " + most + ", template: {spec: {}}}}}]")) ==
         "a.yaml:5: JobSet default/x: spec.replicatedJobs[0]: there would be more than 1000000 pods");
 }
 
@@ -62,23 +59,23 @@ TEST_CASE("the limit of pods is for all of them together", "[kube][limits]") {
     return "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " + name +
            "}\nspec: {tasks: [{replicas: " + std::to_string(count) + ", template: {spec: {}}}]}\n";
   };
-  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 10}) == "fine");
-  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 9}) ==
+  CHECK(reading_refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 10}) == "fine");
+  CHECK(reading_refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 9}) ==
         "a.yaml:15: Job default/b: spec: there would be more than 9 pods");
-  CHECK(refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 4}) ==
+  CHECK(reading_refusal(pod(0) + pod(1) + of("a", 3) + job("b", 5), {.max_pods = 4}) ==
         "a.yaml:18: Job default/b: spec: there would be more than 4 pods");
-  CHECK(refusal(pod(0) + pod(1) + of("a", 3), {.max_pods = 4}) ==
+  CHECK(reading_refusal(pod(0) + pod(1) + of("a", 3), {.max_pods = 4}) ==
         "a.yaml:10: StatefulSet default/a: spec: there would be more than 4 pods");
-  CHECK(refusal(pod(0) + pod(1) + pod(2), {.max_pods = 2}) ==
+  CHECK(reading_refusal(pod(0) + pod(1) + pod(2), {.max_pods = 2}) ==
         "a.yaml:10: Pod default/p2: there would be more than 2 pods");
   // Many workloads that are few pods each are as many together.
-  CHECK(refusal(job("a", 6) + job("b", 6), {.max_pods = 10}) ==
+  CHECK(reading_refusal(job("a", 6) + job("b", 6), {.max_pods = 10}) ==
         "a.yaml:10: Job default/b: spec: there would be more than 10 pods");
   // Who is there already is not made again.
   std::string there;
   for (int i = 0; i < 3; ++i)
     there += "---\nkind: Pod\napiVersion: v1\nmetadata: {name: a-" + std::to_string(i) + "}\n";
-  CHECK(refusal(there + of("a", 4), {.max_pods = 4}) == "fine");
+  CHECK(reading_refusal(there + of("a", 4), {.max_pods = 4}) == "fine");
 }
 
 TEST_CASE("copies of a long template count more than once", "[kube][limits]") {
@@ -86,10 +83,11 @@ TEST_CASE("copies of a long template count more than once", "[kube][limits]") {
   std::string labels;
   for (int i = 0; i < 200; ++i) labels += "k" + std::to_string(i) + ": " + label + ", ";
   const std::string long_one = "replicas: 10, template: {metadata: {labels: {" + labels + "}}, spec: {}}";
-  CHECK(refusal(controller("apps/v1", "ReplicaSet", "replicas: 10, template: {spec: {}}"), {.max_pods = 10}) == "fine");
-  CHECK(refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 50}) ==
+  CHECK(reading_refusal(controller("apps/v1", "ReplicaSet", "replicas: 10, template: {spec: {}}"), {.max_pods = 10}) ==
+        "fine");
+  CHECK(reading_refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 50}) ==
         "a.yaml:2: ReplicaSet default/x: spec: there would be more than 50 pods");
-  CHECK(refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 200}) == "fine");
+  CHECK(reading_refusal(controller("apps/v1", "ReplicaSet", long_one), {.max_pods = 200}) == "fine");
 }
 
 TEST_CASE("budgets are counted at once as they are one by one", "[kube][limits]") {
@@ -134,14 +132,15 @@ TEST_CASE("HyperNodes do not look at nodes without bound", "[kube][limits]") {
       "members:\n";
   std::string many = text;
   for (int i = 0; i < 400'001; ++i) many += "  - {type: Node, selector: {labelMatch: {matchLabels: {a: b}}}}\n";
-  CHECK(refusal(text + "  - {type: Node, selector: {regexMatch: {pattern: ^n}}}\n") == "fine");
-  CHECK(refusal(many) == "a.yaml:202: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
+  CHECK(reading_refusal(text + "  - {type: Node, selector: {regexMatch: {pattern: ^n}}}\n") == "fine");
+  CHECK(reading_refusal(many) ==
+        "a.yaml:202: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
 }
 
 TEST_CASE("annotations cannot multiply what they say", "[kube][limits]") {
   const auto annotated = [](const std::string& text) {
-    return refusal("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations:\n    gangsched.dev/devices: '" +
-                   text + "'\n");
+    return reading_refusal(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations:\n    gangsched.dev/devices: '" + text + "'\n");
   };
   std::string copies;
   for (int i = 0; i < 300; ++i) copies += ", *a";
@@ -158,7 +157,7 @@ TEST_CASE("annotations cannot multiply what they say", "[kube][limits]") {
       cpus +
       "\"}'\nzones: [{name: node-0, type: Node, resources: [{name: cpu, capacity: 4, allocatable: 4, available: "
       "4}]}]\n";
-  CHECK(refusal(reserved).find("is no list of CPUs like 0-3,8") != std::string::npos);
+  CHECK(reading_refusal(reserved).find("is no list of CPUs like 0-3,8") != std::string::npos);
 }
 
 TEST_CASE("a configuration has a bounded number of profiles and plugins", "[kube][limits]") {

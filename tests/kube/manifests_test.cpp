@@ -1,28 +1,21 @@
 #include "gangsched/kube/manifests.hpp"
 
+#include "kube/group_reading.hpp"
 #include "support/catch.hpp"
 
 namespace gangsched::testing::manifests_test {
 
 using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
 
 namespace {
 
-manifests fine(const std::string& text, const read_options& how = {}) {
-  auto made = read(source{"a.yaml", text}, how);
-  if (!made) FAIL(made.error().message());
-  return *std::move(made);
-}
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  return made ? "fine" : made.error().message();
-}
 pod_spec pod_of(const std::string& spec, const read_options& how = {}) {
   std::string text = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: web}}\nspec:\n";
   return fine(text + spec, how).pods.at(0).spec;
 }
 std::string pod_refusal(const std::string& spec) {
-  return refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: web}}\nspec:\n" + spec);
+  return reading_refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: web}}\nspec:\n" + spec);
 }
 std::vector<std::string> names(const manifests& of) {
   std::vector<std::string> all;
@@ -164,9 +157,9 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
   const std::string job =
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: [{name: "
       "c}]}}}\n---\n";
-  CHECK(refusal(job + job) == "a.yaml:6: Job default/j: there is one of that kind and name already");
+  CHECK(reading_refusal(job + job) == "a.yaml:6: Job default/j: there is one of that kind and name already");
   const std::string level = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: ";
-  CHECK(refusal(level + "1\n---\n" + level + "2\n") ==
+  CHECK(reading_refusal(level + "1\n---\n" + level + "2\n") ==
         "a.yaml:6: PriorityClass high: there is another one of that name");
   CHECK(pod_refusal("  containers: nothing") == "a.yaml:5: Pod default/p: spec.containers: has to be a list, not text");
   CHECK(pod_refusal("  nodeSelector: {a: true}") ==
@@ -179,10 +172,10 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
   CHECK(pod_refusal("  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, "
                     "labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}]}}")
             .find("\"Gt\" is not one of In, NotIn, Exists, DoesNotExist") != std::string::npos);
-  CHECK(refusal("kind: Pod\napiVersion: v1\nmetadata: 5") ==
+  CHECK(reading_refusal("kind: Pod\napiVersion: v1\nmetadata: 5") ==
         "a.yaml:3: Pod: metadata: has to be an object, not a number");
-  CHECK(refusal("- 1") == "a.yaml:1: document: is no object");
-  CHECK(refusal("a: 1") == "a.yaml:1: document: has no kind");
+  CHECK(reading_refusal("- 1") == "a.yaml:1: document: is no object");
+  CHECK(reading_refusal("a: 1") == "a.yaml:1: document: has no kind");
 }
 
 TEST_CASE("what the model finds wrong is said in the manifest's words", "[kube][manifests]") {
@@ -197,7 +190,7 @@ TEST_CASE("what the model finds wrong is said in the manifest's words", "[kube][
                     "weight: 101\n") ==
         "a.yaml:8: Pod default/p: "
         "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: 101 is not in 1 to 100");
-  CHECK(refusal("kind: Node\napiVersion: v1\nmetadata:\n  name: N_1\n")
+  CHECK(reading_refusal("kind: Node\napiVersion: v1\nmetadata:\n  name: N_1\n")
             .starts_with("a.yaml:4: Node N_1: metadata.name: \"N_1\" is not a DNS"));
 }
 
@@ -305,8 +298,9 @@ TEST_CASE("controllers make a bounded number of pods", "[kube][manifests]") {
       {.max_pods = 10});
   REQUIRE_FALSE(made);
   CHECK(made.error().message() == "a.yaml:1: ReplicaSet default/rs: spec: there would be more than 10 pods");
-  CHECK(refusal("apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {template: {spec: {tolerations: "
-                "[{}]}}}") ==
+  CHECK(reading_refusal(
+            "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: rs}\nspec: {template: {spec: {tolerations: "
+            "[{}]}}}") ==
         "a.yaml:1: ReplicaSet default/rs: spec.template.spec.tolerations[0].operator: has to be exists when the key is "
         "empty");
 }
@@ -411,9 +405,8 @@ TEST_CASE("times are read to the nanosecond", "[kube][manifests]") {
   CHECK(start("1970-01-01T00:00:01Z") == 1'000'000'000);
   CHECK(start("2000-02-29T12:00:00.000000005Z") == 951825600'000'000'005);
   CHECK(start("1970-01-01T02:00:00+02:00") == 0);
-  CHECK(
-      refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, deletionTimestamp: yesterday}").find("is no time like") !=
-      std::string::npos);
+  CHECK(reading_refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p, deletionTimestamp: yesterday}")
+            .find("is no time like") != std::string::npos);
 }
 
 TEST_CASE("a pod that a preemption ends is known by its first DisruptionTarget condition", "[kube][manifests]") {
@@ -429,7 +422,7 @@ TEST_CASE("a pod that a preemption ends is known by its first DisruptionTarget c
   CHECK_FALSE(preempted(""));
   CHECK_FALSE(preempted(by_eviction + ", " + by_scheduler));
   CHECK_FALSE(preempted("{type: DisruptionTarget, status: 'False', reason: PreemptionByScheduler}"));
-  CHECK(refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {conditions: [{type: 7}]}")
+  CHECK(reading_refusal("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {conditions: [{type: 7}]}")
             .find("status.conditions[0].type") != std::string::npos);
 }
 

@@ -26,11 +26,6 @@ const std::string cpus = resource("cpu", "\"4\"", "\"3\"");
 
 const node_numa& numa_in(const manifests& of) { return of.nodes.at(0).spec.devices.numa.value(); }
 
-std::string refusal(const std::string& text) {
-  const auto made = read(source{"a.yaml", text});
-  return made ? "fine" : made.error().message();
-}
-
 }  // namespace
 
 TEST_CASE("NodeResourceTopology tells of cells, their CPUs and memory", "[kube][numa]") {
@@ -133,16 +128,16 @@ TEST_CASE("koordlet says which CPUs there are and how kubelet is configured", "[
   const std::string at = "a.yaml:3: NodeResourceTopology n1: metadata.annotations";
   for (const char* wrong : {"x", "1-", "2-1", "1,", "1024", "1;2"}) {
     INFO(wrong);
-    CHECK(refusal(topology(zones, detail + kubelet(wrong)) + node) ==
+    CHECK(reading_refusal(topology(zones, detail + kubelet(wrong)) + node) ==
           at + "[\"kubelet.koordinator.sh/cpu-manager-policy\"].reservedCPUs: \"" + wrong +
               "\" is no list of CPUs like 0-3,8");
   }
-  CHECK(refusal(topology("zones: [" + zone(0, cpus) + "]", detail) + node) ==
+  CHECK(reading_refusal(topology("zones: [" + zone(0, cpus) + "]", detail) + node) ==
         at + "[\"node.koordinator.sh/cpu-topology\"].detail[2].node: there is no zone \"node-1\"");
 }
 
 TEST_CASE("what is wrong with a NodeResourceTopology is told", "[kube][numa]") {
-  const auto zones = [](const std::string& all) { return refusal(topology("zones: [" + all + "]") + node); };
+  const auto zones = [](const std::string& all) { return reading_refusal(topology("zones: [" + all + "]") + node); };
   const std::string at = "a.yaml:4: NodeResourceTopology n1: zones";
   CHECK(zones(zone(0, cpus)) == "fine");
   CHECK(zones(zone(0, cpus) + ", " + zone(0, cpus)) == at + "[1].name: there is another zone \"node-0\"");
@@ -166,13 +161,13 @@ TEST_CASE("what is wrong with a NodeResourceTopology is told", "[kube][numa]") {
   CHECK(zones(zone(0, "{name: cpu}")) == at + "[0].resources[0]: needs capacity or allocatable");
   CHECK(zones(zone(0, cpus + ", " + cpus)) == at + "[0].resources[1].name: there is \"cpu\" already");
   CHECK(zones("") == "a.yaml:4: NodeResourceTopology n1: zones: devices.numa.cells: a node has at least one cell");
-  CHECK(refusal(topology("zones: [" + zone(0, cpus) + "]\ntopologyPolicies: [Always]") + node) ==
+  CHECK(reading_refusal(topology("zones: [" + zone(0, cpus) + "]\ntopologyPolicies: [Always]") + node) ==
         "a.yaml:5: NodeResourceTopology n1: topologyPolicies[0]: \"Always\" is no policy of the Topology Manager");
-  CHECK(refusal(topology("zones: [" + zone(0, cpus) + "]\nattributes: [{name: topologyManagerScope, value: node}]") +
-                node) ==
-        "a.yaml:5: NodeResourceTopology n1: attributes[0].value: \"node\" is not one of container, pod");
+  CHECK(reading_refusal(
+            topology("zones: [" + zone(0, cpus) + "]\nattributes: [{name: topologyManagerScope, value: node}]") +
+            node) == "a.yaml:5: NodeResourceTopology n1: attributes[0].value: \"node\" is not one of container, pod");
   const std::string one = topology("zones: [" + zone(0, cpus) + "]");
-  CHECK(refusal(one + one + node) ==
+  CHECK(reading_refusal(one + one + node) ==
         "a.yaml:6: NodeResourceTopology n1: metadata.name: there is another one of that name");
   CHECK(fine(one).warnings.at(0).message() ==
         "a.yaml:1: NodeResourceTopology n1: there is no node of its name; it is left out");
@@ -194,10 +189,10 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
   CHECK(numa.policy == numa_policy::single_numa_node);
   CHECK(numa.scope == numa_scope::pod);
   CHECK(numa.cpu_amplification_percent == 150);
-  CHECK(refusal(cells + labelled("node.koordinator.sh/cpu-bind-policy: Always", "")) ==
+  CHECK(reading_refusal(cells + labelled("node.koordinator.sh/cpu-bind-policy: Always", "")) ==
         "a.yaml:6: Node n1: metadata.labels[\"node.koordinator.sh/cpu-bind-policy\"]: \"Always\" is not one of None, "
         "FullPCPUsOnly, SpreadByPCPUs");
-  CHECK(refusal(cells + labelled("", "node.koordinator.sh/resource-amplification-ratio: '{\"cpu\": -1}'"))
+  CHECK(reading_refusal(cells + labelled("", "node.koordinator.sh/resource-amplification-ratio: '{\"cpu\": -1}'"))
             .ends_with("resource-amplification-ratio\"]: \"-1\" is no ratio like 1.5"));
 
   const auto pod = [](const std::string& labels, const std::string& spec, const std::string& more = "") {
@@ -216,7 +211,7 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
         cpu_binding{full, true});
   CHECK(binding("koordinator.sh/qosClass: LS", R"({"requiredCPUBindPolicy": "FullPCPUs"})") == cpu_binding{});
   CHECK(binding(lsr + ", koordinator.sh/priority-class: koord-batch", "") == cpu_binding{});
-  CHECK(refusal(pod(lsr, R"({"requiredCPUBindPolicy": "Some"})")) ==
+  CHECK(reading_refusal(pod(lsr, R"({"requiredCPUBindPolicy": "Some"})")) ==
         "a.yaml:3: Pod default/p: "
         "metadata.annotations[\"scheduling.koordinator.sh/resource-spec\"].requiredCPUBindPolicy: "
         "\"Some\" is not one of Default, FullPCPUs, SpreadByPCPUs, ConstrainedBurst");
@@ -224,7 +219,7 @@ TEST_CASE("koord-scheduler's words bind CPUs", "[kube][numa]") {
         cpu_binding{full, false, cpu_exclusive_policy::pcpu_level});
   CHECK(binding(lsr, R"({"preferredCPUExclusivePolicy": "NUMANodeLevel"})") ==
         cpu_binding{full, false, cpu_exclusive_policy::numa_node_level});
-  CHECK(refusal(pod(lsr, R"({"preferredCPUExclusivePolicy": "All"})"))
+  CHECK(reading_refusal(pod(lsr, R"({"preferredCPUExclusivePolicy": "All"})"))
             .ends_with("\"All\" is not one of None, PCPULevel, NUMANodeLevel"));
 
   std::string runs = pod(lsr, "", "scheduling.koordinator.sh/resource-status: '{\"cpuset\": \"2-3\"}'");

@@ -9,10 +9,6 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-std::string refusal(const std::string& text, const read_options& how = {}) {
-  const auto made = read(source{"a.yaml", text}, how);
-  return made ? "fine" : made.error().message();
-}
 std::vector<std::string> roles(const gang& of) {
   std::vector<std::string> all;
   for (const role_minimum& one : of.roles) all.push_back(one.role + " " + std::to_string(one.min_count));
@@ -62,12 +58,13 @@ TEST_CASE("a Volcano Job becomes its tasks' pods and their gang", "[kube][worklo
   // Fewer in all than the tasks need: Volcano does not count tasks then.
   CHECK(roles(gang_in(fine(volcano("minAvailable: 2, " + tasks)), "j")).empty());
   CHECK(gang_in(fine(volcano(tasks)), "j").min_count == 3);
-  CHECK(refusal(volcano("minAvailable: 5, " + tasks)) ==
+  CHECK(reading_refusal(volcano("minAvailable: 5, " + tasks)) ==
         "a.yaml:4: Job default/j: spec.minAvailable: 5 is above 4, the replicas of all tasks");
-  CHECK(refusal(volcano("tasks: [{name: a, replicas: 1, minAvailable: 2, " + templated() + "}]")) ==
+  CHECK(reading_refusal(volcano("tasks: [{name: a, replicas: 1, minAvailable: 2, " + templated() + "}]")) ==
         "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 2 is above replicas 1");
-  CHECK(refusal(volcano("tasks: [{name: a, template: {spec: {priority: 1, tolerations: [{operator: Equal}]}}}]"))
-            .find("spec.tasks[0].template.spec.tolerations[0].operator") != std::string::npos);
+  CHECK(
+      reading_refusal(volcano("tasks: [{name: a, template: {spec: {priority: 1, tolerations: [{operator: Equal}]}}}]"))
+          .find("spec.tasks[0].template.spec.tolerations[0].operator") != std::string::npos);
 }
 
 TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kube][workloads]") {
@@ -104,16 +101,16 @@ TEST_CASE("partitions of a Volcano Job's task are sub-groups of its gang", "[kub
   CHECK(gang_in(both, "j").min_count == 1);
   CHECK(gang_in(both, "j", true).min_count == 3);
 
-  CHECK(refusal(job("totalPartitions: 4, partitionSize: 2")) ==
+  CHECK(reading_refusal(job("totalPartitions: 4, partitionSize: 2")) ==
         "a.yaml:4: Job default/j: spec.tasks[0]: replicas 6 are not 4 partitions of 2");
-  CHECK(refusal(job(pairs + ", minPartitions: 4")) ==
+  CHECK(reading_refusal(job(pairs + ", minPartitions: 4")) ==
         "a.yaml:4: Job default/j: spec.tasks[0].partitionPolicy: minPartitions 4 is above totalPartitions 3");
-  CHECK(refusal(volcano(
+  CHECK(reading_refusal(volcano(
             "tasks: [{name: w, replicas: 2, minAvailable: 1, partitionPolicy: {totalPartitions: 1, partitionSize: 2, " +
             std::string{"minPartitions: 1}, "} + templated() + "}]")) ==
         "a.yaml:4: Job default/j: spec.tasks[0]: minAvailable 1 is not minPartitions 1 of 2");
-  CHECK(refusal(job("totalPartitions: 0, partitionSize: 2")).find("partitionPolicy.totalPartitions: 0 is not in") !=
-        std::string::npos);
+  CHECK(reading_refusal(job("totalPartitions: 0, partitionSize: 2"))
+            .find("partitionPolicy.totalPartitions: 0 is not in") != std::string::npos);
 }
 
 TEST_CASE("pods of a Volcano Job that are there are not made again", "[kube][workloads]") {
@@ -150,14 +147,13 @@ TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][worklo
   CHECK(made(head() + workers("replicas: 9, maxReplicas: 2")).pods.size() == 3);
   CHECK(made(head() + workers("minReplicas: 2")).pods.size() == 3);
   CHECK(made("suspend: true, " + head() + workers("replicas: 2")).pods.empty());
-  CHECK(refusal(ray(head() + workers("minReplicas: 3, maxReplicas: 2"))) ==
+  CHECK(reading_refusal(ray(head() + workers("minReplicas: 3, maxReplicas: 2"))) ==
         "a.yaml:4: RayCluster default/r: spec.workerGroupSpecs[0]: minReplicas 3 is above maxReplicas 2");
-  CHECK(refusal(ray(workers("replicas: 1"))) == "a.yaml:4: RayCluster default/r: spec: needs a headGroupSpec");
-  CHECK(refusal(ray(head() + workers("replicas: 20")), {.max_pods = 10}) ==
+  CHECK(reading_refusal(ray(workers("replicas: 1"))) == "a.yaml:4: RayCluster default/r: spec: needs a headGroupSpec");
+  CHECK(reading_refusal(ray(head() + workers("replicas: 20")), {.max_pods = 10}) ==
         "a.yaml:4: RayCluster default/r: spec: there would be more than 10 pods");
-  CHECK(
-      refusal(ray(head() + workers("replicas: 2147483647, numOfHosts: 2147483647"))).find("there would be more than") !=
-      std::string::npos);
+  CHECK(reading_refusal(ray(head() + workers("replicas: 2147483647, numOfHosts: 2147483647")))
+            .find("there would be more than") != std::string::npos);
 }
 
 TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {
@@ -175,7 +171,7 @@ TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {
   CHECK(all.groups[0].spec.topology.within == words{"topology.volcano.sh/tier-1"});
   CHECK(all.groups[0].priority_class == "high");
   CHECK(all.pods.at(2).spec.priority_class == "high");
-  CHECK(refusal(labelled("volcano.sh/network-topology-mode: loose")).find("is not one of hard, soft") !=
+  CHECK(reading_refusal(labelled("volcano.sh/network-topology-mode: loose")).find("is not one of hard, soft") !=
         std::string::npos);
 }
 
@@ -241,9 +237,9 @@ TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube
   const manifests named = fine(job_set("replicatedJobs: [" + replicated("a", 1, 1) + ", " +
                                        replicated("b", 1, 1, ", dependsOn: [{name: a, status: Complete}]") + "]"));
   CHECK(group(named, "s-b").start_after.at(0).until == dependency_state::done);
-  CHECK(
-      refusal(job_set("replicatedJobs: [" + replicated("a", 1, 1, ", dependsOn: [{name: a, status: Ready}]") + "]")) ==
-      "a.yaml:1: JobSet default/s: spec.replicatedJobs[0].dependsOn: \"a\" is no job before this one");
+  CHECK(reading_refusal(
+            job_set("replicatedJobs: [" + replicated("a", 1, 1, ", dependsOn: [{name: a, status: Ready}]") + "]")) ==
+        "a.yaml:1: JobSet default/s: spec.replicatedJobs[0].dependsOn: \"a\" is no job before this one");
 }
 
 TEST_CASE("pod sets that ask for topology in their own ways are gangs below a gang", "[kube][workloads]") {
@@ -311,8 +307,8 @@ TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its worker
   CHECK(some.pods.size() == 6);
   CHECK(some.pods[0].group == "l-1");
   CHECK(some.pods[0].spec.role == "leader");
-  CHECK(refusal(set("", "leaderWorkerTemplate: {size: 0}")).find("0 is not in 1 to") != std::string::npos);
-  CHECK(refusal(set("", "leaderWorkerTemplate: {size: 1}")) ==
+  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 0}")).find("0 is not in 1 to") != std::string::npos);
+  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 1}")) ==
         "a.yaml:4: LeaderWorkerSet default/l: spec: needs a workerTemplate");
 }
 

@@ -47,11 +47,7 @@ a_node a_numa_node(const std::string& name, unsigned cells, numa_policy policy,
   return made;
 }
 
-a_pod aligned(const std::string& name) {
-  a_pod made{name};
-  made.spec.guaranteed = true;
-  return made;
-}
+a_pod aligned(const std::string& name) { return a_pod{name}.guaranteed(); }
 
 cpu_set cpus_of(const cluster& c, pod_id pod, int container = -1) {
   cpu_set all;
@@ -74,16 +70,6 @@ bool fits(const cluster& c, pod_id pod, node_id node) {
   return devices_fit(state.devices.devices_of(node.row),
                      state.devices.wants_of(state.classes[state.pods.cls[pod.row]], node.row), {})
       .ok();
-}
-std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const model::cluster_state& state = inside(c);
-  std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
-  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
-    if (state.pods.claim[pod] == nullptr) continue;
-    for (const device_claim::change& one : state.pods.claim[pod]->changes)
-      words[one.word] += static_cast<std::int64_t>(one.more);
-  }
-  return words;
 }
 
 }  // namespace

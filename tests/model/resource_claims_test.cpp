@@ -15,22 +15,6 @@ namespace gangsched::testing::resource_claims_test {
 
 namespace {
 
-/// What the pods there have, and the claims, word by word.
-std::vector<std::int64_t> claimed(const cluster& c, node_id node) {
-  const model::cluster_state& state = inside(c);
-  std::vector<std::int64_t> words(c.devices_of(node).inventory->words());
-  const auto add = [&](const device_claim* claim) {
-    for (const device_claim::change& one : claim == nullptr ? device_claim{}.changes : claim->changes)
-      words[one.word] += static_cast<std::int64_t>(one.more);
-  };
-  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod])
-    add(state.pods.claim[pod]);
-  for (row_t claim = 0; claim < state.devices.resource_claims.rows.count(); ++claim) {
-    if (state.devices.resource_claims.allocated_on(claim) == node.row) add(state.devices.resource_claims.held[claim]);
-  }
-  return words;
-}
-
 TEST_CASE("the first pod of a claim allocates it, the last one that leaves gives it back", "[model][resource_claims]") {
   cluster c;
   const node_id n = c.add_node(a_node("n").cards(4)).value();
@@ -249,12 +233,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
             {.id = "nic" + std::to_string(nic), .device_class = "rdma", .units = 1 + dice(2)});
       }
       if (i == 2) {
-        node_numa& numa = made.spec.devices.numa.emplace();
-        numa.cells = gangsched::testing::numa_cells(
-            2, 16, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
-        for (numa_cell& cell : numa.cells) cell.memory_bytes = 100;
-        numa.policy = static_cast<numa_policy>(dice(4));
-        numa.cpu.is_static = numa.static_memory = true;
+        const auto policy = static_cast<numa_policy>(dice(4));
+        made.spec.devices.numa = gangsched::testing::sockets_of_eight(2, 100, policy);
         for (gpu_spec& gpu : made.spec.devices.gpus) gpu.numa = dice(3) - 1;
       }
       return made;
@@ -282,23 +262,8 @@ TEST_CASE("whatever happens, the words of a node are the sum of what pods and cl
       } else {
         const std::size_t which = static_cast<std::size_t>(dice(static_cast<int>(pods.size())));
         const pod_id pod = pods[which];
-        const node_id node = nodes[static_cast<std::size_t>(dice(3))], home = c.node_of(pod);
-        const std::uint64_t before = c.digest();
-        {
-          transaction trial{c};
-          if (c.state_of(pod) == pod_state::pending)
-            inside(c).assigned.assume(pod.row, node.row);
-          else if (c.state_of(pod) == pod_state::assumed)
-            inside(c).assigned.release(pod.row);
-          else
-            inside(c).assigned.take_off_node(pod.row), inside(c).assigned.put_on_node(pod.row, home.row);
-          if (c.state_of(pod) != pod_state::bound && dice(3) != 0) {
-            trial.commit();
-          } else {
-            trial.roll_back();
-            REQUIRE(c.digest() == before);
-          }
-        }
+        const node_id node = nodes[static_cast<std::size_t>(dice(3))];
+        move_on_trial(c, pod, node, [&] { return dice(3) != 0; });
         if (dice(5) == 0) {
           CHECK(c.remove_pod(pod));
           pods.erase(pods.begin() + static_cast<std::ptrdiff_t>(which));

@@ -15,23 +15,11 @@ namespace {
 /// Cells of eight CPUs and 80 bytes of memory each, with two GPUs in cell 0.
 a_node zones(const std::string& name, unsigned cells, numa_policy policy, numa_scope scope = numa_scope::container) {
   a_node made = a_node(name).cpu(8 * cells).gpus(2).cards(2);
-  node_numa numa;
-  numa.cells = numa_cells(cells, 8 * cells, [](numa_cpu& cpu, unsigned& cell) { cpu.socket = cell = cpu.id / 8; });
-  for (numa_cell& cell : numa.cells) {
-    cell.memory_bytes = 80;
+  node_numa numa = sockets_of_eight(cells, 80, policy, scope);
+  for (numa_cell& cell : numa.cells)
     for (unsigned to = 0; to < cells; ++to) cell.distances.push_back(to == cell.id ? 10 : 20);
-  }
-  numa.policy = policy;
-  numa.scope = scope;
-  numa.cpu.is_static = numa.static_memory = true;
   for (gpu_spec& one : made.spec.devices.gpus) one.numa = 0;
   made.spec.devices.numa = numa;
-  return made;
-}
-
-a_pod guaranteed(const std::string& name) {
-  a_pod made{name};
-  made.spec.guaranteed = true;
   return made;
 }
 
@@ -44,9 +32,9 @@ TEST_CASE("NodeResourceTopologyMatch: only nodes with single-numa-node reject wh
   const node_id restricted = on.add(zones("restricted", 2, numa_policy::restricted));
   const node_id pods = on.add(zones("pods", 2, numa_policy::single_numa_node, numa_scope::pod));
   const node_id plain = on.add(a_node{"plain"}.cpu(64));
-  const pod_id small = on.add(guaranteed("small").cpu(8).memory("80").gpus(2));
-  const pod_id wide = on.add(guaranteed("wide").cpu(9));
-  const pod_id two = on.add(guaranteed("two").cpu(8).memory("40").container().cpu(8).memory("40"));
+  const pod_id small = on.add(a_pod{"small"}.guaranteed().cpu(8).memory("80").gpus(2));
+  const pod_id wide = on.add(a_pod{"wide"}.guaranteed().cpu(9));
+  const pod_id two = on.add(a_pod{"two"}.guaranteed().cpu(8).memory("40").container().cpu(8).memory("40"));
   for (const node_id node : {single, restricted, pods, plain}) CHECK(on.filter(small, node).code == code::success);
   CHECK(on.filter(wide, single).code == code::unschedulable);
   CHECK(on.filter(wide, restricted).code == code::success);
@@ -57,7 +45,7 @@ TEST_CASE("NodeResourceTopologyMatch: only nodes with single-numa-node reject wh
   CHECK(on.filter(on.add(a_pod{"burstable"}.cpu(9).gpus(2)), single).code == code::success);
   CHECK(on.filter(on.add(a_pod{"plain"}.cpu(9)), single).code == code::success);
   // What pods there have is not available.
-  on.add(guaranteed("runs").cpu(4).gpus(1).on(single));
+  on.add(a_pod{"runs"}.guaranteed().cpu(4).gpus(1).on(single));
   CHECK(on.filter(small, single).code == code::unschedulable);
 }
 
@@ -68,8 +56,8 @@ TEST_CASE("NodeResourceTopologyMatch: the strategies rate the zones that are lef
     on.add(zones("empty", 2, numa_policy::single_numa_node));
     on.add(zones("restricted", 4, numa_policy::restricted));
     on.add(a_node{"plain"}.cpu(64));
-    on.add(guaranteed("there").cpu(4).memory("40").on(used));
-    return on.scores(on.add(guaranteed("p").cpu(cpus).memory("10"))).value();
+    on.add(a_pod{"there"}.guaranteed().cpu(4).memory("40").on(used));
+    return on.scores(on.add(a_pod{"p"}.guaranteed().cpu(cpus).memory("10"))).value();
   };
   // CPU: 4 or 2 of 4 in zone 0, 8 in zone 1; memory 10 of 40 and 80. The worse zone counts.
   CHECK(rated(match{match::strategy::least_allocated}, 2) == scores{62, 81, 0, 0});
