@@ -5,11 +5,10 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import yaml
 
-from simulate_inputs import Simulate, node, pod
+from simulate_inputs import node, pod, run_each
 from simulate_samples import MANIFESTS, check_documented
 
 # Of each sample: the files, the exit code, and what of the table's DEVICES is certain.
@@ -151,13 +150,8 @@ def main(program):
         print("ok:", sample)
     the_map(program)
     print("ok: the map")
-    with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells,
-                                       pods_that_run_hold_devices, room_comes_free, what_is_wrong_is_told)):
-            room = pathlib.Path(folder) / str(number)
-            room.mkdir()
-            test(Simulate(program, room))
-            print("ok:", test.__name__)
+    run_each(program, numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices,
+             room_comes_free, what_is_wrong_is_told)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,16 @@ class Simulate:
         return {each["name"]: each for each in report["pods"]}
 
 
+def run_each(program, *tests):
+    """Runs test(Simulate) for each, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, test in enumerate(tests):
+            room = pathlib.Path(folder) / str(number)
+            room.mkdir()
+            test(Simulate(program, room))
+            print("ok:", test.__name__)
+
+
 BAD = [  # the second file, and the line about it
     (pod("p", cpu="1x"),
      'b.yaml:5: Pod default/p: spec.containers[0].resources.requests.cpu: "1x" is no quantity: expected a number and an optional '
@@ -226,14 +236,9 @@ def names_that_look_like_something_else(simulate):
 
 
 def main(program):
-    with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((bad_files, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement,
-                                       standard_input, grace_periods, budgets, written_budgets, late_preemption, gates_and_deadlines, an_incomplete_gang,
-                                       equal_seeds_give_equal_draws, names_that_look_like_something_else)):
-            room = pathlib.Path(folder) / str(number)
-            room.mkdir()
-            test(Simulate(program, room))
-            print("ok:", test.__name__)
+    run_each(program, bad_files, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement, standard_input,
+             grace_periods, budgets, written_budgets, late_preemption, gates_and_deadlines, an_incomplete_gang,
+             equal_seeds_give_equal_draws, names_that_look_like_something_else)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import yaml
 
-from simulate_inputs import Simulate, node, pod
+from simulate_inputs import node, pod, run_each
 from simulate_samples import MANIFESTS, check_documented
 
 # Of each sample: the exit code, and of each group its minimum, bound and pending pods, and whether it came to its minimum.
@@ -157,13 +156,8 @@ def wrong_groups(simulate):
 
 def main(program):
     check_samples(program)
-    with tempfile.TemporaryDirectory() as folder:
-        for number, test in enumerate((the_condition_stays_true, members_that_run_count, domains_are_shown, groups_that_nobody_describes,
-                                       a_group_without_pods, a_job_after_another_one_is_done, wrong_groups)):
-            room = pathlib.Path(folder) / str(number)
-            room.mkdir()
-            test(Simulate(program, room))
-            print("ok:", test.__name__)
+    run_each(program, the_condition_stays_true, members_that_run_count, domains_are_shown, groups_that_nobody_describes,
+             a_group_without_pods, a_job_after_another_one_is_done, wrong_groups)
 
 
 if __name__ == "__main__":
