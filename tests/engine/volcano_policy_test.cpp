@@ -3,8 +3,7 @@
 #include <optional>
 
 #include "gangsched/plugins/volcano.hpp"
-#include "queue_world.hpp"
-#include "support/dice.hpp"
+#include "jobs_by_dice.hpp"
 
 namespace gangsched::testing::volcano_policy_test {
 
@@ -294,64 +293,21 @@ TEST_CASE("in random clusters queues stay within their limits, gangs are whole, 
     if (roll.percent(30)) tiers.back()[1].hierarchy = true;
     volcano_world w{actions, tiers};
     for (int i = 0; i < 3; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(6));
-    std::map<std::string, std::int64_t> limits;
-    w.queue("company", 2, 0, limits["company"] = roll.between(8, 18));
+    jobs_by_dice jobs{w, roll};
+    w.queue("company", 2, 0, jobs.limits["company"] = roll.between(8, 18));
     for (const std::string name : {"a", "b", "c"}) {
       const std::int64_t deserved = roll.between(0, 8);
-      w.queue(name, static_cast<double>(roll.between(1, 4)), deserved, limits[name] = deserved + roll.between(0, 8),
-              name == "c" ? "" : "company");
+      w.queue(name, static_cast<double>(roll.between(1, 4)), deserved,
+              jobs.limits[name] = deserved + roll.between(0, 8), name == "c" ? "" : "company");
     }
-    std::map<std::string, std::pair<int, int>> gangs;  // minimum and members, of those that nobody was taken from
-    const auto lose = [&](pod_id pod) {
-      const std::string name{w.cluster.name_of(pod)};
-      gangs.erase(name.substr(0, name.find('-')));
+    const auto ask = [&](const std::string& name, const char* queue) {
+      w.ask(name, queue, roll.between(1, 3), static_cast<std::int32_t>(roll.below(3)));
     };
     for (int step = 0; step < 40; ++step) {
-      w.now += 30s;
-      const std::string name = "j" + std::to_string(step);
-      const char* const in[]{"a", "b", "c"};
-      if (roll.percent(40)) {
-        w.ask(name, in[roll.below(3)], roll.between(1, 3), static_cast<std::int32_t>(roll.below(3)));
-      } else if (roll.percent(60)) {
-        const int min = static_cast<int>(roll.between(1, 4)), count_of = min + static_cast<int>(roll.below(3));
-        gangs[name] = {min, count_of};
-        w.job(name, in[roll.below(3)], min, count_of, roll.between(1, 2), static_cast<std::int32_t>(roll.below(3)));
-      } else {
-        std::vector<pod_id> all;
-        for (const pod_id pod : w.cluster.pods()) all.push_back(pod);
-        if (!all.empty()) {
-          const pod_id one = all[roll.below(all.size())];
-          lose(one);
-          w.remove(one);
-        }
-      }
-      std::vector<pod_id> gone;
-      for (int cycles = 0;; ++cycles) {
-        INFO("seed " << seed << ", step " << step);
-        REQUIRE(cycles < 500);
-        const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
-        REQUIRE(done.error() == nullptr);
-        if (!done) break;
-        for (const decision& one : done) {
-          if (one.kind == decision_kind::bind) w.confirm(one.pod), ++bound;
-          if (one.kind == decision_kind::reject) ++refused;
-          if (one.kind == decision_kind::evict) gone.push_back(one.pod), lose(one.pod), ++evicted;
-        }
-      }
-      for (const auto& [queue, limit] : limits) {
-        const auto used = w.cluster.queues().usage_of(*w.cluster.queues().find(queue)).used;
-        const auto cores = used.find("cpu");
-        CHECK((cores == used.end() || cores->second <= limit * 1000));
-      }
-      for (const auto& [gang, size] : gangs) {
-        int on_nodes = 0;
-        for (int i = 0; i < size.second; ++i)
-          on_nodes += w.cluster.node_of(w.pod(gang + "-" + std::to_string(i))) != node_id{} ? 1 : 0;
-        CHECK((on_nodes == 0 || on_nodes >= size.first));
-      }
-      for (const pod_id pod : gone)
-        if (w.cluster.contains(pod)) w.remove(pod);
+      CAPTURE(seed, step);
+      jobs.step(ask, [] {});
     }
+    bound += jobs.bound, evicted += jobs.evicted, refused += jobs.refused;
     REQUIRE(w.scheduler.verify());
   }
   CHECK(bound > 1000);

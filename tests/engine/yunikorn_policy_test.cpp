@@ -3,8 +3,7 @@
 #include <optional>
 
 #include "gangsched/plugins/yunikorn.hpp"
-#include "queue_world.hpp"
-#include "support/dice.hpp"
+#include "jobs_by_dice.hpp"
 
 namespace gangsched::testing::yunikorn_policy_test {
 
@@ -238,74 +237,36 @@ TEST_CASE(
     chosen.limits = {{.queue = "top", .user = "ann", .group = "", .max = {{"cpu", of_ann * 1000}}}};
     yunikorn_world w{chosen};
     for (int i = 0; i < 3; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(6));
-    std::map<std::string, std::int64_t> limits;
-    w.queue("top", 0, limits["top"] = roll.between(8, 18));
+    jobs_by_dice jobs{w, roll};
+    w.queue("top", 0, jobs.limits["top"] = roll.between(8, 18));
     std::int64_t most = 0;
     for (const std::string name : {"a", "b", "c"}) {
-      const std::int64_t guaranteed = roll.between(0, 6);
-      queue_spec spec =
-          w.spec_of(name, guaranteed, limits[name] = guaranteed + roll.between(0, 8), name == "c" ? "" : "top");
+      const std::int64_t guaranteed = roll.between(0, 6), limit = guaranteed + roll.between(0, 8);
+      queue_spec spec = w.spec_of(name, guaranteed, jobs.limits[name] = limit, name == "c" ? "" : "top");
       if (name == "a") spec.max_running = most = roll.between(1, 4);
       w.queue(spec);
     }
-    std::map<std::string, std::pair<int, int>> gangs;  // minimum and members, of those that nobody was taken from
     std::vector<std::pair<pod_id, std::int64_t>> anns;
-    const auto lose = [&](pod_id pod) {
-      const std::string name{w.cluster.name_of(pod)};
-      gangs.erase(name.substr(0, name.find('-')));
+    const auto ask = [&](const std::string& name, const char* queue) {
+      const std::int64_t cores = roll.between(1, 3);
+      a_pod one = w.of(name, queue, cores, static_cast<std::int32_t>(roll.below(3)));
+      const bool ann = one.spec.queue != "c" && roll.percent(50);
+      if (ann) one.label("yunikorn.apache.org/username", "ann");
+      const pod_id made = w.add(one);
+      if (ann) anns.emplace_back(made, cores);
     };
-    for (int step = 0; step < 40; ++step) {
-      w.now += 30s;
-      const std::string name = "j" + std::to_string(step);
-      const char* const in[]{"a", "b", "c"};
-      if (roll.percent(40)) {
-        const std::int64_t cores = roll.between(1, 3);
-        a_pod one = w.of(name, in[roll.below(3)], cores, static_cast<std::int32_t>(roll.below(3)));
-        const bool ann = one.spec.queue != "c" && roll.percent(50);
-        if (ann) one.label("yunikorn.apache.org/username", "ann");
-        const pod_id made = w.add(one);
-        if (ann) anns.emplace_back(made, cores);
-      } else if (roll.percent(60)) {
-        const int min = static_cast<int>(roll.between(1, 4)), count_of = min + static_cast<int>(roll.below(3));
-        gangs[name] = {min, count_of};
-        w.job(name, in[roll.below(3)], min, count_of, roll.between(1, 2));
-      } else if (const std::vector<pod_id> all = w.cluster.pods(); !all.empty()) {
-        const pod_id one = all[roll.below(all.size())];
-        lose(one);
-        w.remove(one);
-      }
-      std::vector<pod_id> gone;
-      for (int cycles = 0;; ++cycles) {
-        INFO("seed " << seed << ", step " << step);
-        REQUIRE(cycles < 500);
-        const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
-        REQUIRE(done.error() == nullptr);
-        if (!done) break;
-        for (const decision& one : done) {
-          if (one.kind == decision_kind::bind) w.confirm(one.pod), ++bound;
-          if (one.kind == decision_kind::reject) ++refused;
-          if (one.kind == decision_kind::evict) gone.push_back(one.pod), lose(one.pod), ++evicted;
-        }
-      }
-      for (const auto& [queue, limit] : limits) {
-        const queue_usage usage = w.cluster.queues().usage_of(*w.cluster.queues().find(queue));
-        const auto cores = usage.used.find("cpu");
-        CHECK((cores == usage.used.end() || cores->second <= limit * 1000));
-        if (queue == "a") CHECK(usage.running <= most);
-      }
+    const auto look = [&] {
+      CHECK(w.cluster.queues().usage_of(*w.cluster.queues().find("a")).running <= most);
       std::int64_t has = 0;
       for (const auto& [pod, cores] : anns)
-        if (w.cluster.contains(pod) && w.cluster.node_of(pod) != node_id{}) has += cores;
+        if (w.cluster.contains(pod) && w.cluster.node_of(pod)) has += cores;
       CHECK(has <= of_ann);
-      for (const auto& [gang, size] : gangs) {
-        int on_nodes = 0;
-        for (int i = 0; i < size.second; ++i)
-          on_nodes += w.cluster.node_of(w.pod(gang + "-" + std::to_string(i))) != node_id{} ? 1 : 0;
-        CHECK((on_nodes == 0 || on_nodes >= size.first));
-      }
-      for (const pod_id pod : gone)
-        if (w.cluster.contains(pod)) w.remove(pod);
+    };
+    for (int step = 0; step < 40; ++step) {
+      CAPTURE(seed, step);
+      jobs.step(ask, look);
     }
+    bound += jobs.bound, evicted += jobs.evicted, refused += jobs.refused;
     REQUIRE(w.scheduler.verify());
   }
   CHECK(bound > 1000);
