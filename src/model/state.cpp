@@ -7,6 +7,12 @@
 // mean.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
+[[nodiscard]] inline std::uint64_t digest_of(const digest& out, const canonical::text_bytes& text) {
+  digest one = out.another();
+  one.add(text.bytes);
+  return one.value();
+}
+
 /// By number, of those that there are: what is counted, where.
 [[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_counters(const digest& out,
                                                                               const model::cluster_state& state) {
@@ -32,9 +38,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
           canonical::put(text, choice.required);
       canonical::put(text, choice.taints), canonical::put(text, choice.tolerations);
     }
-    digest one = out.another();
-    one.add(text.bytes);
-    all[id] = one.value();
+    all[id] = digest_of(out, text);
   }
   return all;
 }
@@ -52,9 +56,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
     std::uint64_t matched = 0;
     for (const counter_id one : cls.counters.matched) matched += of_counters[one];
     canonical::put(text, matched);
-    digest one = out.another();
-    one.add(text.bytes);
-    all[id] = one.value();
+    all[id] = digest_of(out, text);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #include "gangsched/plugins/capacity_scheduling.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -217,11 +218,7 @@ struct capacity_scheduling_policy::search {
     return found.outcome == victims_outcome::failed ? status::error("a pod would have to go twice")
                                                     : status::unschedulable("preemption is not helpful for scheduling");
   }
-  [[nodiscard]] node_victims::policy chooser() {
-    return [this](std::span<const std::uint32_t> here, queues::trial_node& node, node_victims::choice& out) {
-      return choose(here, node, out);
-    };
-  }
+  [[nodiscard]] node_victims::policy chooser() { return std::bind_front(&search::choose, this); }
 };
 
 GANGSCHED_INLINE capacity_scheduling_policy::books& capacity_scheduling_policy::read(
@@ -273,7 +270,7 @@ GANGSCHED_INLINE void capacity_scheduling_policy::finish_filter(const pod_info& 
                                      ? "its quota would use more than its max"
                                      : "all quotas together would use more than their mins");
   }
-  for (filtered_group& group : groups) group.verdict = said;
+  refuse_all(groups, said);
 }
 
 GANGSCHED_INLINE status capacity_scheduling_policy::dry_run(trial& attempt, const pod_info& pod, node_id node,

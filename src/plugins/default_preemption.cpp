@@ -315,11 +315,9 @@ GANGSCHED_INLINE status default_preemption::eligible(trial& attempt, const pod_i
   }
   const std::optional<node_info> node = pod.nominated_node();
   if (!node || attempt.filter(pod.id(), node->id()).code == code::unresolvable) return status::success();
-  bool waits = false;
   const search with{attempt, pod};
-  node->each_pod([&](const pod_info& other) {
-    waits = waits || (other.terminating() && other.preempted() && with.priority_of(other) < pod.priority());
-  });
+  const bool waits =
+      awaits_victims(pod, [&](const pod_info& other) { return with.priority_of(other) < pod.priority(); });
   return waits ? status::unschedulable("not eligible due to a terminating pod on the nominated node.")
                : status::success();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -246,11 +247,7 @@ struct elastic_quota_policy::search {
       if (there.gone[i] != 0) (void)quotas().assign_pod(quota, {requests[here[i]]});
     return said;
   }
-  [[nodiscard]] node_victims::policy chooser() {
-    return [this](std::span<const std::uint32_t> here, queues::trial_node& node, node_victims::choice& out) {
-      return choose(here, node, out);
-    };
-  }
+  [[nodiscard]] node_victims::policy chooser() { return std::bind_front(&search::choose, this); }
 };
 
 GANGSCHED_INLINE elastic_quota_policy::books& elastic_quota_policy::read(const cluster_view& cluster) const {
@@ -310,7 +307,7 @@ GANGSCHED_INLINE void elastic_quota_policy::finish_filter(const pod_info& pod, c
                             : verdict.why == reason::non_preemptible
                                 ? "pods of its quota that are not preemptible would use more than its min"
                                 : "a quota above its own would use more than it may now");
-  for (filtered_group& group : groups) group.verdict = said;
+  refuse_all(groups, said);
 }
 
 GANGSCHED_INLINE victim_plan elastic_quota_policy::post_filter(trial& attempt, const pod_info& pod) const {

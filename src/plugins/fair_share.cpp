@@ -11,6 +11,7 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/disruption.hpp"
 #include "gangsched/policies/fair_share_books.hpp"
 #include "gangsched/policies/fair_share_demand.hpp"
 #include "gangsched/policies/fair_share_jobs.hpp"
@@ -88,15 +89,6 @@ struct fair_share_policy::rule final : victim_rule {
           queue == who.queue ? who.own != own_victims::never : above && who.others != others_victims::never;
     }
   }
-  /// The nearest of it and those above that says one.
-  [[nodiscard]] static instant min_runtime(queue_view queue, instant queue_spec::*field) {
-    instant found{};
-    queue.each_up([&](const queue_view& one) {
-      found = one.spec().*field;
-      return found == instant::zero();
-    });
-    return found;
-  }
   void describe(const cluster_view& cluster, const std::vector<victim_unit>& units) const {
     const std::size_t width = of.resources.size();
     amounts.assign(units.size() * width, 0);
@@ -132,9 +124,9 @@ struct fair_share_policy::rule final : victim_rule {
       one.queue = of.list.find(queue);
       const bool goes = first.terminating() || (group && group->root().row() == own_tree);  // anyway, or in no case
       const instant ran = one.start >= now ? instant::zero() : now - one.start;
-      one.spared_by_own = goes || ran < min_runtime(queue, &queue_spec::preempt_min_runtime);
+      one.spared_by_own = goes || ran < nearest_min_runtime(queue, &queue_spec::preempt_min_runtime);
       one.spared_by_others =
-          goes || !queue.spec().lends_running || ran < min_runtime(queue, &queue_spec::reclaim_min_runtime);
+          goes || !queue.spec().lends_running || ran < nearest_min_runtime(queue, &queue_spec::reclaim_min_runtime);
       running.push_back(one);
     }
   }
@@ -471,13 +463,9 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
   plan.verdict = status::unresolvable("its queue may take from nobody what would help");
   fair_share_books& b = read(attempt.cluster());
   if (pod.spec().preemption == preemption_policy::never || b.list.find(*queue) == queues::no_queue) return plan;
-  if (const auto node = pod.nominated_node()) {
-    bool waits = false;
-    node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
-    if (waits) {
-      plan.keep_nomination = true;
-      return plan;
-    }
+  if (awaits_victims(pod)) {
+    plan.keep_nomination = true;
+    return plan;
   }
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
     fair_share_demand wanted{b, *queue};

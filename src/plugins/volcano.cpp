@@ -42,16 +42,6 @@ inline bool volcano_gang_ready(const volcano_books& books, const group_view& roo
   return ready;
 }
 
-/// The nearest of the queue and those above it that says one.
-inline instant volcano_min_runtime(const queue_view& queue, instant queue_spec::*field) {
-  instant found{};
-  queue.each_up([&](const queue_view& one) {
-    found = one.spec().*field;
-    return found == instant::zero();
-  });
-  return found;
-}
-
 }  // namespace detail
 
 GANGSCHED_INLINE queues::volcano::session_options volcano_policy::options::defaults() {
@@ -175,13 +165,10 @@ GANGSCHED_INLINE void volcano_policy::finish_filter(const pod_info& pod, const c
                                                     std::span<filtered_group> groups) const {
   const auto queue = pod.queue();
   if (!queue) return;
-  const auto refuse = [&](const status& said) {
-    for (filtered_group& group : groups) group.verdict = said;
-  };
+  const auto refuse = [&](const status& why) { refuse_all(groups, why); };
   volcano_books& books = read(cluster);
   const queues::queue_index at = books.find(queue);
-  if (at == queues::no_queue || !queue->admits())
-    return refuse(status::unresolvable("a queue that it is in is not there, admits nobody, or has others below it"));
+  if (at == queues::no_queue || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
   // What others are promised that victims went for.
   const volcano_books::job_key own = volcano_books::key_of(pod);
   std::vector<pod_info> promised;
@@ -445,10 +432,10 @@ struct volcano_policy::search {
     const auto queue = attempt.cluster().pod(one.pod)->queue();
     if (whom == from::others)
       return !own && queue->spec().lends_running &&
-             one.ran >= detail::volcano_min_runtime(*queue, &queue_spec::reclaim_min_runtime);
+             one.ran >= nearest_min_runtime(*queue, &queue_spec::reclaim_min_runtime);
     if (!own || same_job(one, asker) != (whom == from::own_job)) return false;
     if (asker.request.is_empty() && !one.request.is_empty()) return false;
-    return one.ran >= detail::volcano_min_runtime(*queue, &queue_spec::preempt_min_runtime);
+    return one.ran >= nearest_min_runtime(*queue, &queue_spec::preempt_min_runtime);
   }
 
   /// Room for all that are wanted of each job up to its minimum, on nodes of the placement; for one that has it already for all.
@@ -542,8 +529,7 @@ GANGSCHED_INLINE victim_plan volcano_policy::group_preempt(trial& attempt, const
     if (pod.state() != pod_state::pending || pod.terminating()) return;
     may = may && pod.spec().preemption != preemption_policy::never && books_->find(pod.queue()) != queues::no_queue;
     members.push_back(pod);
-    if (const auto node = pod.nominated_node())
-      node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
+    waits = waits || awaits_victims(pod);
   });
   plan.keep_nomination = may && waits;
   if (!may || waits) return plan;

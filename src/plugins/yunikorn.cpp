@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/framework/disruption.hpp"
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/yunikorn/preemption.hpp"
@@ -72,13 +73,10 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
                                                      std::span<filtered_group> groups) const {
   const auto queue = pod.queue();
   if (!queue) return;
-  const auto refuse = [&](const status& said) {
-    for (filtered_group& group : groups) group.verdict = said;
-  };
+  const auto refuse = [&](const status& why) { refuse_all(groups, why); };
   const yunikorn_books& books = read(cluster);
   const queues::yunikorn::ask_index ask = books.ask_of(pod);
-  if (ask == queues::yunikorn::none || !queue->admits())
-    return refuse(status::unresolvable("a queue that it is in is not there, admits nobody, or has others below it"));
+  if (ask == queues::yunikorn::none || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
   const bool within = queue->each_up([&](const queue_view& one) {
     const queue_amounts* const quota = one.quota();
     if (quota == nullptr) return true;
@@ -210,8 +208,7 @@ GANGSCHED_INLINE victim_plan yunikorn_policy::group_preempt(trial& attempt, cons
       if (pod.state() != pod_state::pending || pod.terminating()) return;
       may = may && books.ask_of(pod) != queues::yunikorn::none;
       its.pending.push_back(pod);
-      if (const auto node = pod.nominated_node())
-        node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
+      waits = waits || awaits_victims(pod);
     });
     std::ranges::stable_sort(its.pending, std::ranges::greater{}, [](const pod_info& pod) { return pod.priority(); });
     one.each_child([&](const group_view& child) { self(child, self); });

@@ -40,11 +40,7 @@ struct group_victim_search {
   [[nodiscard]] bool still_waits() const {
     bool waits = false;
     group.root().each_pod_below([&](const pod_info& member) {
-      const std::optional<node_info> node = member.nominated_node();
-      if (!node || waits) return;
-      node->each_pod([&](const pod_info& other) {
-        waits = waits || (other.terminating() && other.preempted() && rule.may_go(other));
-      });
+      waits = waits || awaits_victims(member, [&](const pod_info& other) { return rule.may_go(other); });
     });
     return waits;
   }

@@ -51,12 +51,7 @@ GANGSCHED_INLINE void volcano_books::name_kinds(const cluster_view& cluster, con
     const bool known = std::find(devices_.begin(), devices_.end(), kind) != devices_.end();
     if (device && !known && devices_.size() < most) devices_.push_back(kind);
   };
-  for (const queue_view& queue : all) {
-    const queue_amounts* const quota = queue.quota();
-    if (quota == nullptr) continue;
-    for (const auto* const list : {&quota->guaranteed, &quota->limit})
-      for (const amount& one : *list) add(one.kind);
-  }
+  each_quota_kind(all, add);
   const std::vector<resource_kind> there = kinds_of_nodes(cluster);
   for (const resource_kind kind : there) add(kind);
   counts_pods_ = is_among(kinds::pods, there);

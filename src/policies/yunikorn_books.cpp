@@ -77,12 +77,7 @@ GANGSCHED_INLINE void yunikorn_books::name_kinds(const cluster_view& cluster, co
     if (kinds_.size() < queues::yunikorn::max_types) kinds_.add(kind);
   };
   for (const resource_kind kind : {kinds::pods, kinds::cpu, kinds::memory}) add(kind);
-  for (const queue_view& queue : all) {
-    const queue_amounts* const quota = queue.quota();
-    if (quota == nullptr) continue;
-    for (const auto* const list : {&quota->guaranteed, &quota->limit})
-      for (const amount& one : *list) add(one.kind);
-  }
+  each_quota_kind(all, add);
   for (const yunikorn_settings::limits_of& one : settings.limits)
     for (const auto& [name, most] : one.max)
       if (const auto kind = cluster.find_kind(name)) add(*kind);

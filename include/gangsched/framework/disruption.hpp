@@ -50,6 +50,20 @@ namespace gangsched::inline GANGSCHED_ABI {
   return any;
 }
 
+/// Whether victims have yet to leave the node that the pod is nominated to, of those that counts(pod_info) says yes to. O(pods of the
+/// node).
+template <class Counts>
+[[nodiscard]] bool awaits_victims(const pod_info& pod, const Counts& counts) {
+  bool any = false;
+  if (const std::optional<node_info> node = pod.nominated_node())
+    node->each_pod(
+        [&](const pod_info& other) { any = any || (other.terminating() && other.preempted() && counts(other)); });
+  return any;
+}
+[[nodiscard]] inline bool awaits_victims(const pod_info& pod) {
+  return awaits_victims(pod, [](const pod_info&) { return true; });
+}
+
 /// A pod without a start time counts as started now: the youngest.
 [[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/queues/resource_amounts.hpp"
 
@@ -58,6 +59,17 @@ class compared_resources {
   std::vector<resource_kind> kinds_;
   std::vector<std::size_t> place_;  ///< by kind
 };
+
+/// Calls visit(kind) for each guarantee and each limit of all nodes together that one of @p queues has. O(queues · resources).
+template <class Visit>
+void each_quota_kind(const std::vector<queue_view>& queues, const Visit& visit) {
+  for (const queue_view& queue : queues) {
+    const queue_amounts* const quota = queue.quota();
+    if (quota == nullptr) continue;
+    for (const auto* const list : {&quota->guaranteed, &quota->limit})
+      for (const amount& one : *list) visit(one.kind);
+  }
+}
 
 /// The kinds that some node has, in the order of their names. O(nodes · kinds).
 inline std::vector<resource_kind> kinds_of_nodes(const cluster_view& cluster) {

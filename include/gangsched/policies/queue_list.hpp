@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/queues/queue_tree.hpp"
@@ -66,6 +68,24 @@ class queue_list {
 
 /// Why nobody of a queue may start whose `queue_view::admits` says no.
 inline constexpr const char* queue_admits_nobody = "a queue that it is in is not there, or admits nobody";
+/// The same where only queues without others below have pods.
+inline constexpr const char* queue_has_no_pods =
+    "a queue that it is in is not there, admits nobody, or has others below it";
+
+/// Has a filter by queues say the same of all nodes.
+inline void refuse_all(std::span<filtered_group> groups, const status& why) {
+  for (filtered_group& group : groups) group.verdict = why;
+}
+
+/// How long pods of a queue run before they may go, by @p field: as the nearest of it and those above says, if one does. O(depth).
+[[nodiscard]] inline instant nearest_min_runtime(const queue_view& queue, instant queue_spec::*field) {
+  instant found{};
+  queue.each_up([&](const queue_view& one) {
+    found = one.spec().*field;
+    return found == instant::zero();
+  });
+  return found;
+}
 
 /// Whether what somebody made of the queues and flavors of a cluster is out of date.
 class queue_news {

@@ -20,12 +20,7 @@ bool read_namespace(reader& read, const place& of, namespace_spec& out) {
 
 bool read_priority_class(reader& read, const place& of, priority_class_spec& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") {
-      object_meta meta;
-      if (!read_meta(read, v, meta)) return false;
-      out.name = std::move(meta.name);
-      return true;
-    }
+    if (key == "metadata") return read_name(read, v, out.name);
     if (key == "value") return read.integer(v, out.value);
     if (key == "globalDefault") return read.boolean(v, out.global_default);
     if (key == "preemptionPolicy") {

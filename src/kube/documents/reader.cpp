@@ -215,5 +215,12 @@ bool read_meta(reader& read, const place& of, object_meta& out) {
   });
 }
 
+bool read_name(reader& read, const place& of, std::string& out) {
+  object_meta meta;
+  if (!read_meta(read, of, meta)) return false;
+  out = std::move(meta.name);
+  return true;
+}
+
 }  // namespace detail
 }  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -118,6 +118,8 @@ struct object_meta {
   std::string owner_name;
 };
 bool read_meta(reader& read, const place& of, object_meta& out);
+/// Reads the same for its name, which is all that counts.
+bool read_name(reader& read, const place& of, std::string& out);
 
 /// "Pod default/web"; what has no namespace goes without.
 std::string object_name(std::string_view kind, std::string_view ns, std::string_view name);

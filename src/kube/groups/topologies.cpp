@@ -25,13 +25,6 @@ bool asked_topology::agrees(const asked_topology& other) const {
          std::ranges::equal(layers, other.layers, same_layer);
 }
 
-static bool read_name(reader& read, const place& of, std::string& out) {
-  object_meta meta;
-  if (!read_meta(read, of, meta)) return false;
-  out = std::move(meta.name);
-  return true;
-}
-
 bool read_topology(reader& read, const place& of, topology_levels& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_name(read, v, out.name);

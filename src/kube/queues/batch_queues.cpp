@@ -232,12 +232,7 @@ bool read_kai_queue(reader& read, const place& of, queue_spec& out) {
   out.priority = 100;  // KAI's default
   kai_resource gpu, cpu, memory;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") {
-      object_meta meta;
-      if (!read_meta(read, v, meta)) return false;
-      out.name = std::move(meta.name);
-      return true;
-    }
+    if (key == "metadata") return read_name(read, v, out.name);
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "parentQueue") return read.text(w, out.parent);
