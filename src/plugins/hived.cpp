@@ -11,6 +11,7 @@
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/hived_arguments.hpp"
 #include "gangsched/policies/hived_books.hpp"
+#include "gangsched/policies/known_refusals.hpp"
 #include "gangsched/policies/queue_list.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -35,20 +36,7 @@ struct hived_policy::memory {
   std::optional<plan> aside = {};  ///< of a pod that was asked about otherwise
   std::uint64_t aside_of = 0;      ///< the change that it was made after
   const plan* trying = nullptr;    ///< in a search for victims
-  /// What was refused to whom since the last change: those who ask for the same are told the same.
-  struct refusal {
-    const pod_class* spec = nullptr;  ///< of all pods
-    std::uint32_t pods = 0, least = 0;
-    std::int32_t priority = 0;
-    bool grouped = false;
-    status said = {};
-    [[nodiscard]] bool is_of(const refusal& other) const noexcept {
-      return spec == other.spec && pods == other.pods && least == other.least && priority == other.priority &&
-             grouped == other.grouped;
-    }
-  };
-  std::vector<refusal> refused = {};
-  std::uint64_t refused_at = 0;  ///< changes
+  known_refusals refused = {};
 
   explicit memory(const options& with)
       : books{{with.cells, with.gpu, with.lazy_preemption, with.pin_label, with.type_label}} {}
@@ -125,40 +113,22 @@ struct hived_policy::memory {
     if (on.unit && !on.may_go() && victims_of(on, cluster).empty()) return status::pending(detail::hived_leaving);
     return status::success();
   }
-  [[nodiscard]] status admit(const wish& of, const cluster_view& cluster, const std::optional<refusal>& as) {
+  [[nodiscard]] status admit(const wish& of, const cluster_view& cluster,
+                             const std::optional<known_refusals::request>& as) {
     last = decide(of);
     const status said = word(*last, cluster);
-    if (as && !said.ok() && !last->unit) refused.push_back(*as), refused.back().said = said;
+    if (as && !said.ok() && !last->unit) refused.add(*as, said);
     return said;
   }
 
-  [[nodiscard]] static bool is_plain(const pod_info& pod) {
-    return pod.state() == pod_state::pending && !pod.terminating() && pod.gates().empty() && pod.labels().empty() &&
-           !pod.nominated_node();
+  /// Labels say which cells are wanted.
+  [[nodiscard]] static std::optional<known_refusals::request> request_of(const pod_info& pod) {
+    return pod.labels().empty() ? known_refusals::of(pod) : std::nullopt;
   }
-  /// What a pod that has nothing of its own asks for.
-  [[nodiscard]] static std::optional<refusal> likeness_of(const pod_info& pod) {
-    if (pod.group() || !is_plain(pod)) return std::nullopt;
-    return refusal{&pod.spec(), 1, 1, pod.priority(), false, {}};
-  }
-  [[nodiscard]] static std::optional<refusal> likeness_of(const group_view& group) {
-    if (group.parent() || group.children() != 0 || !group.is_gang() || !group.policy()->roles.empty())
-      return std::nullopt;
-    refusal made{nullptr, 0, group.min_count(), 0, true, {}};
-    bool alike = true;
-    group.each_member([&](const pod_info& pod) {
-      if (made.spec == nullptr) made.spec = &pod.spec(), made.priority = group.spec().priority.value_or(pod.priority());
-      ++made.pods;
-      alike = alike && made.spec == &pod.spec() && is_plain(pod);
-    });
-    return alike && made.pods != 0 ? std::optional{made} : std::nullopt;
-  }
-  [[nodiscard]] const status* known_refusal(const std::optional<refusal>& as, const cluster_view& cluster) {
-    if (refused_at != cluster.changes()) refused.clear();
-    refused_at = cluster.changes();
-    if (!as) return nullptr;
-    const auto found = std::find_if(refused.begin(), refused.end(), [&](const refusal& one) { return one.is_of(*as); });
-    return found == refused.end() ? nullptr : &found->said;
+  [[nodiscard]] static std::optional<known_refusals::request> request_of(const group_view& group) {
+    bool labelled = false;
+    group.each_member([&](const pod_info& pod) { labelled = labelled || !pod.labels().empty(); });
+    return labelled ? std::nullopt : known_refusals::of(group);
   }
 
   /// Who has to go for it and is not on the way already: of a gang all that it has, if it is its first part.
@@ -323,8 +293,8 @@ GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_v
   const auto queue = pod.queue();
   if (queue && !queue->admits()) return status::pending(queue_admits_nobody);
   of.books.read(cluster, of.last);
-  const auto as = memory::likeness_of(pod);
-  if (const status* const said = of.known_refusal(as, cluster)) return *said;
+  const auto as = memory::request_of(pod);
+  if (const status* const said = of.refused.find(as, cluster)) return *said;
   if (!queue || of.books.devices_of(pod) == 0) return status::success();
   return of.admit(of.of_pod(pod), cluster, as);
 }
@@ -340,8 +310,8 @@ GANGSCHED_INLINE status hived_policy::admit(const group_view& group, const clust
   if (!open) return status::pending(queue_admits_nobody);
   of.books.read(cluster, of.last);
   if (!any) return status::success();
-  const auto as = memory::likeness_of(group);
-  if (const status* const said = of.known_refusal(as, cluster)) return *said;
+  const auto as = memory::request_of(group);
+  if (const status* const said = of.refused.find(as, cluster)) return *said;
   const memory::wish wanted = of.of_group(group);
   return wanted.needs.pods.empty() && wanted.more.empty() ? status::success() : of.admit(wanted, cluster, as);
 }

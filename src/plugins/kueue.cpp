@@ -11,6 +11,7 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/framework/placements.hpp"
+#include "gangsched/policies/known_refusals.hpp"
 #include "gangsched/policies/kueue_books.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -42,6 +43,7 @@ struct kueue_policy::memory {
   kueue_books books;
   std::uint64_t heads_at = 0;  ///< changes
   std::map<row_t, head> heads = {};
+  known_refusals refused = {};
 
   explicit memory(const options& chosen) : books(chosen.fair_sharing) {}
 
@@ -278,37 +280,40 @@ GANGSCHED_INLINE bool kueue_policy::queue_before(const queue_head& a, const queu
   return first.priority != second.priority ? first.priority > second.priority : first.arrival < second.arrival;
 }
 
-namespace detail {
-
-inline status kueue_admits(kueue_books& books, const kueue_books::workload& who, const cluster_view& cluster,
-                           const queue_view& queue, const pod_info& one) {
+/// A pod, or a group.
+template <class Asked>
+status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) const {
   using queues::kueue::fit_mode;
+  const auto queue = asked.queue();
+  if (!queue) return status::success();
+  memory& of = read(cluster);
+  kueue_books& books = of.books;
+  if (const status known = detail::kueue_knows(books, queue); !known.ok()) return known;
+  const kueue_books::workload who = books.of(asked);
   if (who.sets.empty()) return status::success();
-  if (queue.spec().heads == head_rule::strict && books.has_earlier(cluster, who, one))
-    return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
+  if (queue->spec().heads == head_rule::strict) {
+    const auto one = cluster.pod(who.sets.front().like);
+    if (one && books.has_earlier(cluster, who, *one))
+      return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
+  }
+  // By this rule who came when decides whom it may preempt.
+  const bool by_age = queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority;
+  const auto request = by_age ? std::nullopt : known_refusals::of(asked);
+  if (const status* const said = of.refused.find(request, cluster)) return *said;
   const kueue_books::entry& made = books.look(cluster, who, true);
   if (made.flavors.mode == fit_mode::fit || !made.targets.empty()) return status::success();
-  return status::pending(made.flavors.mode == fit_mode::no_fit ? no_kueue_quota : no_unused_kueue_quota);
+  const bool never = made.flavors.mode == fit_mode::no_fit;
+  const status said = status::pending(never ? detail::no_kueue_quota : detail::no_unused_kueue_quota);
+  if (request) of.refused.add(*request, said);
+  return said;
 }
 
-}  // namespace detail
-
 GANGSCHED_INLINE status kueue_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
-  const auto queue = pod.queue();
-  if (!queue) return status::success();
-  kueue_books& books = read(cluster).books;
-  if (const status known = detail::kueue_knows(books, queue); !known.ok()) return known;
-  return detail::kueue_admits(books, books.of(pod), cluster, *queue, pod);
+  return admit_one(pod, cluster);
 }
 
 GANGSCHED_INLINE status kueue_policy::admit(const group_view& group, const cluster_view& cluster) const {
-  const auto queue = group.queue();
-  if (!queue) return status::success();
-  kueue_books& books = read(cluster).books;
-  if (const status known = detail::kueue_knows(books, queue); !known.ok()) return known;
-  const kueue_books::workload who = books.of(group);
-  const auto one = who.sets.empty() ? std::nullopt : cluster.pod(who.sets.front().like);
-  return one ? detail::kueue_admits(books, who, cluster, *queue, *one) : status::success();
+  return admit_one(group, cluster);
 }
 
 GANGSCHED_INLINE std::string kueue_policy::admission_words(const pod_info& pod, const cluster_view& cluster) const {

@@ -75,6 +75,8 @@ class kueue_policy {
   struct memory;
   struct search;
   [[nodiscard]] memory& read(const cluster_view& cluster) const;
+  template <class Asked>
+  [[nodiscard]] status admit_one(const Asked& asked, const cluster_view& cluster) const;
 
   options options_;
   remembered<memory> memory_ = {};  ///< the quotas as the cluster was last

@@ -1,0 +1,122 @@
+#include <benchmark/benchmark.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/model/cluster_queues.hpp"
+#include "support.hpp"
+
+// Policies of queues as plugins, on a cluster of 100 nodes with eight GPUs that queues are guaranteed in equal parts.
+namespace {
+
+using namespace gangsched;
+
+constexpr int gpu_nodes = 100, gpus = 8 * gpu_nodes;
+constexpr const char* gpu_name = "nvidia.com/gpu";
+
+struct divided_cluster {
+  explicit divided_cluster(const std::string& policy, int queues) {
+    for (int i = 0; i < gpu_nodes; ++i)
+      bench::must(
+          of.add_node({.name = "node-" + std::to_string(i),
+                       .allocatable = {{"cpu", 96}, {"memory", bench::mebi(1 << 20)}, {"pods", 110}, {gpu_name, 8}}}));
+    bench::must(of.queues().add({.name = "all"}));
+    for (int i = 0; i < queues; ++i) {
+      queue_spec one{.name = "q" + std::to_string(i), .parent = "all"};
+      one.quotas.push_back({.guaranteed = {{gpu_name, gpus / queues}}});
+      bench::must(of.queues().add(one));
+    }
+    const plugin_registry plugins = builtin_plugins();
+    runtime_profile profile{plugins};
+    profile.enable(policy);
+    if (!bench::must(plugins.make(policy, {})).points.has(point::queue_sort)) profile.enable("ArrivalSort");
+    for (const char* name : {"NodeResourcesFit", "NodeResourcesBalancedAllocation", "GangScheduling"})
+      profile.enable(name);
+    by.emplace(of, bench::must(profile.table()));
+    count = queues;
+  }
+  pod_id add() {
+    pod_spec pod{.name = "pod-" + std::to_string(made)};
+    pod.queue = "q" + std::to_string(made++ % count);
+    pod.containers = {{.requests = {{"cpu", 8}, {gpu_name, 1}}}};
+    return bench::must(of.add_pod(pod));
+  }
+  /// Who was placed.
+  std::vector<pod_id> schedule(instant now) {
+    std::vector<pod_id> placed;
+    while (const cycle made_now = by->schedule_cycle(now)) {
+      for (const decision& one : made_now) {
+        if (one.kind != decision_kind::bind) continue;
+        bench::must(by->confirm(one.pod));
+        placed.push_back(one.pod);
+      }
+    }
+    return placed;
+  }
+  cluster of;
+  std::optional<scheduler> by;
+  int count = 0, made = 0;
+};
+
+/// As many pods as there are GPUs, all waiting when it begins.
+void queue_policy_fills(benchmark::State& state, const char* policy) {
+  std::size_t placed = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    divided_cluster on{policy, static_cast<int>(state.range(0))};
+    for (int i = 0; i < gpus; ++i) on.add();
+    state.ResumeTiming();
+    placed = on.schedule(instant{}).size();
+    if (placed != gpus) state.SkipWithError("not every pod was placed");
+  }
+  state.counters["us/pod"] =
+      benchmark::Counter(static_cast<double>(gpus) * static_cast<double>(state.iterations()) * 1e-6,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+/// The cluster is full and 1,000 pods wait: of each queue in turn a pod ends, and another one comes.
+void queue_policy_full(benchmark::State& state, const char* policy) {
+  const int queues = static_cast<int>(state.range(0));
+  divided_cluster on{policy, queues};
+  for (int i = 0; i < gpus; ++i) on.add();
+  std::vector<pod_id> running = on.schedule(instant{});
+  for (int i = 0; i < 1'000; ++i) on.add();
+  instant now = std::chrono::hours{1};
+  on.schedule(now);
+  std::size_t turn = 0, placed = 0;
+  for (auto _ : state) {
+    now += std::chrono::minutes{1};
+    pod_id& one = running[turn++ % running.size()];
+    bench::must(on.of.remove_pod(one));
+    on.add();
+    const std::vector<pod_id> next = on.schedule(now);
+    if (next.size() != 1) {
+      state.SkipWithError("a pod ended, and another one was not placed");
+      break;
+    }
+    one = next.front();
+    ++placed;
+  }
+}
+
+void each_policy() {
+  for (const char* policy :
+       {"FairShare", "Kueue", "Kai", "CapacityScheduling", "ElasticQuota", "HiveD", "Volcano", "YuniKorn"}) {
+    const std::string name{policy};
+    benchmark::RegisterBenchmark(("QueuePolicyFills/" + name).c_str(), queue_policy_fills, policy)
+        ->ArgName("queues")
+        ->Arg(10)
+        ->Arg(100)
+        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(("QueuePolicyFull/" + name).c_str(), queue_policy_full, policy)
+        ->ArgName("queues")
+        ->Arg(10)
+        ->Arg(100)
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+[[maybe_unused]] const bool registered = (each_policy(), true);
+
+}  // namespace
