@@ -38,12 +38,14 @@ T must(gangsched::result<T> got) {
   if constexpr (!std::is_void_v<T>) return *std::move(got);
 }
 
-/// The plugins of a profile as an administrator would list them: the policy of queues before the others.
+/// The plugins of a profile as an administrator would list them: the policy of queues, if there is one, before the others. Jobs keep their
+/// age: in which order they failed depends on who else is there, and a tenant is compared with one that is alone.
 gangsched::kernel_table profile_with(const std::string& queue_policy, gangsched::argument fit) {
   const gangsched::plugin_registry plugins = gangsched::builtin_plugins();
   gangsched::runtime_profile profile{plugins};
-  profile.enable(queue_policy);
-  if (!must(plugins.make(queue_policy, {})).points.has(gangsched::point::queue_sort)) profile.enable("PrioritySort");
+  if (!queue_policy.empty()) profile.enable(queue_policy);
+  if (queue_policy.empty() || !must(plugins.make(queue_policy, {})).points.has(gangsched::point::queue_sort))
+    profile.enable("ArrivalSort");
   profile.enable("NodeResourcesFit", 0, std::move(fit));
   for (const char* name :
        {"GangScheduling", "NodeResourcesBalancedAllocation", "TopologyPlacementGenerator", "PodGroupPodsCount"})
@@ -55,7 +57,7 @@ gangsched::kernel_table profile_for(const workload& work, const replay_options& 
   using fields = gangsched::argument::fields;
   using list = gangsched::argument::list;
   const bool packs = how.profile == profile_choice::pack;
-  if (how.queue_policy.empty())
+  if (!how.by_age)
     return packs ? gangsched::profiles::bin_packing(work.gpu_resource) : gangsched::profiles::kube_default();
   if (!packs) return profile_with(how.queue_policy, {});
   const auto resource = [](const std::string& name, int weight) { return fields{{"name", name}, {"weight", weight}}; };
@@ -190,8 +192,9 @@ host::host(const workload& work, const replay_options& how, const progress_sink&
     jobs_[j].first_task = static_cast<std::uint32_t>(tasks_.size());
     for (std::uint32_t worker = 0; worker < work.jobs[j].workers; ++worker) {
       // The first worker comes with its job, the others when the cluster got round to making them.
-      const instant late =
-          worker == 0 ? instant{} : instant{random{how.seed, j, worker}.below(work.spread.count() + 1)};
+      const instant late = worker == 0
+                               ? instant{}
+                               : instant{random{how.seed, work.jobs[j].number, worker}.below(work.spread.count() + 1)};
       arrivals_.push_back({work.jobs[j].arrival + late, static_cast<std::uint32_t>(tasks_.size())});
       tasks_.push_back({.job = j});
     }

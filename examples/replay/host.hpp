@@ -14,7 +14,9 @@ struct replay_options {
   profile_choice profile = profile_choice::pack;
   handling gangs = handling::group_cycle;
   std::string queue_policy =
-      {};                  ///< the plugin that divides the cluster between the workload's tenants; empty: nobody does
+      {};  ///< the plugin that divides the cluster between the workload's tenants; empty: nobody does
+  bool by_age =
+      false;  ///< jobs are tried in the order in which they came, not in that in which they failed last; so under every policy
   std::uint64_t seed = 1;  ///< of ties, and of when a job's workers arrive
 };
 

@@ -51,7 +51,8 @@ int run_by_tenant(const command_line& options) {
     std::uint64_t pods = 0;
     for (const job& one : what.jobs) pods += one.workers;
     examples::progress bar{fmt::format("{}, {}", all.of.name, title), 2 * pods};
-    return replay_workload(what, {.profile = options.profile, .queue_policy = policy, .seed = options.seed},
+    return replay_workload(what,
+                           {.profile = options.profile, .queue_policy = policy, .by_age = true, .seed = options.seed},
                            [&](std::uint64_t done) { bar.show(done); });
   };
   const auto each_alone = [&](const std::string& policy) {

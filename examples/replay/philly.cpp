@@ -160,6 +160,7 @@ workload to_workload(const trace& from, const options& how) {
                        .lifetime = std::chrono::seconds{t.duration}});
   }
   std::ranges::stable_sort(to.jobs, {}, &job::arrival);
+  for (std::size_t i = 0; i < to.jobs.size(); ++i) to.jobs[i].number = i;
   return to;
 }
 

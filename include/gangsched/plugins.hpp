@@ -3,6 +3,7 @@
 /// each is cheaper where few are wanted. A plugin is added by its header and by its two lines here: the registry and the tests go by this
 /// list.
 #include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/arrival_sort.hpp"
 #include "gangsched/plugins/capacity_scheduling.hpp"
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
@@ -71,6 +72,6 @@ using every_plugin =
                 device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
                 node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
                 gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy,
-                elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy, extender>;
+                elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy, arrival_sort, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

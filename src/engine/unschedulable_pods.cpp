@@ -56,14 +56,10 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   line.generation = state_->classes.generation(cls);
   if (fresh) forget_condition(cls, line);
   if (options_->wake == wake_rule::hints) hear(cls, line, pod);
-  if (line.pods.size() >= line.compact_at) {
-    // Those that left by another way (timeout, update, removal) are still in the line.
-    line.pods.erase(line.pods.begin(), line.pods.begin() + static_cast<std::ptrdiff_t>(line.front));
-    line.front = 0;
-    std::erase_if(line.pods, [&](const class_line::entry& one) { return !waits(one); });
-    line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
-  }
-  line.pods.push_back({pod, queue_->find({pod, false})->ticket, since});
+  const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
+  line.add(
+      {pod, queue_->find({pod, false})->ticket, since}, [&](const waiting_line::entry& one) { return waits(one); },
+      [&](row_t a, row_t b) { return queue_->sort().prefers(description(a), description(b)); });
   return line;
 }
 
@@ -241,7 +237,7 @@ GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods
   return helped;
 }
 
-/// The first of the class's line that failed before the change, and would not be refused at admission as some were.
+/// The first of the class's line of those that failed before the change, and would not be refused at admission as some were.
 GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (lines_.empty()) return;
   const auto found = lines_.find(why.cls);
@@ -251,7 +247,10 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   for (std::size_t i = line.front; i < line.pods.size(); ++i) {
     const class_line::entry next = line.pods[i];
     const bool there = waits(next);
-    if (there && next.since > why.position) return;
+    if (there && next.since > why.position) {
+      if (line.by_failure) return;
+      continue;
+    }
     if (there && options_->wake == wake_rule::hints && !rejections_[next.pod].at_admission) continue;
     if (there && line.refusers != 0 && !admits(why.cls, line, next.pod)) {
       if (admitted_alike(why.cls)) return;

@@ -13,15 +13,6 @@ namespace gangsched::testing::hived_random_test {
 
 namespace {
 
-/// Who came first, whenever he was tried last.
-struct by_arrival {
-  static constexpr std::string_view name = "ByArrival";
-  using points = implements<point::queue_sort>;
-  [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
-    return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
-  }
-};
-
 struct job {
   std::string name, queue;
   int pods = 1;
@@ -32,7 +23,7 @@ struct job {
 /// A host that does what it is told at once. Who is evicted does not come back.
 struct host : world {
   explicit host(const hived_policy::options& chosen)
-      : world(profile{hived_policy{chosen}, by_arrival{}, scheduling_gates{}, node_unschedulable{},
+      : world(profile{hived_policy{chosen}, arrival_sort{}, scheduling_gates{}, node_unschedulable{},
                       node_resources_fit{}, gang_scheduling{}}) {}
 
   std::map<std::string, job> jobs = {};

@@ -130,6 +130,7 @@ class GANGSCHED_API queue {
   [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
   /// What the queue sort sees of an entity.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const;
+  [[nodiscard]] const sort_order& sort() const noexcept { return active_.sort(); }
 
  private:
   struct remembered {

@@ -51,6 +51,8 @@ class GANGSCHED_API sort_order {
     return plugin_->sort_by_key(plugin_->self.get(), what);
   }
   [[nodiscard]] bool before(const queued& a, const queued& b) const noexcept;
+  /// The plugin's word alone.
+  [[nodiscard]] bool prefers(const queued& a, const queued& b) const noexcept;
 
  private:
   const plugin_entry* plugin_;

@@ -6,13 +6,14 @@
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/waiting_groups.hpp"
+#include "gangsched/engine/waiting_line.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
-/// By the exact rule, pods of one class wait in one line, in order of failure, and an event is judged once for each line: the first is
-/// woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups
+/// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once for
+/// each line: the first is woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups
 /// that are alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
 ///
 /// Who was refused at admission is woken by an event that concerns who refused it, and only if admission hooks would let it in now; under
@@ -123,22 +124,14 @@ class GANGSCHED_API unschedulable_pods {
   }
 
  private:
-  /// The pods of one class, in order of failure, and what rejected them.
-  struct class_line {
-    struct entry {
-      row_t pod;
-      std::uint32_t ticket;  ///< of the queue when it was parked: void when the pod has moved on
-      std::uint64_t since;   ///< the log's end then: only later changes can help
-    };
+  /// The pods of one class, and what rejected them.
+  struct class_line : waiting_line {
     std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
     bool filtered = false;         ///< some got as far as to filters
     std::uint64_t rejectors = 0;   ///< filters
     std::uint64_t refusers = 0;    ///< admission plugins
     std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
     bool listed = false;           ///< among the `unknown_`
-    std::vector<entry> pods;
-    std::size_t front = 0;
-    std::size_t compact_at = 64;
   };
   /// Why a pod was woken: on behalf of its class, by the change at `position`.
   struct wake {

@@ -1,0 +1,63 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Rejected pods that are alike, in the order of the queue sort, and in that of failure. Those that leave otherwise than from the front stay in
+/// it, and count for nothing.
+struct waiting_line {
+  struct entry {
+    row_t pod;
+    std::uint32_t ticket;  ///< of the queue when it was parked: void when the pod has moved on
+    std::uint64_t since;   ///< the log's end then: only later changes can help
+  };
+  std::vector<entry> pods = {};
+  std::size_t front = 0;
+  std::size_t compact_at = 64;
+  bool by_failure = true;  ///< who stands behind another failed after it, as it is where the queue sort goes by that
+
+  /// waits(entry) says whether it counts; prefers(row_t, row_t) is the queue sort's word on two pods. O(1) at both ends, else O(n) moves and
+  /// O(log n) comparisons.
+  template <class Waits, class Prefers>
+  void add(const entry& one, const Waits& waits, const Prefers& prefers) {
+    if (pods.size() >= compact_at) {
+      pods.erase(pods.begin(), pods.begin() + static_cast<std::ptrdiff_t>(front));
+      front = 0;
+      std::erase_if(pods, [&](const entry& other) { return !waits(other); });
+      compact_at = std::max<std::size_t>(64, 2 * pods.size());
+    }
+    const std::size_t at = place_of(one, waits, prefers);
+    if (at != pods.size()) by_failure = false;
+    if (at == front && at != 0)
+      pods[--front] = one;
+    else
+      pods.insert(pods.begin() + static_cast<std::ptrdiff_t>(at), one);
+  }
+
+ private:
+  /// Before the first that the queue sort prefers it to.
+  template <class Waits, class Prefers>
+  [[nodiscard]] std::size_t place_of(const entry& one, const Waits& waits, const Prefers& prefers) const {
+    std::size_t low = front, high = pods.size();
+    std::size_t last = high;
+    while (last > low && !waits(pods[last - 1])) --last;
+    if (last == low || !prefers(one.pod, pods[last - 1].pod)) return high;
+    for (high = last - 1; low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      std::size_t at = middle;
+      while (at < high && !waits(pods[at])) ++at;
+      if (at == high || prefers(one.pod, pods[at].pod))
+        high = middle;
+      else
+        low = at + 1;
+    }
+    return low;
+  }
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

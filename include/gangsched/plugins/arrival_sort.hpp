@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+
+#include "gangsched/framework/points.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Higher priority first, then who was told of first, however often it failed since: the QueueSort of Kubernetes' Coscheduling, whose time is
+/// that of the first attempt. With PrioritySort who fails goes behind all that came meanwhile.
+class arrival_sort {
+ public:
+  static constexpr std::string_view name = "ArrivalSort";
+  using points = implements<point::queue_sort>;
+
+  [[nodiscard]] sort_key key(const queued& one) const noexcept {
+    return {.band = -std::int64_t{one.priority}, .order = static_cast<std::int64_t>(one.arrival)};
+  }
+};
+
+static_assert(queue_sort_plugin<arrival_sort>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
