@@ -302,20 +302,21 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
   node_claims all;
   const auto told = [&](const device_claim& claim) {
     std::vector<held_device> held;
-    const device_record& devices = *nodes_.record[node]->devices;
+    const device_record* const devices =
+        nodes_.record[node]->devices.get();  // null without any: nothing is granted then
     for (const device_grant& grant : claim.grants) {
       if (grant.kind == device_grant::form::capacity) {
         const symbol name =
-            devices.inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
+            devices->inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
         held.back().capacities.emplace(names_.text(name), grant.amount);  // of the device before it
         continue;
       }
       if (grant.of_container()) {
-        held.push_back(detail::held_of(kinds_, devices, grant));
+        held.push_back(detail::held_of(kinds_, *devices, grant));
         continue;
       }
       const bool other = grant.kind == device_grant::form::other;
-      held.push_back({.id = devices.ids[other ? devices.inventory->gpu_count() + grant.device : grant.device],
+      held.push_back({.id = devices->ids[other ? devices->inventory->gpu_count() + grant.device : grant.device],
                       .request = grant.request == counted_request ? -1 : grant.request,
                       .mig_start = grant.mig_start});
     }
