@@ -302,8 +302,7 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
   node_claims all;
   const auto told = [&](const device_claim& claim) {
     std::vector<held_device> held;
-    const device_record* const devices =
-        nodes_.record[node]->devices.get();  // null without any: nothing is granted then
+    const device_record* const devices = nodes_.record[node]->devices.get();  // or null: nothing is granted then
     for (const device_grant& grant : claim.grants) {
       if (grant.kind == device_grant::form::capacity) {
         const symbol name =

@@ -334,13 +334,10 @@ GANGSCHED_INLINE void hived_policy::finish_filter(const pod_info& pod, const clu
   memory& of = memory_.made(options_);
   const std::uint32_t devices = of.books.devices_of(pod);
   if (devices == 0 || !pod.queue()) return;
-  const auto refuse = [&](const status& said) {
-    for (filtered_group& group : groups) group.verdict = said;
-  };
   const memory::plan* on = of.plan_of(pod, cluster);
   if (on == nullptr || on->why != nullptr || on->waits())
-    return refuse(status::unschedulable(detail::hived_lacks_cells));
-  if (!on->may_go() && on != of.trying) return refuse(status::unschedulable(detail::hived_in_use));
+    return refuse_all(groups, status::unschedulable(detail::hived_lacks_cells));
+  if (!on->may_go() && on != of.trying) return refuse_all(groups, status::unschedulable(detail::hived_in_use));
   std::vector<row_t> taken;  // by others of its size
   bool begun = false, thought = false;
   for (const hived_books::member& one : on->whose.pods) {

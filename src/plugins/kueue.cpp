@@ -147,10 +147,8 @@ struct kueue_policy::search {
   }
   [[nodiscard]] bool waits_for_victims() const {
     bool waits = false;
-    each_member([&](const pod_info& member) {
-      if (const auto node = member.nominated_node(); node && !waits)
-        node->each_pod([&](const pod_info& other) { waits = waits || (other.terminating() && other.preempted()); });
-    });
+    each_member(
+        [&](const pod_info& member) { waits = waits || awaits_victims(member); });
     return waits;
   }
   [[nodiscard]] bool may_preempt() const {
@@ -333,7 +331,7 @@ GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const clu
   if (!queue) return;
   kueue_books& books = read(cluster).books;
   if (!detail::kueue_knows(books, queue).ok()) {
-    for (filtered_group& group : groups) group.verdict = status::unresolvable(queue_admits_nobody);
+    refuse_all(groups, status::unresolvable(queue_admits_nobody));
     return;
   }
   const kueue_books::workload who = books.of(pod);
