@@ -62,16 +62,14 @@ GANGSCHED_INLINE void event_handlers::start_over() {
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     bool pending = false;  // and queued as one: it may have been before it was removed and added again
     if (state_->groups.alive(group) && state_->groups.parent[group] == no_row && entities_->cycles_as_group(group)) {
-      entities_->each_member(group,
-                             [&](row_t pod) { pending = pending || state_->pods.state[pod] == pod_state::pending; });
+      entities_->each_member(group, [&](row_t pod) { pending = pending || entities_->wants_node(pod); });
     }
     if (!pending) queue_->places().take_out({group, true});
   }
   std::vector<row_t> pending;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (queue_->places().find({pod, false}) == nullptr) forget_row(pod);
-    if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending || state_->pods.terminating[pod] ||
-        !entities_->has_profile(pod)) {
+    if (!state_->pods.alive(pod) || !entities_->wants_node(pod)) {
       queue_->places().take_out({pod, false});
       continue;
     }

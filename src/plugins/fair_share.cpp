@@ -123,7 +123,7 @@ struct fair_share_policy::rule final : victim_rule {
       const queue_view queue = *first.queue();
       one.queue = of.list.find(queue);
       const bool goes = first.terminating() || (group && group->root().row() == own_tree);  // anyway, or in no case
-      const instant ran = one.start >= now ? instant::zero() : now - one.start;
+      const instant ran = elapsed(one.start, now);
       one.spared_by_own = goes || ran < nearest_min_runtime(queue, &queue_spec::preempt_min_runtime);
       one.spared_by_others =
           goes || !queue.spec().lends_running || ran < nearest_min_runtime(queue, &queue_spec::reclaim_min_runtime);
@@ -346,8 +346,9 @@ GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (rank(a) != 1) return false;
-  return queues::fair_share::goes_first(known.shares, {place(a), a.now - a.entered}, {place(b), b.now - b.entered},
-                                        fair_share_books::counts{known, cluster}, options_.head_start);
+  return queues::fair_share::goes_first(known.shares, {place(a), elapsed(a.entered, a.now)},
+                                        {place(b), elapsed(b.entered, b.now)}, fair_share_books::counts{known, cluster},
+                                        options_.head_start);
 }
 
 /// Nodes without a flavor come last.

@@ -329,6 +329,18 @@ TEST_CASE("a pod that is being deleted leaves the queue from wherever it stands"
   CHECK(w.run_at(1h).empty());
 }
 
+TEST_CASE("a group whose members are being deleted leaves the queue, also when the log has moved on",
+          "[engine][queue]") {
+  const std::size_t log_bound = GENERATE(as<std::size_t>{}, 4, 65536);
+  world w{profiles::kube_default(), world::lowest_first(), {.log_bound = log_bound}};
+  const group_id gang = w.add(a_gang{"gang", 2});
+  const pod_id a = w.add(a_pod{"a"}.in(gang));
+  CHECK(w.counts() == places{0, 0, 0, 1, 0});
+  w.must(w.cluster.set_terminating(a));
+  for (int i = 0; i < 8; ++i) w.add(a_node{"n-" + std::to_string(i)});
+  CHECK(w.counts() == places{0, 0, 0, 0, 0});
+}
+
 TEST_CASE("a group whose members are gone or being deleted leaves the queue", "[engine][queue]") {
   world w;
   const group_id gang = w.add(a_gang{"gang", 2});

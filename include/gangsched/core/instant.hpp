@@ -14,4 +14,10 @@ using instant = std::chrono::nanoseconds;
   return when < instant::min() - by ? instant::min() : when + by;
 }
 
+/// From @p since to @p now: nothing if that is yet to come, at most the longest time that there is.
+[[nodiscard]] constexpr instant elapsed(instant since, instant now) noexcept {
+  if (now <= since) return instant::zero();
+  return since < instant::zero() && now > instant::max() + since ? instant::max() : now - since;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI
