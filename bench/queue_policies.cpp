@@ -13,18 +13,18 @@ namespace {
 
 using namespace gangsched;
 
-constexpr int gpu_nodes = 100, gpus = 8 * gpu_nodes;
+constexpr int machines = 100, gpus = 8 * machines;
 constexpr const char* gpu_name = "nvidia.com/gpu";
 
 struct divided_cluster {
   explicit divided_cluster(const std::string& policy, int queues) {
-    for (int i = 0; i < gpu_nodes; ++i)
+    for (int i = 0; i < machines; ++i)
       bench::must(
           of.add_node({.name = "node-" + std::to_string(i),
                        .allocatable = {{"cpu", 96}, {"memory", bench::mebi(1 << 20)}, {"pods", 110}, {gpu_name, 8}}}));
     bench::must(of.queues().add({.name = "all"}));
     for (int i = 0; i < queues; ++i) {
-      queue_spec one{.name = "q" + std::to_string(i), .parent = "all"};
+      gangsched::queue_spec one{.name = "q" + std::to_string(i), .parent = "all"};
       one.quotas.push_back({.guaranteed = {{gpu_name, gpus / queues}}});
       bench::must(of.queues().add(one));
     }
@@ -44,10 +44,10 @@ struct divided_cluster {
     return bench::must(of.add_pod(pod));
   }
   /// Who was placed.
-  std::vector<pod_id> schedule(instant now) {
+  std::vector<pod_id> schedule(instant time) {
     std::vector<pod_id> placed;
-    while (const cycle made_now = by->schedule_cycle(now)) {
-      for (const decision& one : made_now) {
+    while (const cycle each = by->schedule_cycle(time)) {
+      for (const decision& one : each) {
         if (one.kind != decision_kind::bind) continue;
         bench::must(by->confirm(one.pod));
         placed.push_back(one.pod);
@@ -69,7 +69,7 @@ void queue_policy_fills(benchmark::State& state, const char* policy) {
     for (int i = 0; i < gpus; ++i) on.add();
     state.ResumeTiming();
     placed = on.schedule(instant{}).size();
-    if (placed != gpus) state.SkipWithError("not every pod was placed");
+    if (placed != std::size_t{gpus}) state.SkipWithError("not every pod was placed");
   }
   state.counters["us/pod"] =
       benchmark::Counter(static_cast<double>(gpus) * static_cast<double>(state.iterations()) * 1e-6,
@@ -83,15 +83,15 @@ void queue_policy_full(benchmark::State& state, const char* policy) {
   for (int i = 0; i < gpus; ++i) on.add();
   std::vector<pod_id> running = on.schedule(instant{});
   for (int i = 0; i < 1'000; ++i) on.add();
-  instant now = std::chrono::hours{1};
-  on.schedule(now);
+  instant time = std::chrono::hours{1};
+  on.schedule(time);
   std::size_t turn = 0, placed = 0;
   for (auto _ : state) {
-    now += std::chrono::minutes{1};
+    time += std::chrono::minutes{1};
     pod_id& one = running[turn++ % running.size()];
     bench::must(on.of.remove_pod(one));
     on.add();
-    const std::vector<pod_id> next = on.schedule(now);
+    const std::vector<pod_id> next = on.schedule(time);
     if (next.size() != 1) {
       state.SkipWithError("a pod ended, and another one was not placed");
       break;

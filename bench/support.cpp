@@ -33,19 +33,6 @@ double cpu_seconds() {
 
 quantity mebi(std::int64_t amount) { return quantity{amount << 20}; }
 
-template <class T>
-T must(result<T> r) {
-  if (!r) {
-    std::fprintf(stderr, "%s\n", r.error().message().c_str());
-    std::exit(1);
-  }
-  return std::move(*r);
-}
-template node_id must(result<node_id>);
-template pod_id must(result<pod_id>);
-template group_id must(result<group_id>);
-template std::vector<pod_id> must(result<std::vector<pod_id>>);
-
 cluster mixed_nodes(int nodes) {
   cluster made;
   for (int i = 0; i < nodes; ++i) {

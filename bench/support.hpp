@@ -1,6 +1,10 @@
 #pragma once
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "gangsched/gangsched.hpp"
 
@@ -29,6 +33,12 @@ run_result drain(gangsched::cluster& cluster, gangsched::scheduler& scheduler, s
 [[nodiscard]] gangsched::quantity mebi(std::int64_t amount);
 /// The value, or the program ends with the error's text.
 template <class T>
-T must(gangsched::result<T> r);
+T must(gangsched::result<T> r) {
+  if (!r) {
+    std::fprintf(stderr, "%s\n", r.error().message().c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(r).value();
+}
 
 }  // namespace bench

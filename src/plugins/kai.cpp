@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -367,9 +368,24 @@ GANGSCHED_INLINE std::int64_t kai_policy::queue_of(const pod_info& pod) const {
   return std::int64_t{queue->row()} * 3 + (sets.empty() ? 0 : static_cast<int>(elastic_state_of(sets)));
 }
 
+/// What is asked between attempts is asked of one snapshot, until something is committed.
+struct kai_policy::memory {
+  std::optional<kai_snapshot> now = {};
+  std::uint64_t at = 0;  ///< changes
+
+  [[nodiscard]] const kai_snapshot& committed(const cluster_view& cluster, const options& with) {
+    if (!now || !(now->cluster == cluster) || at != cluster.changes()) {
+      now.reset();
+      now.emplace(cluster, with.gpu, with.non_preemptible_from);
+      at = cluster.changes();
+    }
+    return *now;
+  }
+};
+
 GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_head& b,
                                                const cluster_view& cluster) const {
-  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  const kai_snapshot& now = memory_->committed(cluster, options_);
   const std::size_t first = now.job_of(a.pod), second = now.job_of(b.pod);
   if (first == kai_snapshot::nothing || second == kai_snapshot::nothing) return first != kai_snapshot::nothing;
   queues::kai::job_queue order{*now.shares, false};
@@ -382,7 +398,7 @@ GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_
 
 GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   if (const auto queue = pod.queue(); queue && !queue->admits()) return status::pending(queue_admits_nobody);
-  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  const kai_snapshot& now = memory_->committed(cluster, options_);
   const std::size_t job = now.job_of(pod.id());
   const status may = now.may_start(job);
   return may.ok() ? now.within_limits(job) : may;
@@ -395,7 +411,7 @@ GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster
     open = open && (!its || its->admits());
   });
   if (!open) return status::pending(queue_admits_nobody);
-  const kai_snapshot now{cluster, options_.gpu, options_.non_preemptible_from};
+  const kai_snapshot& now = memory_->committed(cluster, options_);
   return now.may_start(now.job_of(group));
 }
 

@@ -10,6 +10,7 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/points.hpp"
+#include "gangsched/framework/remembered.hpp"
 #include "gangsched/queues/kai/min_runtime.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -117,7 +118,9 @@ class kai_policy {
 
  private:
   struct search;
+  struct memory;
   options options_;
+  remembered<memory> memory_ = {};
 };
 
 static_assert(queue_sort_plugin<kai_policy> && queue_order_plugin<kai_policy> && admission_plugin<kai_policy>);
