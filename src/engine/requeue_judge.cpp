@@ -203,6 +203,7 @@ GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
     case change_kind::column_changed:
       made.what = events::column_changed;
       if (record.scope() == scope_number::groups) made.group = {record.row, state_->groups.rows.generation(record.row)};
+      if (record.scope() == scope_number::pods && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
       if (record.scope() >= scope_number::first_named) made.scope_row = state_->columns.id_of(record.row);
       break;
     case change_kind::queue_changed:

@@ -25,6 +25,9 @@ GANGSCHED_INLINE std::uint32_t column_maker::of_nodes(std::string_view name, boo
 GANGSCHED_INLINE std::uint32_t column_maker::of_groups(std::string_view name, bool by_host) {
   return find_or_make(scope_number::groups, name, by_host);
 }
+GANGSCHED_INLINE std::uint32_t column_maker::of_pods(std::string_view name) {
+  return find_or_make(scope_number::pods, name, true);
+}
 GANGSCHED_INLINE std::uint32_t column_maker::of_scope(std::string_view scope, std::string_view name, bool by_host) {
   return find_or_make(whole(*state_).columns.scope(scope), name, by_host);
 }

@@ -116,6 +116,10 @@ class applier {
       return error{errc::unknown, {}, field, fmt::format("no {} \"{}\"", what, name)};
     };
     spec.controller = {controller_kind_of(one.owner_kind), one.owner_name};
+    for (std::size_t i = 0; i < one.limits.size(); ++i) {
+      const bool init = i >= spec.containers.size();
+      (init ? spec.init_containers[i - spec.containers.size()] : spec.containers[i]).limits = one.limits[i];
+    }
     if (!one.node.empty()) {
       const auto node = on_->find_node(one.node);
       if (!node) return unknown("node", "node", one.node);

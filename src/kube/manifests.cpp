@@ -283,6 +283,7 @@ result<Made> checked_alone(result<Made> made, const value& object, std::string_v
 controller_kind controller_kind_of(std::string_view kind) noexcept {
   if (kind == "ReplicaSet") return controller_kind::replica_set;
   if (kind == "ReplicationController") return controller_kind::replication_controller;
+  if (kind == "DaemonSet") return controller_kind::daemon_set;
   return kind == "StatefulSet" ? controller_kind::stateful_set : controller_kind::none;
 }
 

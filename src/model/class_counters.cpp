@@ -155,7 +155,7 @@ GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(sy
     if (!matches(label_selector{.match_labels = service->spec.selector}, labels)) continue;
     for (const auto& [key, value] : service->spec.selector) all.match_labels.insert_or_assign(key, value);
   }
-  const row_t row = controller.kind == controller_kind::none
+  const row_t row = controller.kind == controller_kind::none || controller.kind == controller_kind::daemon_set
                         ? no_row
                         : named_.controllers.by_name.find(ns, controller_key(controller.kind, controller.name));
   if (row != no_row && named_.controllers.record[row]->spec.selector) {

@@ -47,6 +47,12 @@ GANGSCHED_INLINE result<void> cluster::add_group_column(std::string_view column)
   return detail::add_column(*state_, scope_number::groups, column);
 }
 
+GANGSCHED_INLINE result<void> cluster::add_pod_column(std::string_view column) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "pods");
+  if (column.empty()) return detail::no_name("pods", "column");
+  return detail::add_column(*state_, scope_number::pods, column);
+}
+
 GANGSCHED_INLINE result<void> cluster::add_scope_column(std::string_view scope, std::string_view column) {
   const std::string object{scope};
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
@@ -86,6 +92,14 @@ GANGSCHED_INLINE result<void> cluster::set_column(group_id group, std::string_vi
   const std::string object =
       detail::object_name("group", state_->names.text(state_->groups.record[group.row]->ns), name_of(group));
   return detail::set_column(*state_, scope_number::groups, group.row, object, column, value);
+}
+
+GANGSCHED_INLINE result<void> cluster::set_column(pod_id pod, std::string_view column, std::int64_t value) {
+  GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
+  if (!contains(pod)) return detail::unknown_id("pod");
+  const model::pod_record& record = *state_->pods.record[pod.row];
+  return detail::set_column(*state_, scope_number::pods, pod.row,
+                            detail::object_name("pod", state_->names.text(record.ns), record.name), column, value);
 }
 
 GANGSCHED_INLINE result<void> cluster::set_column(scope_row_id row, std::string_view column, std::int64_t value) {

@@ -214,6 +214,7 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
   // What takes memory comes first: of most pods nothing after this does.
   const row_t row = pods.rows.make_room();
   pods.grow(row + 1);
+  state.columns.grow(scope_number::pods, row + 1);
   state.log.make_room(2);
   auto record = make_pod_record(state, spec, name.ns, queue);
   pods.by_name.insert(name, row);
@@ -518,6 +519,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   pods.cls.set(row, no_class);
   pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
   pods.record.set(row, nullptr);
+  state.columns.clear(scope_number::pods, row);
   pods.rows.give_back(row);
   state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node, .after = group});
   if (queue && node != no_row) state.queued.changed(queue.row);

@@ -88,6 +88,11 @@ GANGSCHED_INLINE std::optional<std::int64_t> cluster_questions::column_of(group_
   return detail::column_of(*state_, scope_number::groups, group.row, column);
 }
 
+GANGSCHED_INLINE std::optional<std::int64_t> cluster_questions::column_of(pod_id pod, std::string_view column) const {
+  if (!contains(pod)) return std::nullopt;
+  return detail::column_of(*state_, scope_number::pods, pod.row, column);
+}
+
 GANGSCHED_INLINE std::optional<std::int64_t> cluster_questions::column_of(scope_row_id row,
                                                                           std::string_view column) const {
   if (!contains(row)) return std::nullopt;

@@ -79,6 +79,39 @@ GANGSCHED_INLINE void add_containers(model::cluster_state& state, const pod_spec
   for (const container& one : spec.containers) add(one, container_kind::app);
 }
 
+/// Amounts that plugins which go by load read. They were found to fit into integers.
+GANGSCHED_INLINE std::vector<amount> bounded_amounts(model::cluster_state& state, const resource_list& list) {
+  std::vector<amount> made;
+  for (const auto& [name, value] : list) {
+    const bool own = name == "cpu" || name == "memory" || name.find("kubernetes.io/") != std::string::npos;
+    std::int64_t integer = 0;
+    if (own && (name == "cpu" ? value.milli_value(integer) : value.value(integer)))
+      made.push_back({state.kinds.number(name), integer});
+  }
+  return made;  // in the order of names, as those of a class are
+}
+
+/// Whether what containers are bound by follows from what the pod requests.
+GANGSCHED_INLINE bool bounds_follow(const pod_spec& spec) {
+  if (spec.containers.size() > 1 || !spec.init_containers.empty() || !spec.overhead.empty() || spec.resources)
+    return false;
+  if (spec.containers.empty()) return true;
+  const container& only = spec.containers.front();
+  return only.limits.empty() && std::none_of(only.requests.begin(), only.requests.end(),
+                                             [](const auto& one) { return one.second == quantity{}; });
+}
+
+GANGSCHED_INLINE void add_bounds(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
+  if (bounds_follow(spec)) return;
+  const auto add = [&](const container& from, container_kind kind) {
+    made.bounds.push_back({kind, bounded_amounts(state, from.requests), bounded_amounts(state, from.limits)});
+  };
+  for (const container& one : spec.init_containers)
+    add(one, one.sidecar ? container_kind::sidecar : container_kind::init);
+  for (const container& one : spec.containers) add(one, container_kind::app);
+  made.overhead = bounded_amounts(state, spec.overhead);
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const label_map& labels) {
@@ -137,6 +170,8 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   made.device_matches = make_matches(spec.device_constraints, spec.devices, names);
   made.claims = spec.resource_claims;
   detail::add_containers(state, spec, made);
+  detail::add_bounds(state, spec, made);
+  made.of_daemon_set = spec.controller.kind == controller_kind::daemon_set;
   for (const toleration& from : spec.tolerations) {
     made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});
   }

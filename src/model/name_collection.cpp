@@ -19,6 +19,8 @@ struct names_in_use {
     detail::mark(state.names, cls);
     mark_kinds(cls.requests), mark_kinds(cls.score_requests);
     for (const container_needs& one : cls.containers) mark_kinds(one.requests);
+    for (const container_bounds& one : cls.bounds) mark_kinds(one.requests), mark_kinds(one.limits);
+    mark_kinds(cls.overhead);
   }
   void mark(const model::node_record& node) noexcept {
     mark(node.name);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gangsched/model/pod_table.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 /// Names of rows are found by scope and name; scopes are numbers, and so are symbols.
@@ -11,18 +13,25 @@ GANGSCHED_INLINE symbol key_of_scope(scope_number scope) noexcept { return symbo
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-GANGSCHED_INLINE own_columns::own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups)
+GANGSCHED_INLINE own_columns::own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups,
+                                          const pod_table& pods)
     : undo_(&undo),
       log_(&log),
       nodes_(&nodes),
       groups_(&groups),
+      pods_(&pods),
       rows_(undo),
       records_(undo),
       by_name_(undo),
       noted_(undo) {}
 
 GANGSCHED_INLINE const slots& own_columns::rows_of(scope_number of) const noexcept {
-  return of == scope_number::nodes ? *nodes_ : of == scope_number::groups ? *groups_ : rows_;
+  switch (of) {
+    case scope_number::nodes: return *nodes_;
+    case scope_number::groups: return *groups_;
+    case scope_number::pods: return pods_->rows;
+    default: return rows_;
+  }
 }
 
 GANGSCHED_INLINE std::uint32_t own_columns::make(scope_number of, std::string_view name, column_writer writer,
@@ -51,7 +60,8 @@ GANGSCHED_INLINE void own_columns::set(std::uint32_t column, row_t row, std::int
   log_->write({.kind = change_kind::column_changed,
                .facets = to.facet,
                .row = row,
-               .before = static_cast<std::uint32_t>(to.of)});
+               .before = static_cast<std::uint32_t>(to.of),
+               .after = to.of == scope_number::pods ? pods_->node[row] : no_row});
 }
 
 GANGSCHED_INLINE void own_columns::add(std::uint32_t column, row_t row, std::int64_t amount) {
@@ -73,7 +83,8 @@ GANGSCHED_INLINE std::optional<scope_number> own_columns::find_scope(std::string
 }
 
 GANGSCHED_INLINE std::string_view own_columns::scope_name(scope_number scope) const noexcept {
-  if (scope < scope_number::first_named) return scope == scope_number::nodes ? "nodes" : "groups";
+  constexpr std::string_view tables[] = {"nodes", "groups", "pods"};
+  if (scope < scope_number::first_named) return tables[static_cast<std::uint32_t>(scope)];
   return scopes_[static_cast<std::uint32_t>(scope) - static_cast<std::uint32_t>(scope_number::first_named)];
 }
 

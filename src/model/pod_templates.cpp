@@ -38,8 +38,9 @@ bool all_alike(const std::vector<T>& a, const std::vector<T>& b) noexcept {
 }
 
 GANGSCHED_INLINE bool alike(const container& a, const container& b) noexcept {
-  const auto& [requests, image, ports, sidecar] = a;
-  return requests == b.requests && image == b.image && all_alike(ports, b.ports) && sidecar == b.sidecar;
+  const auto& [requests, image, ports, sidecar, limits] = a;
+  return requests == b.requests && image == b.image && all_alike(ports, b.ports) && sidecar == b.sidecar &&
+         limits == b.limits;
 }
 
 GANGSCHED_INLINE bool alike(const device_request& a, const device_request& b) noexcept {

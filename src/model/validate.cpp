@@ -159,7 +159,7 @@ class spec_checker {
   }
 
   bool kind(controller_kind value, const spec_path& at) {
-    return enumerator(value, controller_kind::stateful_set, "controller kind", at);
+    return enumerator(value, controller_kind::daemon_set, "controller kind", at);
   }
 
   // Names and labels.
@@ -286,7 +286,7 @@ class spec_checker {
   bool containers(const std::vector<container>& list, bool init, const spec_path& path) {
     return each(list, path, [&](const container& one, const spec_path& at) {
       return resources(one.requests, resource_owner::pod, at.field("requests")) &&
-             ports(one.ports, at.field("ports")) &&
+             ports(one.ports, at.field("ports")) && resources(one.limits, resource_owner::pod, at.field("limits")) &&
              (init || !one.sidecar ||
               fail(errc::malformed, at.field("sidecar"), "only an init container can be a sidecar"));
     });

@@ -307,4 +307,78 @@ TEST_CASE("groups have columns, and are tried again when the host sets one", "[e
   CHECK_FALSE(w.cluster.column_of(gang, "used"));
 }
 
+namespace {
+
+/// Nodes whose pods are said to be noisy take nobody else.
+struct quiet {
+  static constexpr std::string_view name = "Quiet";
+  using points = implements<point::filter>;
+  by_host<pod_column> noise;
+  void attach(column_maker& columns) { noise = columns.pod_column_by_host("noise"); }
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::own | reads::pods> node) const {
+    std::int64_t sum = 0;
+    node.each_pod([&](const pod_info& pod) { sum += pod.own(noise); });
+    return sum <= 10 ? status::success() : status::unschedulable("too noisy");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("pods have columns of the host's, which are news of the node that they are on", "[engine][columns]") {
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  world w{with_columns_of(quiet{}), by(rule)};
+  w.add(a_node{"n"}.cpu(8));
+  const pod_id a = w.add(a_pod{"a"}.cpu(1)), b = w.add(a_pod{"b"}.cpu(1));
+  w.must(w.cluster.set_column(b, "noise", 9));  // it waits: no node hears of it
+  CHECK(w.run(true) == words{"bind a n", "bind b n"});
+  CHECK(w.cluster.column_of(b, "noise") == 9);
+  w.must(w.cluster.set_column(a, "noise", 2));
+  w.add(a_pod{"c"}.cpu(1));
+  CHECK(w.run() == words{"reject c"});
+  const std::uint64_t woken = w.wake_ups();
+  w.must(w.cluster.set_column(a, "noise", 2));  // nothing new
+  CHECK(w.run_at(10s).empty());
+  CHECK(w.wake_ups() == woken);
+  SECTION("that changes") {
+    w.must(w.cluster.set_column(a, "noise", 1));
+    CHECK(w.run_at(20s) == words{"bind c n"});
+  }
+  SECTION("that goes with its pod, and is nobody's who comes in its place") {
+    const row_t row = b.row;
+    w.remove(b);
+    CHECK(w.run_at(20s) == words{"bind c n"});
+    const pod_id d = w.add(a_pod{"d"}.cpu(1));
+    REQUIRE(d.row == row);
+    CHECK(w.cluster.column_of(d, "noise") == 0);
+    CHECK_FALSE(w.cluster.column_of(b, "noise"));
+    CHECK(w.run_at(21s) == words{"bind d n"});
+  }
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("words of pods are under the undo log, and in the digest", "[engine][columns]") {
+  gangsched::cluster cluster;
+  REQUIRE(cluster.add_pod_column("noise"));
+  CHECK(cluster.add_pod_column("").error().code == errc::malformed);
+  const pod_id p = cluster.add_pod(a_pod{"p"}).value();
+  CHECK(cluster.column_of(p, "noise") == 0);
+  const std::uint64_t before = cluster.digest();
+  {
+    transaction trial{cluster};
+    REQUIRE(cluster.set_column(p, "noise", 3));
+    CHECK(cluster.column_of(p, "noise") == 3);
+    CHECK(cluster.digest() != before);
+    REQUIRE(cluster.remove_pod(p));
+    const pod_id other = cluster.add_pod(a_pod{"other"}).value();
+    REQUIRE(cluster.set_column(other, "noise", 4));
+  }
+  CHECK(cluster.column_of(p, "noise") == 0);
+  CHECK(cluster.digest() == before);
+  REQUIRE(cluster.set_column(p, "noise", 3));
+  CHECK(cluster.set_column(p, "loudness", 1).error().code == errc::unknown);
+  REQUIRE(cluster.remove_pod(p));
+  CHECK(cluster.set_column(p, "noise", 1).error().code == errc::unknown);
+  CHECK_FALSE(cluster.column_of(p, "noise"));
+}
+
 }  // namespace gangsched::testing::columns_test

@@ -64,6 +64,7 @@ struct mini_pod {
   std::int32_t priority = 0;
   std::uint64_t arrival = 0;
   std::vector<mini_use> uses = {};
+  std::int64_t by_host = 0;  ///< the word of the host's column
   [[nodiscard]] const pod_spec& spec() const { return made->spec; }
 };
 struct mini_node {
@@ -262,7 +263,8 @@ class mini_cluster {
   template <class Id>
   failure why_not_set(Id id, const std::string& column) {
     if (find(id) == nullptr) return errc::unknown;
-    return column == "by_host" ? failure{} : column == "counted" ? failure{errc::wrong_state} : failure{errc::unknown};
+    const bool counted = column == "counted" && !std::is_same_v<Id, pod_id>;  // of pods there are only the host's
+    return column == "by_host" ? failure{} : counted ? failure{errc::wrong_state} : failure{errc::unknown};
   }
   template <class Id>
   void set(Id id, std::int64_t value) {

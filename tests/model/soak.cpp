@@ -38,6 +38,7 @@ soak::soak(const soak_options& options)
   }
   static_cast<void>(cluster_.add_node_column("by_host"));
   static_cast<void>(cluster_.add_group_column("by_host"));
+  static_cast<void>(cluster_.add_pod_column("by_host"));
   static_cast<void>(cluster_.add_scope_column("rows", "by_host"));
   state.collection.always = options.collect;
 }
@@ -353,8 +354,9 @@ void soak::budget_operation() {
 
 void soak::column_operation() {
   if (dice_.percent(30)) return compare_classes();  // re-keys every pod
-  const std::size_t what = dice_.below(10);
+  const std::size_t what = dice_.below(11);
   if (what < 4) return note_operation();
+  if (what == 10) return set_column(a_pod_id());
   if (what == 4) return set_column(a_node_id());
   if (what == 5) return set_column(a_group_id());
   if (what == 6) return set_column(a_row_id());
@@ -450,6 +452,7 @@ void soak::add_container(pod_spec& spec) {
   if (dice_.percent(60)) made.requests["cpu"] = quantity::from_milli(100 * dice_.between(0, 20));
   if (dice_.percent(50)) made.requests["memory"] = quantity{dice_.between(0, 100)};
   if (dice_.percent(20)) made.requests[numbered("example.com/r", 20)] = quantity{dice_.between(0, 3)};
+  if (dice_.percent(10)) made.limits[dice_.percent(50) ? "cpu" : "memory"] = quantity{dice_.between(0, 2)};
   if (dice_.percent(15)) {
     made.ports.push_back({static_cast<std::int32_t>(dice_.between(80, 84)), static_cast<protocol>(dice_.below(3)),
                           dice_.percent(50) ? (dice_.percent(50) ? "0.0.0.0" : "") : numbered("10.0.0.", 3)});

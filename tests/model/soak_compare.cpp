@@ -148,8 +148,11 @@ void soak::compare_node(const mini_node& node) {
 template <class Id>
 void soak::compare_columns(scope_number of, Id id, std::int64_t by_host, const std::string& name) {
   check(cluster_.column_of(id, "by_host") == by_host, "the host's column of " + name);
-  check(cluster_.column_of(id, "counted") == model_.counted(of, id.row, id.generation),
-        "the counted column of " + name);
+  if constexpr (std::is_same_v<Id, pod_id>)
+    return check(!cluster_.column_of(id, "counted"), "nobody counts of " + name);
+  else
+    check(cluster_.column_of(id, "counted") == model_.counted(of, id.row, id.generation),
+          "the counted column of " + name);
 }
 
 void soak::compare_pod(const mini_pod& pod) {
@@ -175,6 +178,7 @@ void soak::compare_pod(const mini_pod& pod) {
   mini_amounts requests;
   for (const amount& one : cls.requests) requests[std::string{state.kinds.name(one.kind)}] = one.value;
   check(requests == pod.made->requests, "requests of " + name);
+  compare_columns(scope_number::pods, pod.id, pod.by_host, name);
 }
 
 void soak::compare_group(const mini_group& group) {
@@ -208,13 +212,27 @@ void soak::compare_group(const mini_group& group) {
 /// Pods are of one class iff they are alike in all but names and labels, and no term of a pod of their namespace tells them apart.
 void soak::compare_classes() {
   using look = std::tuple<std::string, std::int32_t, mini_amounts, std::int64_t, std::int64_t, std::vector<mini_port>,
-                          std::size_t, label_map, std::set<std::string>, std::vector<bool>>;
+                          std::size_t, label_map, std::set<std::string>, std::vector<bool>, std::string>;
   const auto wanted = [](const pod_spec& spec) {
     std::set<std::string> values;
     for (const pod_affinity_term& term : spec.anti_affinity_to_pods.required) {
       values.insert(term.selector->match_labels.begin()->second);
     }
     return values;
+  };
+  // What containers request and may use, where the sum of the requests does not say it.
+  const auto bounds = [](const pod_spec& spec) {
+    std::string text;
+    bool said = spec.containers.size() == 1;
+    const auto put = [&](const resource_list& list) {
+      for (const auto& [name, amount] : list) {
+        said = said && amount != quantity{};
+        if (name == "cpu" || name == "memory") text += name + amount.to_string() + ' ';
+      }
+      text += '/';
+    };
+    for (const container& one : spec.containers) put(one.requests), said = said && one.limits.empty(), put(one.limits);
+    return said ? std::string{} : text;
   };
   std::set<mini_name> live;
   for (const auto& [name, pod] : model_.pods) {
@@ -234,7 +252,8 @@ void soak::compare_classes() {
     matched.push_back(!spec.volumes.attachments.empty());
     const look key{
         spec.ns,         pod.priority,           pod.made->requests, pod.made->scored_cpu, pod.made->scored_memory,
-        pod.made->ports, spec.containers.size(), spec.node_selector, wanted(spec),         matched};
+        pod.made->ports, spec.containers.size(), spec.node_selector, wanted(spec),         matched,
+        bounds(spec)};
     const class_id cls = inside(cluster_).class_of(pod.id.row);
     check(seen.emplace(key, cls).first->second == cls, "like pods of different classes: " + name.second);
     check(reverse.emplace(cls, key).first->second == key, "unlike pods of one class: " + name.second);

@@ -49,7 +49,7 @@ struct event {
   change_kind kind;
   reads facets;                   ///< what of `node` it touched
   std::optional<node_info> node;  ///< as it is now; absent if it is gone, or the change is about no node
-  std::optional<pod_info> pod;    ///< the pod that changed, while it exists
+  std::optional<pod_info> pod;    ///< the pod that changed, or whose word did, while it exists
   events what = events::nothing;  ///< under wake_rule::hints one of them, else all that the change may be
   /// Under wake_rule::hints the object before and after; null if it was not there, is gone, or is of the other kind.
   const past_node* old_node = nullptr;
@@ -57,7 +57,7 @@ struct event {
   const past_pod* old_pod = nullptr;
   const past_pod* new_pod = nullptr;
   bool own = false;  ///< it is the waiting pod itself that changed
-  // Of column_changed: whose word it was, if not `node`'s.
+  // Of column_changed: whose word it was, if not `pod`'s or `node`'s.
   group_id group{};
   scope_row_id scope_row{};
   queue_id queue{};  ///< of queue_changed: whose; a default id if flavors changed
@@ -175,6 +175,7 @@ class column_maker {
   // What the host sets (`cluster::set_column`), by a name that is not empty.
   by_host<node_column> node_column_by_host(std::string_view name) { return {of_nodes(name, true)}; }
   by_host<group_column> group_column_by_host(std::string_view name) { return {of_groups(name, true)}; }
+  by_host<pod_column> pod_column_by_host(std::string_view name) { return {of_pods(name)}; }
   by_host<scope_column> scope_column_by_host(std::string_view scope, std::string_view name) {
     return {of_scope(scope, name, true)};
   }
@@ -187,6 +188,7 @@ class column_maker {
  private:
   GANGSCHED_API std::uint32_t of_nodes(std::string_view name, bool by_host);
   GANGSCHED_API std::uint32_t of_groups(std::string_view name, bool by_host);
+  GANGSCHED_API std::uint32_t of_pods(std::string_view name);
   GANGSCHED_API std::uint32_t of_scope(std::string_view scope, std::string_view name, bool by_host);
   std::uint32_t find_or_make(scope_number of, std::string_view name, bool by_host);
   model::viewed_tables* state_;

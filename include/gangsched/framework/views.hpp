@@ -270,6 +270,10 @@ class pod_info : public pod_view {
   [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
   /// The volumes that are the pod's own; null if there are none.
   [[nodiscard]] const pod_disks* disks() const noexcept { return record().disks.get(); }
+  /// A word that the host keeps for it. A hook that asks for it of a pod on its node says `reads::own` of the node.
+  [[nodiscard]] std::int64_t own(by_host<pod_column> column) const {
+    return detail::own_word(*state_, column.index, row_);
+  }
   /// How many pods on nodes use an exclusive claim.
   [[nodiscard]] GANGSCHED_API std::uint32_t claim_users(symbol claim) const noexcept;
   /// Order of add_pod among nodes, pods and groups.

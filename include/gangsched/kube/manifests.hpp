@@ -54,7 +54,8 @@ struct pod_manifest {
   std::string owner_kind = {};  ///< its controller: what spreading by default goes by
   std::string owner_name = {};
   label_map annotations = {};  ///< those about groups, where their members are to be, queues and devices
-  /// Limits of its containers, then of its init containers; empty if none has any. They count for LimitRanges and ResourceQuotas only.
+  /// Limits of its containers, then of its init containers; empty if none has any. They count for LimitRanges and
+  /// ResourceQuotas, and for plugins that go by load: `apply` puts them into the spec.
   std::vector<resource_list> limits = {};
   resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so

@@ -135,6 +135,8 @@ void put(Out& out, const capacity_policy& v);
 template <class Out>
 void put(Out& out, const container_needs& v);
 template <class Out>
+void put(Out& out, const container_bounds& v);
+template <class Out>
 void put(Out& out, const numa_cpu& v) {
   put(out, v.id), put(out, v.core), put(out, v.socket), put(out, v.uncore_cache);
 }
@@ -326,6 +328,11 @@ void put(Out& out, const device_inventory& v) {
   }
 }
 
+template <class Out>
+void put(Out& out, const container_bounds& v) {
+  put(out, v.kind), put(out, v.requests), put(out, v.limits);
+}
+
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 template <class Out>
 void put(Out& out, const pod_class& v) {
@@ -338,6 +345,9 @@ void put(Out& out, const pod_class& v) {
   put(out, v.guaranteed), put(out, v.bind_cpus.policy), put(out, v.bind_cpus.required);
   put(out, v.bind_cpus.exclusive), put(out, v.containers);
   put(out, v.device_matches), put(out, v.claims), put(out, v.held_room), put(out, v.queue);
+  // Last, so that most classes have no byte of it.
+  if (!v.bounds.empty()) put(out, v.bounds), put(out, v.overhead);
+  if (v.of_daemon_set) put(out, v.of_daemon_set);
 }
 
 /// The bytes by themselves.

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whose rows a column has a word for: those of nodes, of groups, or of a named scope; these are numbered from `first_named`.
-enum class scope_number : std::uint32_t { nodes, groups, first_named };
+/// Whose rows a column has a word for: those of nodes, groups or pods, or of a named scope; these are numbered from `first_named`.
+enum class scope_number : std::uint32_t { nodes, groups, pods, first_named };
 
 enum class change_kind : std::uint8_t {
   node_added,       ///< row = node
@@ -28,7 +28,7 @@ enum class change_kind : std::uint8_t {
   namespace_changed,  ///< which one is not said: names may be others' when it is read
   budget_changed,     ///< row = budget: added, updated or removed
   queue_changed,      ///< row = queue: it came, changed or went, or less is used in it and above; no_row: flavors did
-  column_changed,     ///< row = of a node, group or named scope, before = `scope()`, facets = the column's
+  column_changed,  ///< row = of a node, group, pod or named scope, before = `scope()`, after = the pod's node row; facets = the column's
 };
 
 /// One record of the change log, 20 bytes.
@@ -70,7 +70,7 @@ struct change {
       case change_kind::pod_terminating:
       case change_kind::pod_assumed:
       case change_kind::pod_bound: return after;
-      case change_kind::column_changed: return scope() == scope_number::nodes ? row : no_row;
+      case change_kind::column_changed: return scope() == scope_number::nodes ? row : after;
       default: return no_row;
     }
   }

@@ -138,11 +138,12 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> update_disruption_budget(budget_id budget, const pod_disruption_budget_spec& spec);
   result<void> remove_disruption_budget(budget_id budget);
 
-  // --- columns: numbers beside nodes, groups and the rows of named scopes, for plugins (docs/columns.md)
+  // --- columns: numbers beside nodes, groups, pods and the rows of named scopes, for plugins (docs/columns.md)
   /// A column that the host sets; one of that name that is there already, because a plugin asked for it, is the same. Error: malformed, for
   /// an empty name. O(rows).
   result<void> add_node_column(std::string_view column);
   result<void> add_group_column(std::string_view column);
+  result<void> add_pod_column(std::string_view column);
   result<void> add_scope_column(std::string_view scope, std::string_view column);
   /// The row of that name in a scope, which is made if nobody made it before. Error: malformed, for an empty name. O(length).
   result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
@@ -152,6 +153,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// nobody has made the column, or the object is gone; wrong_state, for one that reserve hooks count. O(columns).
   result<void> set_column(node_id node, std::string_view column, std::int64_t value);
   result<void> set_column(group_id group, std::string_view column, std::int64_t value);
+  result<void> set_column(pod_id pod, std::string_view column, std::int64_t value);
   result<void> set_column(scope_row_id row, std::string_view column, std::int64_t value);
 
   // --- queues and flavors: whose what of the cluster is (model/cluster_queues.hpp, docs/queues.md)

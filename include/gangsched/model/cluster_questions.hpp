@@ -81,6 +81,7 @@ class GANGSCHED_API cluster_questions {
   /// O(columns).
   [[nodiscard]] std::optional<std::int64_t> column_of(node_id node, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(group_id group, std::string_view column) const;
+  [[nodiscard]] std::optional<std::int64_t> column_of(pod_id pod, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(scope_row_id row, std::string_view column) const;
   /// The row of that name, if somebody made it and nobody removed it. O(length).
   [[nodiscard]] std::optional<scope_row_id> find_scope_row(std::string_view scope, std::string_view row) const;

@@ -16,6 +16,10 @@ struct group_column {
 struct scope_column {
   std::uint32_t index = 0;
 };
+/// Of pods; only the host sets them.
+struct pod_column {
+  std::uint32_t index = 0;
+};
 /// The same as the host sets them (`cluster::set_column`): hooks only read them.
 template <class Column>
 struct by_host {

@@ -15,6 +15,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
+struct pod_table;
+
 /// What a reserve hook added to a column for a pod.
 struct column_use {
   std::uint32_t column;
@@ -49,8 +51,8 @@ struct noted_uses {
 /// every change of one is in the change log.
 class GANGSCHED_API own_columns {
  public:
-  /// @p nodes and @p groups: the rows of these tables, which outlive this.
-  own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups);
+  /// @p nodes and @p groups: the rows of these tables. All of them outlive this.
+  own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups, const pod_table& pods);
 
   // --- columns
   /// Without a name: nobody else's. O(rows).
@@ -84,7 +86,7 @@ class GANGSCHED_API own_columns {
   /// Its words are zeros before.
   void remove_row(row_t row);
 
-  // --- rows of nodes and groups, as they come and go
+  // --- rows of nodes, groups and pods, as they come and go
   void grow(scope_number of, row_t rows);
   /// Zeros the words of a row that goes. What goes says so in the log itself.
   void clear(scope_number of, row_t row);
@@ -130,6 +132,7 @@ class GANGSCHED_API own_columns {
   change_log* log_;
   const slots* nodes_;
   const slots* groups_;
+  const pod_table* pods_;
   std::vector<std::unique_ptr<own_column>> columns_;
   std::vector<std::string> scopes_;  ///< names
   std::uint32_t makers_ = 0;

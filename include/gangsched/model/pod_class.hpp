@@ -108,6 +108,13 @@ struct container_needs {
   std::vector<amount> requests;
 };
 
+/// What one container requests, and what it may use at most: of cpu, memory and resources of Kubernetes' own domain (kubernetes.io/…),
+/// those that are given. Zeros are there, too.
+struct container_bounds {
+  container_kind kind = container_kind::app;
+  std::vector<amount> requests, limits;  ///< by kind
+};
+
 using counter_id = std::uint32_t;
 
 /// A counter and what one of it is worth.
@@ -165,6 +172,11 @@ struct pod_class {
   cpu_binding bind_cpus;
   std::vector<container_needs>
       containers;  ///< init containers first; empty unless it is Guaranteed, binds CPUs or wants devices
+
+  /// Init containers first; empty if it is as if there were one container, or none, with `requests` and no limit (policies/pod_bounds.hpp).
+  std::vector<container_bounds> bounds;
+  std::vector<amount> overhead;  ///< beside `bounds`
+  bool of_daemon_set = false;    ///< its controller is one
 
   std::vector<toleration_symbols> tolerations;
   std::vector<label_symbols> node_selector;

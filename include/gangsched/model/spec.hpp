@@ -30,6 +30,8 @@ struct container {
   std::string image = {};
   std::vector<container_port> ports = {};
   bool sidecar = false;  ///< an init container with restartPolicy Always
+  /// What it may use at most: nothing is kept free for that, plugins that go by the load of nodes read it. It may be below the request.
+  resource_list limits = {};
 };
 
 /// A zone or region label of a volume: the node must have one of the values.

@@ -44,7 +44,7 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   counter_table counters;
   named_objects named;
   pod_counting counting{semantics, names, nodes, pods, classes, topologies, choices, counters, named, devices};
-  own_columns columns{undo, log, nodes.rows, groups.rows};
+  own_columns columns{undo, log, nodes.rows, groups.rows, pods};
   queue_counting queued{names, log, nodes, pods, groups, classes, counting, kinds, queues};
   assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued};
   name_collection collection{*this};
