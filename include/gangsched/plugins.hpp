@@ -25,6 +25,10 @@
 #include "gangsched/plugins/inter_pod_affinity.hpp"
 #include "gangsched/plugins/kai.hpp"
 #include "gangsched/plugins/kueue.hpp"
+#include "gangsched/plugins/load_aware_scheduling.hpp"
+#include "gangsched/plugins/load_variation_risk_balancing.hpp"
+#include "gangsched/plugins/low_price.hpp"
+#include "gangsched/plugins/low_risk_over_commitment.hpp"
 #include "gangsched/plugins/mig_packing.hpp"
 #include "gangsched/plugins/network_cost.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
@@ -38,12 +42,14 @@
 #include "gangsched/plugins/node_resources_fit_plus.hpp"
 #include "gangsched/plugins/node_unschedulable.hpp"
 #include "gangsched/plugins/node_volume_limits.hpp"
+#include "gangsched/plugins/peaks.hpp"
 #include "gangsched/plugins/pod_group_pods_count.hpp"
 #include "gangsched/plugins/pod_topology_spread.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/plugins/scarce_resource_avoidance.hpp"
 #include "gangsched/plugins/scheduling_gates.hpp"
 #include "gangsched/plugins/taint_toleration.hpp"
+#include "gangsched/plugins/target_load_packing.hpp"
 #include "gangsched/plugins/topology_placement.hpp"
 #include "gangsched/plugins/volcano.hpp"
 #include "gangsched/plugins/volume_binding.hpp"
@@ -68,10 +74,12 @@ using every_plugin =
                 node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
                 volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
                 node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
-                node_resources_allocatable, topology_placement, pod_group_pods_count, group_preemption, network_cost,
-                device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
-                node_resource_topology_match, node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation,
-                gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy,
-                elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy, arrival_sort, extender>;
+                node_resources_allocatable, target_load_packing, load_variation_risk_balancing,
+                low_risk_over_commitment, peaks, load_aware_scheduling, low_price, topology_placement,
+                pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product, gpu_clustering,
+                gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match, node_numa_resource,
+                mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, fair_share_policy, kai_policy, kueue_policy,
+                capacity_scheduling_policy, elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy,
+                arrival_sort, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE bool argument_reader::fail(errc code, const std::string& path, std::string reason) {
@@ -61,6 +63,26 @@ GANGSCHED_INLINE bool argument_reader::number(const argument& value, const std::
     return fail(errc::out_of_range, path, fmt::format("{} is not in {} to {}", *found, least, most));
   }
   out = *found;
+  return true;
+}
+
+GANGSCHED_INLINE bool argument_reader::real(const argument& value, const std::string& path, double least, double most,
+                                            double& out) {
+  double made = 0;
+  if (const std::int64_t* whole = value.if_int()) {
+    made = static_cast<double>(*whole);
+  } else if (const double* any = std::get_if<double>(&value.value)) {
+    made = *any;
+  } else {
+    const std::string* said = value.if_text();
+    if (said == nullptr) return fail(errc::malformed, path, "has to be a number");
+    const auto [end, wrong] = std::from_chars(said->data(), said->data() + said->size(), made);
+    if (wrong != std::errc{} || end != said->data() + said->size())
+      return fail(errc::malformed, path, '"' + *said + "\" is not a number");
+  }
+  if (!(made >= least && made <= most))
+    return fail(errc::out_of_range, path, fmt::format("{} is not in {} to {}", made, least, most));
+  out = made;
   return true;
 }
 

@@ -90,6 +90,9 @@ void run_volcano_case(const kube::value& recorded, const std::string& file, tall
 void run_elastic_quota_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_capacity_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_capacity_case_on_cluster(const kube::value& recorded, const std::string& file, tally& into);
+/// Of scheduler-plugins and Koordinator: scores by nodes' load and size, known by what their names begin with.
+bool is_load_case(const kube::value& recorded);
+void run_load_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.

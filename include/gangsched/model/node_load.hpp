@@ -1,0 +1,74 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
+
+/// How loaded nodes are, as a host measures it: names and words of the columns (docs/columns.md) that plugins which go by load read. A host
+/// feeds those of the plugins it has; a plugin makes what it reads. A word of 0, as every new object has it, says that nothing was
+/// measured, so that a measured number is kept as a word beside it (docs/load.md).
+namespace gangsched::inline GANGSCHED_ABI::node_load {
+
+/// The word of a share (percent); and back.
+[[nodiscard]] constexpr std::int64_t word(double value) noexcept {
+  return static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(value) + 1);
+}
+[[nodiscard]] constexpr std::optional<double> real(std::int64_t word) noexcept {
+  if (word == 0) return std::nullopt;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(word) - 1);
+}
+/// The word of an amount (cpu in thousandths, memory in bytes), a price, so many seconds or a whole percentage; and back.
+/// 0 ≤ @p value < 2^63 − 1.
+[[nodiscard]] constexpr std::int64_t count_word(std::int64_t value) noexcept { return value + 1; }
+[[nodiscard]] constexpr std::optional<std::int64_t> count(std::int64_t word) noexcept {
+  return word == 0 ? std::nullopt : std::optional{word - 1};
+}
+/// The word of an instant, on the host's clock; and back. Not of one nanosecond before the epoch.
+[[nodiscard]] constexpr std::int64_t word(instant when) noexcept { return when.count() + 1; }
+[[nodiscard]] constexpr std::optional<instant> when(std::int64_t word) noexcept {
+  if (word == 0) return std::nullopt;
+  return instant{word - 1};
+}
+
+/// Of nodes. When what was measured ended (an instant). Without it nothing is known of the node, whatever else is set.
+inline constexpr std::string_view measured = "load.measured";
+/// Of nodes, shares of what the node has, in percent: the mean over the window (the last value, where no mean is known), and the standard
+/// deviation.
+inline constexpr std::string_view cpu_mean = "load.cpu.mean";
+inline constexpr std::string_view cpu_deviation = "load.cpu.deviation";
+inline constexpr std::string_view memory_mean = "load.memory.mean";
+inline constexpr std::string_view memory_deviation = "load.memory.deviation";
+/// Of nodes, what the shares of CPU are of where it is not what is allocatable, as where kubelet keeps some for itself (a count:
+/// thousandths).
+inline constexpr std::string_view cpu_capacity = "load.cpu.capacity";
+
+/// Of nodes: how long ago that was, in seconds (a count). A host that hears no more of a node goes on setting it, as often as it likes.
+inline constexpr std::string_view age = "load.age";
+/// Of nodes: how often they are measured, in seconds (a count).
+inline constexpr std::string_view interval = "load.interval";
+/// Of nodes and of pods: what is used (counts: thousandths, bytes). Of nodes also the mean or a percentile over the last so many seconds,
+/// or over the longest period there is: "load.cpu.p95.300", "load.memory.avg"; avg, p50, p90, p95, p99.
+inline constexpr std::string_view cpu_used = "load.cpu.used";
+inline constexpr std::string_view memory_used = "load.memory.used";
+/// Of nodes: the part of it that is no pod's (counts).
+inline constexpr std::string_view cpu_system = "load.cpu.system";
+inline constexpr std::string_view memory_system = "load.memory.system";
+/// Of nodes: what there is in truth, where allocatable says more (counts).
+inline constexpr std::string_view cpu_raw = "load.cpu.raw";
+inline constexpr std::string_view memory_raw = "load.memory.raw";
+/// Of nodes: thresholds of their own (counts: whole percentages), for all that is used and for what pods of production use.
+inline constexpr std::string_view cpu_threshold = "load.cpu.threshold";
+inline constexpr std::string_view memory_threshold = "load.memory.threshold";
+inline constexpr std::string_view cpu_prod_threshold = "load.cpu.threshold.prod";
+inline constexpr std::string_view memory_prod_threshold = "load.memory.threshold.prod";
+/// Of nodes: what they cost (a count, in any unit that is the same for all).
+inline constexpr std::string_view price = "load.price";
+/// Of pods: when their init containers had ended (an instant).
+inline constexpr std::string_view initialized = "load.initialized";
+/// Of pods: 1 where what they use was measured as of another priority class than theirs.
+inline constexpr std::string_view other_class = "load.other_class";
+
+}  // namespace gangsched::inline GANGSCHED_ABI::node_load

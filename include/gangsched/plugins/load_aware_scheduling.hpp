@@ -1,0 +1,98 @@
+#pragma once
+#include <array>
+#include <string>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/model/node_load.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Koordinator's LoadAwareScheduling: no pods for nodes that are really used beyond a threshold, and the least used first.
+///
+/// What a pod will use is estimated, for CPU and memory: q = max(limit, request) of the resource of its priority class (prod: cpu,
+/// memory; batch, mid: kubernetes.io/batch-cpu, …), times a factor in percent, rounded, at most the limit; of no q 250m and 200 MiB, 0
+/// for mid.
+///
+/// What a node uses is what was measured there, or a percentile, with max(0, estimate − measured) of those pods that were not measured,
+/// that started after the measurement before, or that are still settling down: the estimates of all pods alone if a percentile is asked
+/// for by a period that was not measured. What pods of production use is what was measured of them, with the same, and with what is no
+/// pod's if so configured; one that was measured as of another class counts by its estimate.
+///
+/// Filter: not for DaemonSets, and not where nothing is known of the node. Too old measurements refuse it, or let it through. Thresholds
+/// of production count for pods of production, else those of percentiles, else those of all; a node's own replace the last and the first,
+/// each by itself. Refused is round(100·(used + estimate)/there) above one. Score: ⌊(Σ weight·s + dominant·min s)/(Σ weight + dominant)⌋
+/// with s = ⌊100·(there − used − estimate)/there⌋, or 0; 0 without measurements that count. "There" is what is allocatable, or the node's
+/// raw amount.
+///
+/// Priority classes go by priority: batch 5000 – 5999, mid 7000 – 7999, all others prod. When a pod was scheduled is its start time;
+/// without one it is settling down. Columns: docs/load.md.
+class load_aware_scheduling {
+ public:
+  static constexpr std::string_view name = "LoadAwareScheduling";
+  static constexpr std::int64_t default_weight = 1;
+  using points = implements<point::filter, point::score>;
+  using room = node_view<reads::own | reads::allocatable | reads::pods>;
+
+  /// One of CPU, one of memory.
+  using pair = std::array<std::int64_t, 2>;
+  struct aggregate {
+    std::string type = {};     ///< "avg", "p50", "p90", "p95", "p99"; empty: what is used is taken as it is
+    std::int64_t seconds = 0;  ///< over which period; 0: the longest
+  };
+  struct options {
+    pair factors{85, 70};              ///< percent, 1 to 1000
+    pair thresholds{65, 95};           ///< percent, 0: none; so are the two below
+    pair prod_thresholds{0, 0};        ///< for pods of production
+    pair percentile_thresholds{0, 0};  ///< for what `filtered` says
+    aggregate filtered = {}, scored = {};
+    pair weights{1, 1};                     ///< 0 to 100
+    std::int64_t dominant_weight = 0;       ///< 0 to 100
+    std::int64_t expiration_seconds = 180;  ///< 0: measurements do not get too old
+    bool allow_expired = false;
+    bool score_prod = false;        ///< pods of production are scored by what those use
+    bool prod_with_system = false;  ///< what is no pod's is used for production
+    std::int64_t settling_after_scheduled = 0, settling_after_initialized = 0;  ///< seconds, 0: no time
+  };
+
+  load_aware_scheduling() = default;
+  explicit load_aware_scheduling(options chosen) : options_(std::move(chosen)) {}
+  /// Arguments: Koordinator's LoadAwareSchedulingArgs. Resources are cpu and memory; durations are seconds, or texts like "5m0s".
+  [[nodiscard]] GANGSCHED_API static result<load_aware_scheduling> from(const argument& args);
+
+  GANGSCHED_API void attach(column_maker& columns);
+  /// O(pods on the node · containers), when something of that changed; so is the score.
+  [[nodiscard]] GANGSCHED_API status filter(const pod_view& pod, room node) const;
+  [[nodiscard]] GANGSCHED_API std::int64_t score(const pod_view& pod, room node) const;
+  /// Thousandths of a CPU and bytes that a pod is thought to use.
+  [[nodiscard]] GANGSCHED_API pair estimate(const pod_view& pod) const;
+
+ private:
+  template <class Column>
+  using each = std::array<by_host<Column>, 2>;
+  struct percentile_columns {
+    each<node_column> words{};
+    bool asked = false;
+  };
+  enum class by { use, percentile, prod };
+  [[nodiscard]] pair used(room node, by what, const percentile_columns& percentile, const aggregate& how) const;
+  [[nodiscard]] pair there(room node) const;
+  [[nodiscard]] bool expired(room node) const;
+  [[nodiscard]] bool settling(const pod_info& pod, room node) const;
+
+  options options_;
+  by_host<node_column> measured_, age_, interval_;
+  each<node_column> used_{}, system_{}, raw_{}, thresholds_{}, prod_thresholds_{};
+  percentile_columns filtered_, scored_;
+  each<pod_column> pods_{};
+  by_host<pod_column> initialized_, other_class_;
+};
+
+static_assert(filter_plugin<load_aware_scheduling> && score_plugin<load_aware_scheduling>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/load_aware_scheduling.cpp"
+#endif

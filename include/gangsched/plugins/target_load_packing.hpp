@@ -1,0 +1,53 @@
+#pragma once
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/argument.hpp"
+#include "gangsched/framework/points.hpp"
+#include "gangsched/policies/utilisation.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// scheduler-plugins' TargetLoadPacking (Trimaran): nodes are filled up to a target of CPU that is really used, and not beyond.
+///
+/// p = 100·(used share · capacity / 100 + the pod + pods too new to be in the share) / capacity, 0 without capacity. Score, rounded half
+/// away from zero, with target t: (100 − t)·p/t + t up to the target, t·(100 − p)/(100 − t) beyond it, 0 beyond 100, and 0 for a node of
+/// whose CPU no share was measured. A pod is thought to use, for each container, its limit, else its request times the multiplier, else the
+/// default; with its overhead, without init containers. Too new are pods without a start time, and those that started after the measured
+/// window ended or less than a minute before. Columns: docs/load.md.
+class target_load_packing {
+ public:
+  static constexpr std::string_view name = "TargetLoadPacking";
+  static constexpr std::int64_t default_weight = 1;
+  using points = implements<point::score>;
+  using room = node_view<reads::own | reads::allocatable | reads::pods>;
+
+  struct options {
+    std::int64_t target = 40;                ///< percent, 1 to 100
+    double multiplier = 1.5;                 ///< of requests without a limit; 0 to 10^6
+    std::int64_t default_cpu = 1000;         ///< thousandths, of a container that names none; 0 to 2^40
+    instant lag = std::chrono::seconds{60};  ///< how long before the end of a window a pod is not in it
+  };
+
+  target_load_packing() = default;
+  explicit target_load_packing(const options& chosen) : options_(chosen) {}
+  /// Arguments: scheduler-plugins' TargetLoadPackingArgs, `targetUtilization`, `defaultRequestsMultiplier` (a number, or one in a text),
+  /// `defaultRequests: {cpu}`. `metricProvider` and `watcherAddress` are passed over: the host feeds what is measured.
+  [[nodiscard]] GANGSCHED_API static result<target_load_packing> from(const argument& args);
+
+  void attach(column_maker& columns) { used_.attach(columns); }
+  /// O(pods on the node · containers), when something of that changed.
+  [[nodiscard]] GANGSCHED_API std::int64_t score(const pod_view& pod, room node) const;
+  /// Thousandths of a CPU that a pod is thought to use.
+  [[nodiscard]] GANGSCHED_API std::int64_t predicted(const pod_class& pod) const;
+
+ private:
+  options options_;
+  utilisation_columns used_;
+};
+
+static_assert(score_plugin<target_load_packing>);
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/plugins/target_load_packing.cpp"
+#endif

@@ -1,0 +1,258 @@
+#include "gangsched/plugins/load_aware_scheduling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gangsched/core/percent.hpp"
+#include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/policies/pod_bounds.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+namespace detail {
+
+enum class load_class { prod, mid, batch };
+
+GANGSCHED_INLINE load_class load_class_of(std::int32_t priority) noexcept {
+  if (priority >= 7000 && priority <= 7999) return load_class::mid;
+  return priority >= 5000 && priority <= 5999 ? load_class::batch : load_class::prod;
+}
+
+/// Go's: "1h5m30s", to the second.
+GANGSCHED_INLINE std::optional<std::int64_t> seconds_of(std::string_view text) {
+  std::int64_t sum = 0, number = 0;
+  bool digits = false;
+  for (const char one : text) {
+    if (one >= '0' && one <= '9' && number < 1'000'000'000) {
+      number = 10 * number + (one - '0'), digits = true;
+      continue;
+    }
+    const std::int64_t unit = one == 'h' ? 3600 : one == 'm' ? 60 : one == 's' ? 1 : 0;
+    if (unit == 0 || !digits) return std::nullopt;
+    sum += number * unit, number = 0, digits = false;
+  }
+  if (digits || text.empty()) return std::nullopt;
+  return sum;
+}
+
+/// How the arguments of load_aware_scheduling are read.
+struct load_aware_reader {
+  using pair = load_aware_scheduling::pair;
+  argument_reader read{load_aware_scheduling::name};
+
+  bool amounts(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, pair& out) {
+    return read.fields(value, path, [&](std::string_view resource, const argument& v, const std::string& at) {
+      if (resource != "cpu" && resource != "memory") return read.fail(errc::unknown, at, "is not cpu or memory");
+      return read.number(v, at, least, most, out[resource == "cpu" ? 0 : 1]);
+    });
+  }
+  bool percentages(const argument& value, const std::string& path, pair& out) {
+    out = {};
+    return amounts(value, path, 0, 100, out);
+  }
+  bool flag(const argument& value, const std::string& path, bool& out) {
+    const bool* found = value.if_bool();
+    if (found == nullptr) return read.fail(errc::malformed, path, "has to be true or false");
+    out = *found;
+    return true;
+  }
+  bool seconds(const argument& value, const std::string& path, std::int64_t& out) {
+    constexpr std::int64_t longest = 1'000'000'000;
+    if (value.if_int() != nullptr) return read.number(value, path, 0, longest, out);
+    std::string text;
+    if (!read.text(value, path, text)) return false;
+    const auto made = seconds_of(text);
+    if (!made || *made > longest)
+      return read.fail(errc::malformed, path, '"' + text + "\" is not a duration like 5m0s");
+    out = *made;
+    return true;
+  }
+  bool type(const argument& value, const std::string& path, std::string& out) {
+    return read.word<std::string>(
+        value, path, {{"avg", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}, out);
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const argument& args) {
+  options made;
+  detail::load_aware_reader with;
+  const auto read_aggregated = [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "usageThresholds") return with.percentages(value, path, made.percentile_thresholds);
+    if (key == "usageAggregationType") return with.type(value, path, made.filtered.type);
+    if (key == "usageAggregatedDuration") return with.seconds(value, path, made.filtered.seconds);
+    if (key == "scoreAggregationType") return with.type(value, path, made.scored.type);
+    if (key == "scoreAggregatedDuration") return with.seconds(value, path, made.scored.seconds);
+    return with.read.unknown(path);
+  };
+  const bool fine = with.read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    if (key == "estimatedScalingFactors") return with.amounts(value, path, 1, 1000, made.factors);
+    if (key == "usageThresholds") return with.percentages(value, path, made.thresholds);
+    if (key == "prodUsageThresholds") return with.percentages(value, path, made.prod_thresholds);
+    if (key == "aggregated") return with.read.fields(value, path, read_aggregated);
+    if (key == "resourceWeights") return made.weights = {}, with.amounts(value, path, 0, 100, made.weights);
+    if (key == "dominantResourceWeight") return with.read.number(value, path, 0, 100, made.dominant_weight);
+    if (key == "nodeMetricExpirationSeconds") return with.seconds(value, path, made.expiration_seconds);
+    if (key == "enableScheduleWhenNodeMetricsExpired") return with.flag(value, path, made.allow_expired);
+    if (key == "scoreAccordingProdUsage") return with.flag(value, path, made.score_prod);
+    if (key == "prodUsageIncludeSys") return with.flag(value, path, made.prod_with_system);
+    if (key == "estimatedSecondsAfterPodScheduled") return with.seconds(value, path, made.settling_after_scheduled);
+    if (key == "estimatedSecondsAfterInitialized") return with.seconds(value, path, made.settling_after_initialized);
+    return with.read.unknown(path);
+  });
+  if (!fine) return std::move(with.read).failure();
+  if (made.percentile_thresholds != pair{} && made.filtered.type.empty()) {
+    return error{errc::malformed, "plugin LoadAwareScheduling", "args.aggregated.usageAggregationType",
+                 "is missing beside usageThresholds"};
+  }
+  return load_aware_scheduling{std::move(made)};
+}
+
+GANGSCHED_INLINE void load_aware_scheduling::attach(column_maker& columns) {
+  const auto nodes = [&](std::string_view cpu, std::string_view memory) -> each<node_column> {
+    return {columns.node_column_by_host(cpu), columns.node_column_by_host(memory)};
+  };
+  const auto percentiles = [&](percentile_columns& of, const aggregate& how) {
+    if (how.type.empty()) return;
+    const std::string tail = how.type + (how.seconds == 0 ? "" : "." + std::to_string(how.seconds));
+    of = {nodes("load.cpu." + tail, "load.memory." + tail), true};
+  };
+  measured_ = columns.node_column_by_host(node_load::measured);
+  age_ = columns.node_column_by_host(node_load::age);
+  interval_ = columns.node_column_by_host(node_load::interval);
+  used_ = nodes(node_load::cpu_used, node_load::memory_used);
+  system_ = nodes(node_load::cpu_system, node_load::memory_system);
+  raw_ = nodes(node_load::cpu_raw, node_load::memory_raw);
+  thresholds_ = nodes(node_load::cpu_threshold, node_load::memory_threshold);
+  prod_thresholds_ = nodes(node_load::cpu_prod_threshold, node_load::memory_prod_threshold);
+  percentiles(filtered_, options_.filtered);
+  percentiles(scored_, options_.scored);
+  pods_ = {columns.pod_column_by_host(node_load::cpu_used), columns.pod_column_by_host(node_load::memory_used)};
+  initialized_ = columns.pod_column_by_host(node_load::initialized);
+  other_class_ = columns.pod_column_by_host(node_load::other_class);
+}
+
+GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(const pod_view& pod) const {
+  constexpr std::string_view names[3][2] = {{"cpu", "memory"},
+                                            {"kubernetes.io/mid-cpu", "kubernetes.io/mid-memory"},
+                                            {"kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"}};
+  constexpr pair of_nothing{250, 200 << 20};
+  const detail::load_class cls = detail::load_class_of(pod.priority());
+  pair made{};
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto kind = pod.find_kind(names[static_cast<std::size_t>(cls)][i]);
+    const std::int64_t limit = kind ? limit_of(pod.spec(), *kind) : 0;
+    const std::int64_t most = std::max(limit, kind ? pod.request(*kind) : 0);
+    made[i] = static_cast<std::int64_t>(
+        std::round(static_cast<double>(most) * static_cast<double>(options_.factors[i]) / 100));
+    if (limit != 0) made[i] = std::min(made[i], limit);
+    if (most == 0) made[i] = cls == detail::load_class::mid ? 0 : of_nothing[i];
+  }
+  return made;
+}
+
+GANGSCHED_INLINE bool load_aware_scheduling::expired(room node) const {
+  return options_.expiration_seconds > 0 && node_load::count(node.own(age_)).value_or(0) >= options_.expiration_seconds;
+}
+
+GANGSCHED_INLINE bool load_aware_scheduling::settling(const pod_info& pod, room node) const {
+  const auto seconds = [](std::int64_t count) { return instant{std::chrono::seconds{count}}; };
+  const instant measured = node_load::when(node.own(measured_)).value_or(instant{});
+  const auto scheduled = pod.start_time();
+  if (!scheduled || *scheduled > later_by(measured, -seconds(node_load::count(node.own(interval_)).value_or(0))))
+    return true;
+  const auto initialized = node_load::when(pod.own(initialized_));
+  if (initialized && options_.settling_after_initialized > 0)
+    return later_by(*initialized, seconds(options_.settling_after_initialized)) > measured;
+  return options_.settling_after_scheduled > 0 &&
+         later_by(*scheduled, seconds(options_.settling_after_scheduled)) > measured;
+}
+
+GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room node, by what,
+                                                                         const percentile_columns& percentile,
+                                                                         const aggregate& how) const {
+  const auto words = [&](const each<node_column>& of) {
+    return pair{node_load::count(node.own(of[0])).value_or(0), node_load::count(node.own(of[1])).value_or(0)};
+  };
+  const auto any_of = [&](const each<node_column>& of) { return node.own(of[0]) != 0 || node.own(of[1]) != 0; };
+  pair sum{};
+  bool estimates_alone = false;
+  if (what == by::prod) {
+    if (options_.prod_with_system) sum = words(system_);
+  } else if (what == by::percentile && any_of(percentile.words)) {
+    sum = words(percentile.words);
+  } else if (what == by::percentile && how.seconds != 0) {
+    estimates_alone = true;
+  } else {
+    sum = words(used_);
+  }
+  node.each_pod([&](const pod_info& pod) {
+    if (what == by::prod && detail::load_class_of(pod.priority()) != detail::load_class::prod) return;
+    const bool measured = (pod.own(pods_[0]) != 0 || pod.own(pods_[1]) != 0) && !estimates_alone &&
+                          !(what == by::prod && pod.own(other_class_) != 0);
+    const bool estimated = !measured || settling(pod, node);
+    const pair estimates = estimated ? estimate(pod) : pair{};
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const std::int64_t there = measured ? node_load::count(pod.own(pods_[i])).value_or(0) : 0;
+      if (what == by::prod) sum[i] += there;
+      sum[i] += std::max<std::int64_t>(estimates[i] - there, 0);
+    }
+  });
+  return sum;
+}
+
+GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::there(room node) const {
+  return {node_load::count(node.own(raw_[0])).value_or(node.allocatable(kinds::cpu)),
+          node_load::count(node.own(raw_[1])).value_or(node.allocatable(kinds::memory))};
+}
+
+GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room node) const {
+  if (pod.spec().of_daemon_set || node.own(measured_) == 0) return status::success();
+  const auto own = [&](pair of, const each<node_column>& columns) {
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = node_load::count(node.own(columns[i])).value_or(of[i]);
+    return of;
+  };
+  const bool is_prod = detail::load_class_of(pod.priority()) == detail::load_class::prod;
+  by what = by::prod;
+  pair thresholds = is_prod ? own(options_.prod_thresholds, prod_thresholds_) : pair{};
+  if (thresholds == pair{} && options_.percentile_thresholds != pair{})
+    what = by::percentile, thresholds = options_.percentile_thresholds;
+  else if (thresholds == pair{})
+    what = by::use, thresholds = own(options_.thresholds, thresholds_);
+  if (thresholds == pair{}) return status::success();
+  if (expired(node)) {
+    return options_.allow_expired ? status::success() : status::unschedulable("node(s) nodeMetric expired");
+  }
+  if (node.own(used_[0]) == 0 && node.own(used_[1]) == 0) return status::success();
+  constexpr const char* reasons[2][2] = {
+      {"node(s) cpu usage exceed threshold", "node(s) memory usage exceed threshold"},
+      {"node(s) cpu aggregated usage exceed threshold", "node(s) memory aggregated usage exceed threshold"}};
+  const pair sum = used(node, what, filtered_, options_.filtered), all = there(node), more = estimate(pod);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (thresholds[i] == 0 || all[i] == 0) continue;
+    const double share = static_cast<double>(sum[i] + more[i]) / static_cast<double>(all[i]) * 100;
+    if (std::round(share) > static_cast<double>(thresholds[i]))
+      return status::unschedulable(reasons[what == by::percentile ? 1 : 0][i]);
+  }
+  return status::success();
+}
+
+GANGSCHED_INLINE std::int64_t load_aware_scheduling::score(const pod_view& pod, room node) const {
+  if (node.own(measured_) == 0 || expired(node) || (node.own(used_[0]) == 0 && node.own(used_[1]) == 0)) return 0;
+  const bool is_prod = detail::load_class_of(pod.priority()) == detail::load_class::prod;
+  const by what = options_.score_prod && is_prod ? by::prod : scored_.asked ? by::percentile : by::use;
+  const pair sum = used(node, what, scored_, options_.scored), all = there(node), more = estimate(pod);
+  std::int64_t total = 0, weights = options_.dominant_weight, least = max_node_score;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const std::int64_t left = all[i] - sum[i] - more[i];
+    const std::int64_t score = all[i] <= 0 || left < 0 ? 0 : percent(left, all[i]);
+    total += options_.weights[i] * score;
+    weights += options_.weights[i];
+    least = std::min(least, score);
+  }
+  total += options_.dominant_weight * least;
+  return weights == 0 ? 0 : total / weights;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
