@@ -154,6 +154,43 @@ class load_case {
     }
   }
 
+  void amplified() {
+    const kube::value& weights = field(*config_, "weights", *file_);
+    argument::list resources;
+    for (std::size_t i = 0; i < weights.keys.size(); ++i)
+      resources.emplace_back(fields{{"name", weights.keys[i]}, {"weight", whole(weights.items[i])}});
+    const fields args{{"scoringStrategy", fields{{"type", text_of("strategy")}, {"resources", resources}}}};
+    start("NodeNUMAResource", args);
+    for (const kube::value& one : items(*recorded_, "nodes")) {
+      const node_id node = must(cluster_.add_node(numa_node(one)));
+      for (const kube::value& other : items(one, "pods")) {
+        pod_spec spec = bound_pod(other);
+        spec.node = node;
+        must(cluster_.add_pod(spec));
+      }
+    }
+    std::size_t number = 0;
+    for (const kube::value& one : items(*recorded_, "tries")) {
+      const std::string where = fmt::format("{} try {}", name_, number++);
+      const pod_spec pod = bound_pod(field(one, "pod", *file_));
+      if (const kube::value* refused = one.find("refused")) {
+        const pod_id id = must(cluster_.add_pod(pod));
+        const explanation said = must(scheduler_->explain(id));
+        const bool asked = said.rejected_by.empty() || said.nodes.empty() || said.nodes.front().reasons.empty();
+        const std::string got = asked ? "nodes were asked" : said.nodes.front().reasons.front();
+        into_->compare("refused", got == refused->text, [&] {
+          return difference{where, "refused", "", refused->text, got};
+        });
+        must(cluster_.remove_pod(id));
+        continue;
+      }
+      compare_filter(where, pod, field(one, "filter", *file_));
+      start("NodeNUMAResource", args, true);
+      compare_scores("NodeNUMAResource", pod, one);
+      start("NodeNUMAResource", args);
+    }
+  }
+
   void load_aware() {
     const auto part = [&](std::string_view key, const kube::value& of) { return wholes(of.find(key)); };
     fields args{{"estimatedScalingFactors", part("factors", *config_)},
@@ -201,6 +238,26 @@ class load_case {
     fields made;
     for (std::size_t i = 0; map != nullptr && i < map->keys.size(); ++i)
       made.emplace_back(map->keys[i], argument{whole(map->items[i])});
+    return made;
+  }
+  /// Two sockets with a NUMA node each, two threads a core.
+  node_spec numa_node(const kube::value& one) const {
+    const auto cpus = static_cast<unsigned>(whole(field(one, "cpus", *file_)));
+    node_numa numa;
+    for (unsigned cell = 0; cell < 2; ++cell) {
+      numa_cell& made = numa.cells.emplace_back();
+      made.id = cell;
+      for (unsigned id = cell * cpus / 2; id < (cell + 1) * cpus / 2; ++id) made.cpus.push_back({id, id / 2, cell, 0});
+    }
+    numa.cpu_amplification_percent = static_cast<std::int32_t>(std::lround(100 * real(field(one, "ratio", *file_))));
+    node_spec made{.name = text_field(one, "name", *file_), .allocatable = amounts_of(one.find("allocatable"))};
+    made.devices.numa = std::move(numa);
+    return made;
+  }
+  pod_spec bound_pod(const kube::value& one) const {
+    pod_spec made{.name = text_field(one, "name", *file_)};
+    made.containers.push_back({.requests = amounts_of(one.find("requests"))});
+    if (is_true(one, "bound")) made.bind_cpus = {cpu_bind_policy::full_pcpus, false};
     return made;
   }
   /// One with its requests and limits in a single container, and a priority class of Koordinator's.
@@ -420,7 +477,7 @@ const std::map<std::string, runner, std::less<>>& runners() {
       {"targetload", &load_case::target_load},  {"loadvariation", &load_case::load_variation},
       {"lowrisk", &load_case::low_risk},        {"peaks", &load_case::power},
       {"allocatable", &load_case::allocatable}, {"nodescore", &load_case::node_scores},
-      {"loadaware", &load_case::load_aware},
+      {"loadaware", &load_case::load_aware},    {"amplified", &load_case::amplified},
   };
   return all;
 }

@@ -107,17 +107,43 @@ TEST_CASE("NodeNUMAResource: bound CPUs count for more where CPU is amplified", 
   CHECK(on.filter(on.add(a_pod("i").cpu(1)), plain).code == code::success);
 }
 
-TEST_CASE("NodeNUMAResource scores what is bound", "[plugins][numa]") {
+TEST_CASE("NodeNUMAResource scores what is used with the pod, as bound CPUs count", "[plugins][numa]") {
   for (const auto how : {node_numa_resource::strategy::least_allocated, node_numa_resource::strategy::most_allocated}) {
-    hooks on{node_numa_resource{how}};
-    const node_id used = on.add(bound_node("used")), idle = on.add(bound_node("idle"));
-    on.add(bound("there", 4).on(used));
-    const bool least = how == node_numa_resource::strategy::least_allocated;
-    const auto got = on.scores(on.add(bound("p", 4))).value();
-    CHECK(got[used.row] == 50);
-    CHECK(got[idle.row] == (least ? 75 : 25));
-    CHECK(on.scores(on.add(a_pod("q").cpu(4))).value()[idle.row] == 0);
+    hooks on{node_numa_resource{how, {{"cpu", 3}, {"memory", 1}}}};
+    const node_id used = on.add(bound_node("used").memory("10Gi")), raised = on.add(bound_node("raised", 200));
+    on.add(a_node("plain").cpu(16));
+    on.add(bound("there", 4).memory("1Gi").on(used)), on.add(bound("here", 4).on(raised));
+    on.add(a_pod("shares").cpu(2).on(raised));
+    const bool most = how == node_numa_resource::strategy::most_allocated;
+    using all = std::vector<std::int64_t>;
+    const auto scored = [&](const a_pod& pod) { return on.scores(on.add(pod)).value(); };
+    // Of CPU 8 of 16, 8·2 + 2 of 32 and 4 of 16; of memory 3 of 10, of a node that has none 0 whatever counts.
+    CHECK(scored(bound("p", 4).memory("2Gi")) ==
+          (most ? all{(3 * 50 + 30) / 4, 3 * 56 / 4, 3 * 25 / 4} : all{(3 * 50 + 70) / 4, 3 * 43 / 4, 3 * 75 / 4}));
+    CHECK(scored(a_pod("q").cpu(6)) ==  // 10 of 16, 16 of 32, 6 of 16
+          (most ? all{(3 * 62 + 10) / 4, 3 * 50 / 4, 3 * 37 / 4} : all{(3 * 37 + 90) / 4, 3 * 50 / 4, 3 * 62 / 4}));
+    CHECK(scored(a_pod("r")) ==  // 4 of 16, 6 of 32 without the ratio, nothing
+          (most ? all{(3 * 25 + 10) / 4, 3 * 18 / 4, 0} : all{(3 * 75 + 90) / 4, 3 * 81 / 4, 3 * 100 / 4}));
   }
+}
+
+TEST_CASE("NodeNUMAResource refuses bound pods that ask for parts of CPUs, and takes its arguments by name",
+          "[plugins][numa]") {
+  hooks on{node_numa_resource{}};
+  a_pod part = bound("part", 1);
+  part.cpu_milli(1500);
+  CHECK(on.pre_filter(on.add(part)) == verdict{code::unresolvable, {"the requested CPUs must be integer"}});
+  CHECK(on.pre_filter(on.add(bound("whole", 2))).code == code::success);
+  CHECK(on.pre_filter(on.add(a_pod("shares").cpu_milli(1500))).code == code::success);
+  using fields = argument::fields;
+  const auto refused = [](fields strategy) {
+    const auto made = node_numa_resource::from(fields{{"scoringStrategy", std::move(strategy)}});
+    return made ? std::string{} : made.error().field;
+  };
+  CHECK(refused({{"type", "MostAllocated"}, {"resources", argument::list{fields{{"name", "cpu"}, {"weight", 2}}}}})
+            .empty());
+  CHECK(refused({{"type", "Most"}}) == "args.scoringStrategy.type");
+  CHECK(refused({{"resources", argument::list{fields{{"weight", 0}}}}}) == "args.scoringStrategy.resources[0].weight");
 }
 
 }  // namespace gangsched::testing::node_numa_resource_test

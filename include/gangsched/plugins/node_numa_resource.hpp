@@ -2,7 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "gangsched/core/percent.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/framework/argument_reader.hpp"
@@ -13,9 +17,11 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// Koordinator's NodeNUMAResource, for pods that get CPUs of their own from the scheduler (`pod_spec::bind_cpus`, `node_numa::cpu_bind`).
 ///
-/// Which CPUs is DynamicResources' affair, as with all that is inside a node. This plugin says the rest: a pod that binds CPUs needs a
-/// node whose CPUs are known, and where a node's CPU is amplified a bound CPU counts for as much as the ratio says, of the pod and of those
-/// there ("Insufficient amplified cpu"). Score, of pods that bind CPUs: how much of the node's CPU is bound with the pod, 0 for the others.
+/// Which CPUs is DynamicResources' affair, as with all that is inside a node. This plugin says the rest: a pod that binds CPUs asks for
+/// whole ones and needs a node whose CPUs are known, and where a node's CPU is amplified a bound CPU counts for as much as the ratio
+/// says, of the pod and of those there ("Insufficient amplified cpu"). Score: Σ weight·s / Σ weight over the configured resources,
+/// rounded down, with most s = 100·used/allocatable and least s = 100·(allocatable − used)/allocatable, used with the pod and at most
+/// what is allocatable; bound CPUs count as above, but those there not for a pod that asks for no CPU.
 class node_numa_resource {
  public:
   static constexpr std::string_view name = "NodeNUMAResource";
@@ -26,31 +32,46 @@ class node_numa_resource {
 
   enum class strategy : std::uint8_t { least_allocated, most_allocated };
 
-  explicit node_numa_resource(strategy how = strategy::least_allocated) : strategy_(how) {}
-  /// Argument: `scoringStrategy: {type: LeastAllocated | MostAllocated}`.
+  struct weighted_resource {
+    std::string name;
+    std::int64_t weight = 1;  ///< 1 to 100
+  };
+  [[nodiscard]] static std::vector<weighted_resource> defaults() { return {{"cpu", 1}, {"memory", 1}}; }
+
+  explicit node_numa_resource(strategy how = strategy::least_allocated,
+                              std::vector<weighted_resource> resources = defaults())
+      : strategy_(how), resources_(std::move(resources)) {}
+  /// Argument: `scoringStrategy: {type: LeastAllocated | MostAllocated, resources: [{name, weight}]}`. Without resources: the defaults.
   [[nodiscard]] static result<node_numa_resource> from(const argument& args) {
     strategy how = strategy::least_allocated;
+    std::vector<weighted_resource> resources;
     argument_reader read{name};
+    const auto read_resource = [&](const argument& item, const std::string& path) {
+      weighted_resource& one = resources.emplace_back();
+      return read.fields(item, path, [&](std::string_view field, const argument& value, const std::string& at) {
+        if (field == "name") return read.text(value, at, one.name);
+        return field == "weight" ? read.number(value, at, 1, 100, one.weight) : read.unknown(at);
+      });
+    };
     const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
       if (key != "scoringStrategy") return read.unknown(path);
       return read.fields(value, path, [&](std::string_view field, const argument& v, const std::string& at) {
+        if (field == "resources") return read.items(v, at, read_resource);
         if (field != "type") return read.unknown(at);
-        std::string text;
-        if (!read.text(v, at, text)) return false;
-        if (text != "LeastAllocated" && text != "MostAllocated") {
-          return read.fail(errc::unknown, at, '"' + text + "\" is not LeastAllocated or MostAllocated");
-        }
-        how = text == "MostAllocated" ? strategy::most_allocated : strategy::least_allocated;
-        return true;
+        return read.word(
+            v, at, {{"LeastAllocated", strategy::least_allocated}, {"MostAllocated", strategy::most_allocated}}, how);
       });
     });
     if (!fine) return std::move(read).failure();
-    return node_numa_resource{how};
+    return node_numa_resource{how, resources.empty() ? defaults() : std::move(resources)};
   }
 
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
-    return pod.request(kinds::cpu) == 0 ? status::skip() : status::success();
+    const std::int64_t cpu = pod.request(kinds::cpu);
+    if (cpu == 0) return status::skip();
+    const bool binds = pod.spec().bind_cpus.policy != cpu_bind_policy::none;
+    return binds && cpu % 1000 != 0 ? status::unresolvable("the requested CPUs must be integer") : status::success();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     const numa_layout* numa = cells_of(node);
@@ -58,22 +79,24 @@ class node_numa_resource {
       const bool binds = pod.spec().bind_cpus.policy != cpu_bind_policy::none;
       return binds ? status::unresolvable("node(s) invalid CPU Topology") : status::success();
     }
-    const std::int64_t percent = numa->spec.cpu_amplification_percent, bound = bound_milli(*numa, node);
-    if (percent <= 100) return status::success();
-    const std::int64_t wanted =
-        binds_on(*numa, pod) ? amplified(pod.request(kinds::cpu), percent) : pod.request(kinds::cpu);
-    std::int64_t used = node.used(kinds::cpu);
-    if (used >= bound) used += amplified(bound, percent) - bound;
-    return wanted <= node.allocatable(kinds::cpu) - used ? status::success()
-                                                         : status::unschedulable("Insufficient amplified cpu");
+    if (numa->spec.cpu_amplification_percent <= 100) return status::success();
+    return used_with(numa, pod, node) <= node.allocatable(kinds::cpu)
+               ? status::success()
+               : status::unschedulable("Insufficient amplified cpu");
   }
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
-    const numa_layout* numa = cells_of(node);
-    if (numa == nullptr || !binds_on(*numa, pod)) return 0;
-    const std::int64_t all = node.allocatable(kinds::cpu), taken = bound_milli(*numa, node) + pod.request(kinds::cpu);
-    if (all <= 0) return 0;
-    if (strategy_ == strategy::most_allocated) return std::min(taken, all) * max_node_score / all;
-    return std::max<std::int64_t>(all - taken, 0) * max_node_score / all;
+    std::int64_t sum = 0, weights = 0;
+    for (const weighted_resource& one : resources_) {
+      const auto kind = pod.find_kind(one.name);
+      const std::int64_t all = kind ? node.allocatable(*kind) : 0;
+      weights += one.weight;
+      if (all <= 0) continue;
+      const std::int64_t with =
+          *kind == kinds::cpu ? used_with(cells_of(node), pod, node) : node.used(*kind) + pod.request(*kind);
+      const std::int64_t used = std::min(with, all);
+      sum += one.weight * percent(strategy_ == strategy::most_allocated ? used : all - used, all);
+    }
+    return weights == 0 ? 0 : sum / weights;
   }
 
  private:
@@ -84,6 +107,14 @@ class node_numa_resource {
   [[nodiscard]] static bool binds_on(const numa_layout& numa, const pod_view& pod) {
     const auto how = binding_on(numa.spec, pod.spec().bind_cpus, pod.spec().guaranteed);
     return how && how->policy != cpu_bind_policy::none;
+  }
+  /// Thousandths of CPU that are used with the pod, as bound ones count.
+  [[nodiscard]] static std::int64_t used_with(const numa_layout* numa, const pod_view& pod, room node) {
+    const std::int64_t asked = pod.request(kinds::cpu), used = node.used(kinds::cpu);
+    if (numa == nullptr || asked == 0) return used + asked;
+    const std::int64_t ratio = numa->spec.cpu_amplification_percent, bound = bound_milli(*numa, node);
+    const std::int64_t more = used >= bound ? amplified(bound, ratio) - bound : 0;
+    return used + more + (binds_on(*numa, pod) ? amplified(asked, ratio) : asked);
   }
   /// Thousandths of the CPUs that are some pod's own. O(CPUs / 64).
   [[nodiscard]] static std::int64_t bound_milli(const numa_layout& numa, room node) {
@@ -96,6 +127,7 @@ class node_numa_resource {
   }
 
   strategy strategy_;
+  std::vector<weighted_resource> resources_;
 };
 
 static_assert(requeue_plugin<node_numa_resource> && pre_filter_plugin<node_numa_resource> &&
