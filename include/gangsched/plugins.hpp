@@ -45,6 +45,7 @@
 #include "gangsched/plugins/peaks.hpp"
 #include "gangsched/plugins/pod_group_pods_count.hpp"
 #include "gangsched/plugins/pod_topology_spread.hpp"
+#include "gangsched/plugins/preemption_toleration.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/plugins/scarce_resource_avoidance.hpp"
 #include "gangsched/plugins/scheduling_gates.hpp"
@@ -73,13 +74,13 @@ using every_plugin =
     plugin_list<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
                 node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
                 volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
-                node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
-                node_resources_allocatable, target_load_packing, load_variation_risk_balancing,
-                low_risk_over_commitment, peaks, load_aware_scheduling, low_price, topology_placement,
-                pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product, gpu_clustering,
-                gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match, node_numa_resource,
-                mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, fair_share_policy, kai_policy, kueue_policy,
-                capacity_scheduling_policy, elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy,
-                arrival_sort, extender>;
+                preemption_toleration, node_resources_balanced_allocation, image_locality, node_resources_fit_plus,
+                scarce_resource_avoidance, node_resources_allocatable, target_load_packing,
+                load_variation_risk_balancing, low_risk_over_commitment, peaks, load_aware_scheduling, low_price,
+                topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product,
+                gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match,
+                node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, fair_share_policy,
+                kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy, hived_policy,
+                volcano_policy, yunikorn_policy, arrival_sort, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

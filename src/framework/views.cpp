@@ -95,6 +95,11 @@ GANGSCHED_INLINE bool budget_view::disrupts(const pod_info& pod) const {
 GANGSCHED_INLINE std::optional<std::int32_t> cluster_view::lowest_priority() const noexcept {
   return whole(*state_).assigned.priorities.lowest();
 }
+GANGSCHED_INLINE const priority_class_spec* cluster_view::priority_class(symbol name) const noexcept {
+  const auto& table = whole(*state_).named.priority_classes;
+  const row_t row = table.by_name.find({}, text(name));
+  return row == no_row ? nullptr : &table.record[row]->spec;
+}
 GANGSCHED_INLINE std::uint64_t cluster_view::changes() const noexcept { return whole(*state_).log.committed_end(); }
 GANGSCHED_INLINE bool cluster_view::has_queues() const noexcept { return whole(*state_).queued.any(); }
 GANGSCHED_INLINE std::optional<queue_view> cluster_view::find_queue(std::string_view name) const {

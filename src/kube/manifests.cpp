@@ -177,8 +177,9 @@ class collector {
     const priority_class_spec& made = made_.priority_classes.back();
     const auto& [name, first] = *known_classes_.emplace(made.name, made_.priority_classes.size() - 1).first;
     const priority_class_spec& other = made_.priority_classes[first];
-    const bool same =
-        other.value == made.value && other.global_default == made.global_default && other.preemption == made.preemption;
+    const bool same = other.value == made.value && other.global_default == made.global_default &&
+                      other.preemption == made.preemption && other.minimum_preemptable == made.minimum_preemptable &&
+                      other.toleration_seconds == made.toleration_seconds;
     return same || read.fail(errc::duplicate, of, "there is another one of that name");
   }
 

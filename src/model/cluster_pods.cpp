@@ -70,8 +70,11 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_
 GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model::cluster_state& state,
                                                                           const pod_spec& spec, symbol ns,
                                                                           row_t queue) {
+  const symbol priority_class = state.names.intern(spec.priority_class);
+  state.pods.name_classes = state.pods.name_classes || priority_class;
   return std::unique_ptr<const model::pod_record>{new model::pod_record{.name = spec.name,
                                                                         .ns = ns,
+                                                                        .priority_class = priority_class,
                                                                         .labels = spec.labels,
                                                                         .gates = spec.scheduling_gates,
                                                                         .start_time = spec.start_time,

@@ -73,10 +73,12 @@ struct names_in_use {
     mark_namespaces(state.groups), mark_namespaces(state.named.budgets), mark_namespaces(state.named.services),
         mark_namespaces(state.named.controllers);
   }
-  /// (A pod's class has all of its names but those of its volumes.)
-  void mark_volumes() noexcept {
+  /// (A pod's class has all of its names but those of its volumes and its priority class.)
+  void mark_pods() noexcept {
     for (row_t row = 0; row < state.pods.rows.count(); ++row) {
-      if (state.pods.alive(row) && state.pods.record[row]->disks != nullptr) mark(*state.pods.record[row]->disks);
+      if (!state.pods.alive(row)) continue;
+      state.names.mark(state.pods.record[row]->priority_class);
+      if (state.pods.record[row]->disks != nullptr) mark(*state.pods.record[row]->disks);
     }
   }
 };
@@ -103,16 +105,16 @@ GANGSCHED_INLINE void name_collection::run() {
   std::fill_n(used.kinds.begin(), kinds::first_other, true);
 
   used.mark_records();
-  bool volumes = false;
+  bool own_names = state_.pods.name_classes;
   for (class_id id = 0; id < state_.classes.size(); ++id) {
     if (!state_.classes.has_pods(id)) continue;
     const pod_class& cls = state_.classes[id];
     used.mark(cls);
-    volumes = volumes || cls.volumes.disks || cls.volumes.attachments;
+    own_names = own_names || cls.volumes.disks || cls.volumes.attachments;
     for (const counter_id one : cls.counters.named) used_counters[one] = true;
     for (const counter_id one : cls.counters.matched) used_counters[one] = true;
   }
-  if (volumes) used.mark_volumes();
+  if (own_names) used.mark_pods();
 
   for (counter_id id = 0; id < state_.counters.size(); ++id) {
     if (!used_counters[id]) continue;

@@ -9,7 +9,8 @@ GANGSCHED_INLINE void namespace_record::digest_into(digest& out) const {
 }
 
 GANGSCHED_INLINE void priority_class_record::digest_into(digest& out) const {
-  canonical::digest_text(out, spec.name, spec.value, spec.global_default, spec.preemption);
+  canonical::digest_text(out, spec.name, spec.value, spec.global_default, spec.preemption, spec.minimum_preemptable,
+                         spec.toleration_seconds);
 }
 
 GANGSCHED_INLINE void budget_record::digest_into(digest& out) const {

@@ -23,6 +23,7 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::put(text, rank);
   canonical::put(text, queue);
   canonical::put(text, cookie);
+  if (priority_class) canonical::put(text, priority_class);
   out.add(text.bytes);
 }
 

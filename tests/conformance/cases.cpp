@@ -108,6 +108,8 @@ void run_file(const std::string& path, tally& into) {
       if (into.on_cluster) run_capacity_case_on_cluster(root, path, into);
     } else if (root.find("fairMax") != nullptr) {
       run_yunikorn_case(root, path, into);
+    } else if (root.find("probes") != nullptr) {
+      run_toleration_case(root, path, into);
     } else if (is_load_case(root)) {
       run_load_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {

@@ -93,6 +93,7 @@ void run_capacity_case_on_cluster(const kube::value& recorded, const std::string
 /// Of scheduler-plugins and Koordinator: scores by nodes' load and size, known by what their names begin with.
 bool is_load_case(const kube::value& recorded);
 void run_load_case(const kube::value& recorded, const std::string& file, tally& into);
+void run_toleration_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);
 
 // Reading of recorded documents: what is missing or of another type makes the file unreadable.

@@ -16,6 +16,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 class flavor_view;
+struct priority_class_spec;
 
 namespace detail {
 // What views ask of tables that they do not read in line.
@@ -264,6 +265,8 @@ class pod_info : public pod_view {
   [[nodiscard]] std::span<const std::string> gates() const { return record().gates; }
   [[nodiscard]] std::uint64_t cookie() const { return record().cookie; }
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
+  /// The priority class that it names, if any (`cluster_view::priority_class`).
+  [[nodiscard]] symbol priority_class() const { return record().priority_class; }
   [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
   [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
   /// Whether it terminates because a scheduler evicted it.
@@ -412,6 +415,8 @@ class cluster_view {
   explicit cluster_view(const model::viewed_tables& state) noexcept : state_(&state) {}
   /// The lowest priority of the pods that are on nodes, if there are any. O(priorities).
   [[nodiscard]] GANGSCHED_API std::optional<std::int32_t> lowest_priority() const noexcept;
+  /// The priority class of that name; null if there is none (any more). Valid until it is set again or removed. O(length).
+  [[nodiscard]] GANGSCHED_API const priority_class_spec* priority_class(symbol name) const noexcept;
   /// How many nodes there are.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
   /// The image's size and how many nodes have it; zeros if none has. O(1).

@@ -38,6 +38,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 struct pod_record {
   std::string name;
   symbol ns;
+  symbol priority_class = {};  ///< that it names
   label_map labels;
   std::vector<std::string> gates;
   std::optional<instant> start_time;
@@ -88,7 +89,8 @@ struct pod_table {
   word_column<&pod_words::prev_in_group> prev_in_group;
   word_column<&pod_words::arrival> arrival;  ///< order of add_pod
   name_index by_name;
-  row_t grown = 0;  ///< rows that every column has
+  row_t grown = 0;            ///< rows that every column has
+  bool name_classes = false;  ///< some pod named a priority class, once
 
   GANGSCHED_API void grow(row_t to);
   void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }

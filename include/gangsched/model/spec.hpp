@@ -165,6 +165,10 @@ struct priority_class_spec {
   std::int32_t value = 0;
   bool global_default = false;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
+  /// PreemptionToleration: preemptors of at least this priority take its pods at once (absent: of more than `value`), others after so many
+  /// seconds only, or never, if they are negative.
+  std::optional<std::int32_t> minimum_preemptable = {};
+  std::int64_t toleration_seconds = 0;
 };
 
 /// A Service, as far as it says which pods belong together.

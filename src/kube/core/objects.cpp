@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "gangsched/src/kube/core/objects.hpp"
 
@@ -18,9 +19,35 @@ bool read_namespace(reader& read, const place& of, namespace_spec& out) {
   });
 }
 
+/// What PreemptionToleration reads of a class. A text that is no number lets anybody take its pods, as upstream.
+static void read_toleration(reader& read, const place& of, const label_map& annotations, priority_class_spec& out) {
+  const auto number = [&](const char* key, auto fallback) {
+    const auto found = annotations.find(std::string{"preemption-toleration.scheduling.x-k8s.io/"} + key);
+    if (found == annotations.end()) return true;
+    std::string_view text = found->second;
+    if (text.starts_with('+')) text.remove_prefix(1);  // Go's ParseInt takes one
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), fallback);
+    if (bad != std::errc{} || end != text.data() + text.size() || text.starts_with('+')) return false;
+    if constexpr (sizeof(fallback) == 4)
+      out.minimum_preemptable = fallback;
+    else
+      out.toleration_seconds = fallback;
+    return true;
+  };
+  if (number("minimum-preemptable-priority", std::int32_t{}) && number("toleration-seconds", std::int64_t{})) return;
+  static_cast<void>(read.warn(of, "PreemptionToleration's annotations are not numbers: anybody may take its pods"));
+  out.minimum_preemptable = std::numeric_limits<std::int32_t>::min();
+}
+
 bool read_priority_class(reader& read, const place& of, priority_class_spec& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") return read_name(read, v, out.name);
+    if (key == "metadata") {
+      object_meta meta;
+      if (!read_meta(read, v, meta)) return false;
+      out.name = std::move(meta.name);
+      read_toleration(read, v, meta.annotations, out);
+      return true;
+    }
     if (key == "value") return read.integer(v, out.value);
     if (key == "globalDefault") return read.boolean(v, out.global_default);
     if (key == "preemptionPolicy") {

@@ -157,6 +157,7 @@ bool reader::time(const place& of, instant& out) {
 static bool read_annotations(reader& read, const place& of, label_map& out) {
   static constexpr std::string_view known[] = {"gang.scheduling.koordinator.sh/",
                                                "kueue.x-k8s.io/",
+                                               "preemption-toleration.scheduling.x-k8s.io/",
                                                "volcano.sh/",
                                                "scheduling.volcano.sh/",
                                                "scheduling.k8s.io/group-name",
