@@ -116,6 +116,7 @@ void generator::refill() {
     step one{.what = act::set_column, .seed = columns_.next()};
     one.node = some(host_.known().nodes, columns_);
     one.group = some(host_.known().groups, columns_);
+    one.object = some(host_.known().pods, columns_);
     coming_.push_back(one);
   }
   if (on_.held_rooms && rooms_.percent(12)) {

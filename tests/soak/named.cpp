@@ -114,9 +114,11 @@ void host::set_column(const step& one) {
   if (!known_.has_columns) {
     called<"cluster::add_node_column">();
     called<"cluster::add_group_column">();
+    called<"cluster::add_pod_column">();
     called<"cluster::add_scope_column">();
     must(cluster_.add_node_column("heat"), "add_node_column");
     must(cluster_.add_group_column("share"), "add_group_column");
+    must(cluster_.add_pod_column("noise"), "add_pod_column");
     must(cluster_.add_scope_column("licences", "owned"), "add_scope_column");
     known_.has_columns = true;
   }
@@ -131,6 +133,12 @@ void host::set_column(const step& one) {
     must(cluster_.set_column(group->second.id, "share", value), "set_column of a group");
     if (cluster_.column_of(group->second.id, "share") != value)
       wrong("a column is not what the host set", group->second.spec.name);
+  } else if (const auto pod = known_.pods.find(one.object); pod != known_.pods.end() && any.percent(40)) {
+    called<"cluster::set_column(pod_id)">();
+    called<"cluster::column_of(pod_id)">();
+    must(cluster_.set_column(pod->second.id, "noise", value), "set_column of a pod");
+    if (cluster_.column_of(pod->second.id, "noise") != value)
+      wrong("a column is not what the host set", pod->second.spec.name);
   } else {
     const std::string name = "l" + std::to_string(any.below(3));
     called<"cluster::add_scope_row">();
