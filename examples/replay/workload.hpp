@@ -38,7 +38,7 @@ struct job {
   std::uint32_t tenant = 0;  ///< index into workload::tenants, if there are any
   instant arrival{};
   std::optional<instant> lifetime;  ///< none: it stays for ever
-  std::uint64_t number = 0;         ///< of all jobs of the trace, also where the workload is a part of them: draws are by it
+  std::uint64_t number = 0;  ///< of all jobs of the trace, also where the workload is a part of them: draws are by it
 };
 
 /// A cluster and what happens to it.

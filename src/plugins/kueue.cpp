@@ -147,8 +147,7 @@ struct kueue_policy::search {
   }
   [[nodiscard]] bool waits_for_victims() const {
     bool waits = false;
-    each_member(
-        [&](const pod_info& member) { waits = waits || awaits_victims(member); });
+    each_member([&](const pod_info& member) { waits = waits || awaits_victims(member); });
     return waits;
   }
   [[nodiscard]] bool may_preempt() const {

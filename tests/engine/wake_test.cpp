@@ -5,7 +5,6 @@
 
 #include "world.hpp"
 
-#include "gangsched/engine/waiting_line.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
 #include "support/inside.hpp"
@@ -212,64 +211,6 @@ TEST_CASE("slots that come free together are filled by a chain that one failure 
   w.remove(large);
   CHECK(w.run(true) == words{"bind p0 n", "bind p1 n", "bind p2 n", "reject p3"});
   CHECK(w.wake_ups() == 4);
-}
-
-TEST_CASE("who of those alike is woken first goes by the queue sort", "[engine][wake]") {
-  const auto woken = [](const kernel_table& profile) {
-    world w{profile};
-    add_full(w, "n", 1);
-    for (const char* name : {"a", "b", "c"}) w.add(a_pod{name}.cpu(1));
-    CHECK(w.run() == words{"reject a", "reject b", "reject c"});
-    w.now += 1min;
-    w.remove(w.pod("n-0"));  // wakes a, which somebody more important is faster than
-    w.add(a_pod{"fast"}.cpu(1).priority(1));
-    CHECK(w.run(true) == words{"bind fast n", "reject a"});
-    words order;
-    for (std::string last = "fast"; order.size() < 3;) {
-      w.now += 1min;
-      w.remove(w.pod(last));
-      const words said = w.run(true);
-      REQUIRE(!said.empty());
-      last = said.front().substr(5, 1);  // "bind a n"
-      order.push_back(last);
-    }
-    return order;
-  };
-  CHECK(woken(profile{arrival_sort{}, node_resources_fit{}}) == words{"a", "b", "c"});
-  CHECK(woken(profile{priority_sort{}, node_resources_fit{}}) == words{"b", "a", "c"});
-}
-
-TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
-  dice die{17};
-  for (int round = 0; round < 200; ++round) {
-    engine::waiting_line line;
-    struct pod {
-      std::size_t order;
-      bool waits;
-    };
-    std::vector<pod> pods;
-    std::vector<row_t> plain;  // who comes is put before the first that is behind him, by looking at all
-    for (std::size_t i = 0; i < 300; ++i) {
-      const auto row = static_cast<row_t>(pods.size());
-      pods.push_back({die.below(40) == 0 ? die.below(10) : i / 20u, true});
-      line.add(
-          {row, 0, 0}, [&](const engine::waiting_line::entry& one) { return pods[one.pod].waits; },
-          [&](row_t a, row_t b) { return pods[a].order < pods[b].order; });
-      std::erase_if(plain, [&](row_t one) { return !pods[one].waits; });
-      plain.insert(
-          std::find_if(plain.begin(), plain.end(), [&](row_t one) { return pods[row].order < pods[one].order; }), row);
-      if (die.below(2) == 0) die.of(pods).waits = false;
-      while (die.below(3) != 0 && line.front < line.pods.size()) {
-        pods[line.pods[line.front].pod].waits = false;
-        ++line.front;
-      }
-      std::vector<row_t> left;
-      for (std::size_t at = line.front; at < line.pods.size(); ++at)
-        if (pods[line.pods[at].pod].waits) left.push_back(line.pods[at].pod);
-      std::erase_if(plain, [&](row_t one) { return !pods[one].waits; });
-      REQUIRE(left == plain);
-    }
-  }
 }
 
 TEST_CASE("a pod that arrives and fits wakes nobody of its class", "[engine][wake]") {

@@ -2,5 +2,6 @@
 #include "all_headers.hpp"
 
 int main() {
-  return gangsched::error{gangsched::errc::unknown, "pod a/b", "node", ""}.message() == "pod a/b: node: unknown" ? 0 : 1;
+  return gangsched::error{gangsched::errc::unknown, "pod a/b", "node", ""}.message() == "pod a/b: node: unknown" ? 0
+                                                                                                                 : 1;
 }

@@ -12,9 +12,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
-/// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once for
-/// each line: the first is woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room for ten wakes ten. Groups
-/// that are alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
+/// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once
+/// for each line: the first is woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room
+/// for ten wakes ten. Groups that are alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
 ///
 /// Who was refused at admission is woken by an event that concerns who refused it, and only if admission hooks would let it in now; under
 /// both rules one of a line, then the next one.

@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Rejected pods that are alike, in the order of the queue sort, and in that of failure. Those that leave otherwise than from the front stay in
-/// it, and count for nothing.
+/// Rejected pods that are alike, in the order of the queue sort, and in that of failure. Those that leave otherwise than from the front
+/// stay in it, and count for nothing.
 struct waiting_line {
   struct entry {
     row_t pod;
@@ -21,8 +21,8 @@ struct waiting_line {
   std::size_t compact_at = 64;
   bool by_failure = true;  ///< who stands behind another failed after it, as it is where the queue sort goes by that
 
-  /// waits(entry) says whether it counts; prefers(row_t, row_t) is the queue sort's word on two pods. O(1) at both ends, else O(n) moves and
-  /// O(log n) comparisons.
+  /// waits(entry) says whether it counts; prefers(row_t, row_t) is the queue sort's word on two pods. O(1) at both ends, else O(n) moves
+  /// and O(log n) comparisons.
   template <class Waits, class Prefers>
   void add(const entry& one, const Waits& waits, const Prefers& prefers) {
     if (pods.size() >= compact_at) {
