@@ -25,7 +25,7 @@ struct divided_cluster {
     bench::must(of.queues().add({.name = "all"}));
     for (int i = 0; i < queues; ++i) {
       gangsched::queue_spec one{.name = "q" + std::to_string(i), .parent = "all"};
-      one.quotas.push_back({.guaranteed = {{gpu_name, gpus / queues}}});
+      one.quotas.push_back({.guaranteed = {{"cpu", 96 * machines / queues}, {gpu_name, gpus / queues}}});
       bench::must(of.queues().add(one));
     }
     const plugin_registry plugins = builtin_plugins();
@@ -82,6 +82,7 @@ void queue_policy_full(benchmark::State& state, const char* policy) {
   divided_cluster on{policy, queues};
   for (int i = 0; i < gpus; ++i) on.add();
   std::vector<pod_id> running = on.schedule(instant{});
+  if (running.empty()) return state.SkipWithError("nobody was placed");
   for (int i = 0; i < 1'000; ++i) on.add();
   instant time = std::chrono::hours{1};
   on.schedule(time);
