@@ -286,17 +286,18 @@ status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) 
   memory& of = read(cluster);
   kueue_books& books = of.books;
   if (const status known = detail::kueue_knows(books, queue); !known.ok()) return known;
+  // A strict queue looks who came before; so does this rule, whom it may preempt.
+  const bool strict = queue->spec().heads == head_rule::strict;
+  const bool by_age = queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority;
+  const auto request = strict || by_age ? std::nullopt : known_refusals::of(asked);
+  if (const status* const said = of.refused.find(request, cluster)) return *said;
   const kueue_books::workload who = books.of(asked);
   if (who.sets.empty()) return status::success();
-  if (queue->spec().heads == head_rule::strict) {
+  if (strict) {
     const auto one = cluster.pod(who.sets.front().like);
     if (one && books.has_earlier(cluster, who, *one))
       return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
   }
-  // By this rule who came when decides whom it may preempt.
-  const bool by_age = queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority;
-  const auto request = by_age ? std::nullopt : known_refusals::of(asked);
-  if (const status* const said = of.refused.find(request, cluster)) return *said;
   const kueue_books::entry& made = books.look(cluster, who, true);
   if (made.flavors.mode == fit_mode::fit || !made.targets.empty()) return status::success();
   const bool never = made.flavors.mode == fit_mode::no_fit;

@@ -29,7 +29,7 @@ GANGSCHED_INLINE std::optional<std::int64_t> seconds_of(std::string_view text) {
     }
     const std::int64_t unit = one == 'h' ? 3600 : one == 'm' ? 60 : one == 's' ? 1 : 0;
     if (unit == 0 || !digits) return std::nullopt;
-    sum += number * unit, number = 0, digits = false;
+    sum = saturating_add(sum, number * unit), number = 0, digits = false;
   }
   if (digits || text.empty()) return std::nullopt;
   return sum;
@@ -144,8 +144,7 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(con
     const auto kind = pod.find_kind(names[static_cast<std::size_t>(cls)][i]);
     const std::int64_t limit = kind ? limit_of(pod.spec(), *kind) : 0;
     const std::int64_t most = std::max(limit, kind ? pod.request(*kind) : 0);
-    made[i] = static_cast<std::int64_t>(
-        std::round(static_cast<double>(most) * static_cast<double>(options_.factors[i]) / 100));
+    made[i] = saturating_cast(std::round(static_cast<double>(most) * static_cast<double>(options_.factors[i]) / 100));
     if (limit != 0) made[i] = std::min(made[i], limit);
     if (most == 0) made[i] = cls == detail::load_class::mid ? 0 : of_nothing[i];
   }
@@ -195,8 +194,8 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room no
     const pair estimates = estimated ? estimate(pod) : pair{};
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const std::int64_t there = measured ? node_load::count(pod.own(pods_[i])).value_or(0) : 0;
-      if (what == by::prod) sum[i] += there;
-      sum[i] += std::max<std::int64_t>(estimates[i] - there, 0);
+      if (what == by::prod) sum[i] = saturating_add(sum[i], there);
+      sum[i] = saturating_add(sum[i], std::max<std::int64_t>(estimates[i] - there, 0));
     }
   });
   return sum;
@@ -231,7 +230,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
   const pair sum = used(node, what, filtered_, options_.filtered), all = there(node), more = estimate(pod);
   for (std::size_t i = 0; i < sum.size(); ++i) {
     if (thresholds[i] == 0 || all[i] == 0) continue;
-    const double share = static_cast<double>(sum[i] + more[i]) / static_cast<double>(all[i]) * 100;
+    const double share = static_cast<double>(saturating_add(sum[i], more[i])) / static_cast<double>(all[i]) * 100;
     if (std::round(share) > static_cast<double>(thresholds[i]))
       return status::unschedulable(reasons[what == by::percentile ? 1 : 0][i]);
   }
@@ -245,7 +244,7 @@ GANGSCHED_INLINE std::int64_t load_aware_scheduling::score(const pod_view& pod, 
   const pair sum = used(node, what, scored_, options_.scored), all = there(node), more = estimate(pod);
   std::int64_t total = 0, weights = options_.dominant_weight, least = max_node_score;
   for (std::size_t i = 0; i < sum.size(); ++i) {
-    const std::int64_t left = all[i] - sum[i] - more[i];
+    const std::int64_t left = all[i] - saturating_add(sum[i], more[i]);
     const std::int64_t score = all[i] <= 0 || left < 0 ? 0 : percent(left, all[i]);
     total += options_.weights[i] * score;
     weights += options_.weights[i];

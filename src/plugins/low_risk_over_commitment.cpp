@@ -51,10 +51,11 @@ GANGSCHED_INLINE double low_risk_over_commitment::risk_of(const pod_view& pod, r
                                                           double weight) const {
   const auto most = [&](const pod_class& one) { return std::max(limit_of(one, of), one.request(of)); };
   std::int64_t limits = 0;
-  node.each_pod([&](const pod_info& other) { limits += most(other.spec()); });
+  node.each_pod([&](const pod_info& other) { limits = saturating_add(limits, most(other.spec())); });
   const std::int64_t capacity = node.allocatable(of), used = node.used(of);
   const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-  const std::int64_t limits_with = limits + most(pod.spec()), with = std::min(used + pod.request(of), capacity);
+  const std::int64_t limits_with = saturating_add(limits, most(pod.spec()));
+  const std::int64_t with = std::min(saturating_add(used, pod.request(of)), capacity);
   const double risk_of_limits = limits_with > capacity ? real(limits_with - capacity) / real(limits_with - with) : 0;
   const double load = risk_of_load(node, of, real(std::min(used, capacity)), real(limits));
   return std::max(std::min(weight * risk_of_limits + (1 - weight) * load, 1.0), 0.0);

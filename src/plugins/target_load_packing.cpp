@@ -16,8 +16,9 @@ GANGSCHED_INLINE result<target_load_packing> target_load_packing::from(const arg
     const std::string* text = value.if_text();
     const std::int64_t* whole = value.if_int();
     if (text == nullptr && whole == nullptr) return read.fail(errc::malformed, path, "has to be a quantity");
-    const auto cpu = quantity::parse(text != nullptr ? *text : std::to_string(*whole));
-    if (!cpu) return read.fail(errc::malformed, path, '"' + *text + "\" is not a quantity");
+    const std::string said = text != nullptr ? *text : std::to_string(*whole);
+    const auto cpu = quantity::parse(said);
+    if (!cpu) return read.fail(errc::malformed, path, '"' + said + "\" is not a quantity");
     const bool fits =
         !cpu->negative() && cpu->milli_value(made.default_cpu) && made.default_cpu <= std::int64_t{1} << 40;
     return fits || read.fail(errc::out_of_range, path, "is not in 0 to 2^40 thousandths");
@@ -37,12 +38,10 @@ GANGSCHED_INLINE std::int64_t target_load_packing::predicted(const pod_class& po
   std::int64_t sum = overhead_of(pod, kinds::cpu);
   each_container(pod, kinds::cpu, [&](container_kind kind, const maybe& request, const maybe& limit) {
     if (kind != container_kind::app) return;
-    if (limit)
-      sum += *limit;
-    else if (request)
-      sum += static_cast<std::int64_t>(std::round(static_cast<double>(*request) * options_.multiplier));
-    else
-      sum += options_.default_cpu;
+    const auto from_request = [&] {
+      return saturating_cast(std::round(static_cast<double>(*request) * options_.multiplier));
+    };
+    sum = saturating_add(sum, limit ? *limit : request ? from_request() : options_.default_cpu);
   });
   return sum;
 }
@@ -54,7 +53,7 @@ GANGSCHED_INLINE std::int64_t target_load_packing::score(const pod_view& pod, ro
   std::int64_t unseen = 0;
   node.each_pod([&](const pod_info& other) {
     const auto started = other.start_time();
-    if (!started || *started > later_by(*end, -options_.lag)) unseen += predicted(other.spec());
+    if (!started || *started > later_by(*end, -options_.lag)) unseen = saturating_add(unseen, predicted(other.spec()));
   });
   const auto target = static_cast<double>(options_.target), capacity = static_cast<double>(used_.capacity_of(node));
   const double used = *share / 100 * capacity;

@@ -1,6 +1,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -12,25 +13,29 @@
 /// measured, so that a measured number is kept as a word beside it (docs/load.md).
 namespace gangsched::inline GANGSCHED_ABI::node_load {
 
-/// The word of a share (percent); and back.
+/// The word of a share (percent); and back: nothing, too, if it is no finite number.
 [[nodiscard]] constexpr std::int64_t word(double value) noexcept {
   return static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(value) + 1);
 }
 [[nodiscard]] constexpr std::optional<double> real(std::int64_t word) noexcept {
   if (word == 0) return std::nullopt;
-  return std::bit_cast<double>(static_cast<std::uint64_t>(word) - 1);
+  const auto value = std::bit_cast<double>(static_cast<std::uint64_t>(word) - 1);
+  constexpr double most = std::numeric_limits<double>::max();
+  return value >= -most && value <= most ? std::optional{value} : std::nullopt;
 }
 /// The word of an amount (cpu in thousandths, memory in bytes), a price, so many seconds or a whole percentage; and back.
-/// 0 ≤ @p value < 2^63 − 1.
+/// 0 ≤ @p value < 2^63 − 1. A word below 0 says nothing.
 [[nodiscard]] constexpr std::int64_t count_word(std::int64_t value) noexcept { return value + 1; }
 [[nodiscard]] constexpr std::optional<std::int64_t> count(std::int64_t word) noexcept {
-  return word == 0 ? std::nullopt : std::optional{word - 1};
+  return word <= 0 ? std::nullopt : std::optional{word - 1};
 }
 /// The word of an instant, on the host's clock; and back. Not of one nanosecond before the epoch.
-[[nodiscard]] constexpr std::int64_t word(instant when) noexcept { return when.count() + 1; }
+[[nodiscard]] constexpr std::int64_t word(instant when) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(when.count()) + 1);
+}
 [[nodiscard]] constexpr std::optional<instant> when(std::int64_t word) noexcept {
   if (word == 0) return std::nullopt;
-  return instant{word - 1};
+  return instant{static_cast<std::int64_t>(static_cast<std::uint64_t>(word) - 1)};
 }
 
 /// Of nodes. When what was measured ended (an instant). Without it nothing is known of the node, whatever else is set.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/model/pod_class.hpp"
 
 /// What the containers of a pod request and may use, of cpu, memory and resources of Kubernetes' own domain (`container_bounds`).
@@ -38,14 +39,16 @@ void each_container(const pod_class& pod, resource_kind of, const Visit& visit) 
   for (const container_bounds& one : pod.bounds) {
     const std::int64_t limit = detail::given(one.limits, of).value_or(0);
     if (one.kind == container_kind::init) {
-      peak = std::max(peak, sidecars + limit);
+      peak = std::max(peak, saturating_add(sidecars, limit));
       continue;
     }
-    running += limit;
-    if (one.kind == container_kind::sidecar) sidecars += limit, peak = std::max(peak, sidecars);
+    running = saturating_add(running, limit);
+    if (one.kind != container_kind::sidecar) continue;
+    sidecars = saturating_add(sidecars, limit);
+    peak = std::max(peak, sidecars);
   }
   const std::int64_t most = std::max(running, peak);
-  return most == 0 ? 0 : most + overhead_of(pod, of);
+  return most == 0 ? 0 : saturating_add(most, overhead_of(pod, of));
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI
