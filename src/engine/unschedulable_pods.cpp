@@ -19,13 +19,9 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
   return there && gangsched::detail::names_group(*state_, one.group);
 }
 
-/// What can help the line is to be asked for.
-GANGSCHED_INLINE void unschedulable_pods::forget_condition(class_id cls, class_line& line) {
-  if (!std::exchange(line.listed, true)) unknown_.push_back(cls);
-}
-
 GANGSCHED_INLINE void unschedulable_pods::erase_line(lines::iterator at) {
   by_class_.erase(at->first);
+  unknown_.erase(at->first);
   lines_.erase(at);
 }
 
@@ -45,7 +41,7 @@ GANGSCHED_INLINE void unschedulable_pods::disband(lines::iterator at) {
 GANGSCHED_INLINE void unschedulable_pods::hear(class_id cls, class_line& line, row_t pod) {
   const rejection& by = rejections_[pod];
   const std::uint64_t hears = line.hears | (by.empty() ? ~std::uint64_t{0} : by.all());
-  if (std::exchange(line.hears, hears) != hears) forget_condition(cls, line);
+  if (std::exchange(line.hears, hears) != hears) unknown_.insert(cls);
 }
 
 GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t since) {
@@ -54,7 +50,7 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   const auto [at, fresh] = lines_.try_emplace(cls);
   class_line& line = at->second;
   line.generation = state_->classes.generation(cls);
-  if (fresh) forget_condition(cls, line);
+  if (fresh) unknown_.insert(cls);
   if (options_->wake == wake_rule::hints) hear(cls, line, pod);
   const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
   line.add(
@@ -68,7 +64,7 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   class_line& line = line_up(pod, since);
   const class_id cls = state_->pods.cls[pod];
   rejectors = line.rejectors | (rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(cls));
-  if (!line.filtered || line.rejectors != rejectors) forget_condition(cls, line);
+  if (!line.filtered || line.rejectors != rejectors) unknown_.insert(cls);
   line.rejectors = rejectors;
   line.filtered = true;
   return line;
@@ -89,7 +85,7 @@ GANGSCHED_INLINE bool unschedulable_pods::admits(class_id cls, class_line& line,
   const refusal why = admission_->ask({pod, false});
   if (!why || why.said.code == code::error) return true;
   const rejection by = rejection_by(entities_->profile_of(pod), why);
-  if ((by.all() & ~line.refusers) != 0) line.refusers |= by.all(), forget_condition(cls, line);
+  if ((by.all() & ~line.refusers) != 0) line.refusers |= by.all(), unknown_.insert(cls);
   if (options_->wake == wake_rule::hints) rejections_[pod] = by, hear(cls, line, pod);
   return false;
 }
@@ -166,7 +162,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
   if (why.said.code == code::pending) queue_->item({pod, false}).ready = no_backoff;
   class_line& line = line_up(pod, state_->log.end());
   line.refusers |= by.all();
-  forget_condition(state_->pods.cls[pod], line);
+  unknown_.insert(state_->pods.cls[pod]);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
@@ -280,7 +276,7 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   };
   lines before;
   before.swap(lines_);
-  by_class_.clear();
+  by_class_.clear(), unknown_.clear();
   std::vector<waiting_pod> pods;
   for (auto& [cls, line] : before) {
     for (std::size_t i = line.front; i < line.pods.size(); ++i) {
@@ -295,7 +291,7 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     class_line& its =
         one.line->filtered ? line_up(one.pod, one.line->rejectors, one.since) : line_up(one.pod, one.since);
     its.refusers |= one.line->refusers;
-    forget_condition(state_->pods.cls[one.pod], its);
+    unknown_.insert(state_->pods.cls[one.pod]);
   }
   // Who was woken for a class that has fallen apart was woken for one of the parts only.
   std::vector<wake> open;
@@ -340,13 +336,10 @@ GANGSCHED_INLINE void unschedulable_pods::learn_conditions() {
   const std::uint64_t epoch = state_->topologies.plan_epoch();
   if (options_->wake != wake_rule::hints && std::exchange(plan_epoch_, epoch) != epoch) {
     by_class_.clear();
-    for (auto& [cls, line] : lines_) forget_condition(cls, line);
+    for (const auto& [cls, line] : lines_) unknown_.insert(cls);
     groups_.forget_conditions();
   }
-  for (const class_id cls : unknown_) {
-    const auto found = lines_.find(cls);
-    if (found != lines_.end() && std::exchange(found->second.listed, false)) by_class_.set(cls, condition_of(*found));
-  }
+  for (const class_id cls : unknown_) by_class_.set(cls, condition_of(*lines_.find(cls)));
   unknown_.clear();
 }
 
@@ -381,7 +374,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
     }
     class_line& line = found->second;
     const std::uint64_t gone = line.filtered ? judge_->outdated(cls, line.rejectors) : 0;
-    if (gone != 0) line.rejectors &= ~gone, forget_condition(cls, line);
+    if (gone != 0) line.rejectors &= ~gone, unknown_.insert(cls);
     const bool can = gone != 0 || (line.filtered && judge_->helps(cls, line.rejectors, record, what));
     if (can || (line.refusers != 0 && judge_->concerns(cls, line.refusers, what))) helped.push_back(cls);
   }

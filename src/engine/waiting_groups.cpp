@@ -37,7 +37,7 @@ GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made) {
   free_.pop_back();
   const std::uint64_t kind = std::exchange(made.kind, 0);
   rows_.emplace(made.group.row, at);
-  slots_[at] = {std::move(made), ++made_, {}, {}, false};
+  slots_[at] = {std::move(made), ++made_, {}, {}};
   link(all_, &entry::in_all, at);
   set_kind(at, kind);
   if (kind == 0) forget_condition(at);
@@ -49,6 +49,7 @@ GANGSCHED_INLINE void waiting_groups::remove(slot at) {
   unlink(all_, &entry::in_all, at);
   rows_.erase(slots_[at].group.group.row);
   index_.erase(at);
+  unknown_.erase(at);
   slots_[at] = {};
   free_.push_back(at);
 }
@@ -63,7 +64,7 @@ GANGSCHED_INLINE void waiting_groups::move_to_end(slot at) {
   if (found == kinds_.end()) return;
   unlink(found->second.members, &entry::in_kind, at);
   link(found->second.members, &entry::in_kind, at);
-  forget_condition(found->first, found->second);
+  dirty_.insert(found->first);
 }
 
 GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
@@ -71,8 +72,9 @@ GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
   if (its == kind) return;
   if (const auto found = kinds_.find(its); found != kinds_.end()) {
     unlink(found->second.members, &entry::in_kind, at);
-    forget_condition(found->first, found->second);
+    dirty_.insert(found->first);
     if (found->second.members.first == none) {
+      dirty_.erase(found->first);
       kind_index_.erase(found->second.number);
       free_numbers_.push_back(found->second.number);
       kinds_.erase(found);
@@ -81,6 +83,7 @@ GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
   its = kind;
   if (kind == 0) return forget_condition(at);
   index_.erase(at);
+  unknown_.erase(at);
   const auto [found, fresh] = kinds_.try_emplace(kind);
   if (fresh && free_numbers_.empty()) {
     free_numbers_.push_back(static_cast<std::uint32_t>(kind_of_number_.size()));
@@ -92,17 +95,15 @@ GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
     kind_of_number_[found->second.number] = kind;
   }
   link(found->second.members, &entry::in_kind, at);
-  forget_condition(kind, found->second);
-}
-
-GANGSCHED_INLINE void waiting_groups::forget_condition(std::uint64_t kind, alike& of) {
-  if (!std::exchange(of.dirty, true)) dirty_.push_back(kind);
+  dirty_.insert(kind);
 }
 
 GANGSCHED_INLINE void waiting_groups::forget_condition(slot at) {
-  if (const auto found = kinds_.find(slots_[at].group.kind); found != kinds_.end())
-    return forget_condition(found->first, found->second);
-  if (!std::exchange(slots_[at].unknown, true)) unknown_.push_back(at);
+  if (const std::uint64_t kind = slots_[at].group.kind; kind != 0) {
+    dirty_.insert(kind);
+  } else {
+    unknown_.insert(at);
+  }
 }
 
 GANGSCHED_INLINE void waiting_groups::forget_conditions() {

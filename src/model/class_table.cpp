@@ -12,7 +12,7 @@ struct class_table::impl {
   static std::size_t hash(std::string_view key) noexcept { return std::hash<std::string_view>{}(key); }
   hash_index<class_id> by_key;
   std::vector<class_id> free;
-  std::size_t sweep_at = 1024;
+  std::size_t bound = 1024;  ///< of classes, before those without pods are freed
 };
 
 GANGSCHED_INLINE class_table::class_table(undo_log& undo) : pods_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
@@ -39,6 +39,7 @@ GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
     impl_->free.pop_back();
     classes_[id] = std::move(owned);
   }
+  crowded_ = impl_->by_key.size() >= impl_->bound;
   return id;
 }
 
@@ -54,8 +55,7 @@ GANGSCHED_INLINE bool class_table::remove_pod(class_id id) {
 
 GANGSCHED_INLINE std::size_t class_table::known() const noexcept { return impl_->by_key.size(); }
 
-GANGSCHED_INLINE void class_table::sweep(bool all) {
-  if (impl_->by_key.size() < impl_->sweep_at && !all) return;
+GANGSCHED_INLINE void class_table::sweep() {
   impl_->free.reserve(size());
   for (class_id id = 0; id < size(); ++id) {
     if (classes_[id] == nullptr || pods_[id] != 0) continue;
@@ -64,7 +64,8 @@ GANGSCHED_INLINE void class_table::sweep(bool all) {
     ++generations_[id];
     impl_->free.push_back(id);
   }
-  impl_->sweep_at = std::max<std::size_t>(1024, 2 * impl_->by_key.size());
+  impl_->bound = std::max<std::size_t>(1024, 2 * impl_->by_key.size());
+  crowded_ = false;
 }
 
 GANGSCHED_INLINE void class_table::digest_into(digest& out, const std::vector<std::uint64_t>& of) const {

@@ -278,7 +278,6 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
     auto requests = requests_of(spec, state.semantics);
     if (!requests) return std::move(requests).error();
     if (spec.node && !detail::fits_in_words(state, spec.node.row, *requests)) return detail::usage_overflow(object);
-    if (!state.undo.trying()) state.classes.sweep();
     cls = make_class(state, spec, *requests, priority->value, priority->preemption);
     // Counters live as long as the classes that name them have pods, epochs of a trial are taken back.
     if (state.classes[cls].counters.named.empty() && !state.undo.trying()) {
@@ -347,7 +346,6 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   if (!priority) return std::move(priority).error();
   auto requests = requests_of(like, state.semantics);
   if (!requests) return std::move(requests).error();
-  if (!state.undo.trying()) state.classes.sweep();
   const symbol ns = state.names.intern(like.ns);
   const row_t own = detail::own_queue(state, like);
   const class_id cls = detail::in_its_queue(state, like, ns, own,

@@ -95,7 +95,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 GANGSCHED_INLINE void name_collection::run() {
   constexpr limits least;
   bool any = false;
-  state_.classes.sweep(true);
+  state_.classes.sweep();
   state_.assigned.priorities.sweep();
   state_.nodes.tree.sweep();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/profiles.hpp"
 #include "support/inside.hpp"
@@ -230,6 +231,45 @@ std::vector<churn_kind> make_kinds() {
        [](churned& world, const std::string& i) {
          must(world.cluster.remove_disruption_budget(*world.cluster.find_disruption_budget("n" + i, "b" + i))
                   .has_value());
+       }});
+  all.push_back(
+      {"held rooms",
+       [](churned& world, const std::string& i) {
+         const node_id on = *world.cluster.find_node("node0");
+         must(world.cluster.set_held_room({.name = "h" + i, .parts = {{on, {{"cpu", quantity{1}}}}}}).has_value());
+         pod_spec spec = pod(i);
+         spec.held_room = "h" + i;
+         world.add_pod(std::move(spec));
+       },
+       [](churned& world, const std::string& i) {
+         world.remove_pod("default", "p" + i);
+         must(world.cluster.remove_held_room("h" + i).has_value());
+       }});
+  all.push_back({"queues",
+                 [](churned& world, const std::string& i) {
+                   const queue_quota quota{.guaranteed = {{"cpu", quantity{1}}, {"example.com/r" + i, quantity{1}}}};
+                   must(world.cluster.queues()
+                            .add({.name = "q" + i, .parent = "above" + i, .quotas = {quota}, .namespaces = {"n" + i}})
+                            .has_value());
+                   pod_spec spec = pod(i);
+                   spec.ns = "n" + i;
+                   world.add_pod(std::move(spec));
+                 },
+                 [](churned& world, const std::string& i) {
+                   world.remove_pod("n" + i, "p" + i);
+                   must(world.cluster.queues().remove(*world.cluster.queues().find("q" + i)).has_value());
+                 }});
+  all.push_back(
+      pods("queues that are only named", [](churned&, pod_spec& p, const std::string& i) { p.queue = "q" + i; }));
+  all.push_back(
+      {"flavors of nodes",
+       [](churned& world, const std::string& i) {
+         must(world.cluster.queues().set_flavor({.name = "f" + i, .node_labels = {{"l" + i, "v" + i}}}).has_value());
+         world.add_pod(pod(i));
+       },
+       [](churned& world, const std::string& i) {
+         world.remove_pod("default", "p" + i);
+         must(world.cluster.queues().remove_flavor("f" + i).has_value());
        }});
   all.push_back(groups("groups", [](group_spec&, pod_spec&, const std::string&) {}));
   all.push_back(groups("groups within ever-new keys", [](group_spec& g, pod_spec&, const std::string& i) {

@@ -1,12 +1,18 @@
 // What a cluster keeps, and what a pod costs, follows what there is, not what there ever was.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "churn_kinds.hpp"
 #include "support/catch.hpp"
@@ -109,6 +115,35 @@ TEST_CASE("no table grows with the objects that there ever were", "[engine][chur
     CHECK(second.counters < 1200);
   }
 }
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+/// Bytes allocated and not freed.
+std::size_t allocated() {
+  const auto now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST_CASE("who was rejected and is gone leaves nothing behind with those who wait", "[engine][churn]") {
+  constexpr std::string_view rejected[] = {"resource names", "node selectors that no node has", "node names",
+                                           "groups within ever-new keys"};
+  for (const std::string_view name : rejected) {
+    INFO(name);
+    const auto kind = std::find_if(churn_kinds().begin(), churn_kinds().end(),
+                                   [&](const churn_kind& one) { return one.name == name; });
+    REQUIRE(kind != churn_kinds().end());
+    churned world;
+    constexpr std::uint64_t half = 8'000;
+    std::size_t first = 0, second = 0;
+    for (std::uint64_t i = 0; i < 2 * half; ++i) {
+      world.step(*kind, i);
+      std::size_t& most = i < half ? first : second;
+      most = std::max(most, allocated());
+    }
+    CHECK(first > 0);
+    CHECK(second < first + 4'096);  // half a byte each
+  }
+}
+#endif
 
 TEST_CASE("memory and time a pod stay where they are over millions of objects of each kind", "[.long][churn]") {
   const char* const text = std::getenv("GANGSCHED_CHURN");  // objects of each kind

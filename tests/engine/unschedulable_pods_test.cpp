@@ -455,7 +455,7 @@ TEST_CASE("by hints a pod that was updated while it waited hears of events when 
   lone.containers.back().requests["cpu"] = quantity::from_milli(124);
   world::must(h.cluster.update_pod(pod, lone));
   CHECK(h.state.class_of(pod.row) != before);
-  h.state.classes.sweep(true);
+  h.state.classes.sweep();
   const pod_id next = h.add(a_pod("next").cpu_milli(125));
   REQUIRE(h.state.class_of(next.row) == before);
   h.real.waiting.grow();

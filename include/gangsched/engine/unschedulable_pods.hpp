@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <vector>
 
 #include "gangsched/engine/admission_checks.hpp"
@@ -131,7 +132,6 @@ class GANGSCHED_API unschedulable_pods {
     std::uint64_t rejectors = 0;   ///< filters
     std::uint64_t refusers = 0;    ///< admission plugins
     std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
-    bool listed = false;           ///< among the `unknown_`
   };
   /// Why a pod was woken: on behalf of its class, by the change at `position`.
   struct wake {
@@ -166,7 +166,6 @@ class GANGSCHED_API unschedulable_pods {
   }
   void erase_line(lines::iterator at);
   void disband(lines::iterator at);
-  void forget_condition(class_id cls, class_line& line);
   void hear(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] help_condition condition_of(const lines::value_type& one);
   [[nodiscard]] help_condition condition_of(const waiting_group& one);
@@ -190,8 +189,8 @@ class GANGSCHED_API unschedulable_pods {
   engine_statistics* statistics_;
   const instant* now_;
   lines lines_;
-  waiting_index by_class_;         ///< of lines
-  std::vector<class_id> unknown_;  ///< classes of lines whose condition is not known, and some that have gone
+  waiting_index by_class_;      ///< of lines
+  std::set<class_id> unknown_;  ///< classes of lines whose condition is not known
   waiting_groups groups_;
   std::vector<wake> woken_for_;              ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<group_wake> group_woken_for_;  ///< by group row

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,18 +59,14 @@ class GANGSCHED_API waiting_groups {
   /// help one; @p what: as for `waiting_index`.
   template <class ConditionOf, class... What>
   [[nodiscard]] std::vector<slot> candidates(const ConditionOf& condition_of, const What&... what) {
-    for (const slot at : unknown_) {
-      if (std::exchange(slots_[at].unknown, false) && slots_[at].group.kind == 0)
-        index_.set(at, condition_of(slots_[at].group));
-    }
+    for (const slot at : unknown_) index_.set(at, condition_of(slots_[at].group));
     unknown_.clear();
     for (const std::uint64_t kind : dirty_) {
-      const auto found = kinds_.find(kind);
-      if (found == kinds_.end() || !std::exchange(found->second.dirty, false)) continue;
-      find_firsts(found->second);
-      help_condition all{.anything = !found->second.by_age};
-      for (const slot at : found->second.firsts) all.add(condition_of(slots_[at].group));
-      kind_index_.set(found->second.number, std::move(all));
+      alike& of = kinds_.find(kind)->second;
+      find_firsts(of);
+      help_condition all{.anything = !of.by_age};
+      for (const slot at : of.firsts) all.add(condition_of(slots_[at].group));
+      kind_index_.set(of.number, std::move(all));
     }
     dirty_.clear();
     return in_order(index_.candidates(what...), kind_index_.candidates(what...));
@@ -85,7 +82,6 @@ class GANGSCHED_API waiting_groups {
   struct alike {
     ends members;
     std::uint32_t number = 0;       ///< in `kind_index_`
-    bool dirty = false;             ///< `firsts`, or what can help them, may be others
     bool by_age = true;             ///< in order of `since`, as they are unless the log was cut off
     std::vector<slot> firsts = {};  ///< of those that stand alike; all, if not by age
   };
@@ -93,11 +89,9 @@ class GANGSCHED_API waiting_groups {
     waiting_group group;
     std::uint64_t order = 0;  ///< among all; grows
     links in_all, in_kind;
-    bool unknown = false;  ///< what can help it
   };
   [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const;
   void find_firsts(alike& of) const;
-  void forget_condition(std::uint64_t kind, alike& of);
   void link(ends& to, links entry::*in, slot at) noexcept;
   void unlink(ends& from, links entry::*in, slot at) noexcept;
 
@@ -109,8 +103,8 @@ class GANGSCHED_API waiting_groups {
   std::vector<std::uint32_t> free_numbers_;
   std::map<row_t, slot> rows_;
   waiting_index index_, kind_index_;  // of those like no other; of kinds
-  std::vector<slot> unknown_;         // those whose condition is, and some that have gone
-  std::vector<std::uint64_t> dirty_;  // kinds, and some that have gone
+  std::set<slot> unknown_;            // those like no other whose condition is
+  std::set<std::uint64_t> dirty_;     // kinds whose firsts, or what can help them, may be others
   std::uint64_t made_ = 0;
 };
 

@@ -37,8 +37,10 @@ class GANGSCHED_API class_table {
   /// What classes are made of has changed: every pod is re-keyed.
   void move_epoch() { epoch_.set(0, epoch_[0] + 1); }
 
-  /// Frees classes without pods, when they are many or @p all. Only while no transaction is open. O(classes), amortised O(1) a new class.
-  void sweep(bool all = false);
+  /// Whether so many were made since the last sweep that another pays.
+  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  /// Frees classes without pods. Only while no transaction is open. O(classes): when crowded, O(1) a new class.
+  void sweep();
   /// In no order. @p of: a digest of each class, by number.
   void digest_into(digest& out, const std::vector<std::uint64_t>& of) const;
 
@@ -48,6 +50,7 @@ class GANGSCHED_API class_table {
   column<std::uint32_t> epoch_;                            ///< row 0
   std::vector<std::shared_ptr<const pod_class>> classes_;  ///< null: swept
   std::vector<std::uint32_t> generations_;
+  bool crowded_ = false;
   std::unique_ptr<impl> impl_;
 };
 

@@ -7,10 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: in a collection,
-/// which is due when as many of something were made since the last one as it found in use, and some. It keeps the numbers of what is used,
-/// so that whatever hangs on a node, pod, class or group is right as it was; who has more than that (plans, indexes) makes it anew when
-/// `topology_table::plan_epoch` or `freed` moves. It reads every table of the cluster, and has those that number something swept.
+/// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: classes without
+/// pods when they are many, everything in a collection, which is due when as many of something were made since the last one as it found in
+/// use, and some. It keeps the numbers of what is used, so that whatever hangs on a node, pod, class or group is right as it was; who has
+/// more than that (plans, indexes) makes it anew when `topology_table::plan_epoch` or `freed` moves. It reads every table of the cluster,
+/// and has those that number something swept.
 class GANGSCHED_API name_collection {
  public:
   explicit name_collection(cluster_state& of) noexcept : state_(of) {}

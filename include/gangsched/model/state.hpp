@@ -82,7 +82,9 @@ inline bool name_collection::due() const noexcept {
          in.assigned.priorities.known() >= limits_.priorities || in.tuples.size() >= limits_.tuples || always;
 }
 inline void name_collection::run_if_due() {
-  if (due() && !state_.undo.recording()) run();
+  if (state_.undo.recording()) return;
+  if (due()) return run();
+  if (state_.classes.crowded()) state_.classes.sweep();
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
