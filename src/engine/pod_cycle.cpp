@@ -22,8 +22,10 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
   const bool personal =
-      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [](const planned& hook) {
-        return hook.plugin->filter.opaque || hook.plugin->filter.personal;
+      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [&](const planned& hook) {
+        const filter_kernel& its = hook.plugin->filter;
+        if (its.opaque || !its.personal) return its.opaque;
+        return its.by_class == nullptr || !its.by_class(hook.plugin->self.get(), plan.context(with_.state, hook, pod));
       });
   if (error || personal || found.kept)
     with_.queue.unschedulable().pass_on(pod);

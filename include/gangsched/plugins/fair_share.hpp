@@ -60,6 +60,11 @@ class fair_share_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+  /// Of two alike the older one may be let in where others go that are newer than it.
+  [[nodiscard]] bool filter_by_class(const pod_info& pod) const {
+    const auto queue = pod.queue();
+    return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
+  }
 
   /// Its row; −1 without one.
   [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {

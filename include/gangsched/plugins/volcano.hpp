@@ -66,6 +66,7 @@ class volcano_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+  [[nodiscard]] bool filter_by_class(const pod_info& pod) const { return !pod.group(); }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;

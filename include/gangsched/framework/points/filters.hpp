@@ -129,6 +129,8 @@ struct filter_kernel {
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
   bool (*idle)(const void* self, const hook_context&) = nullptr;
+  /// Of a personal one: whether others of the pod's class are told the same all the same.
+  bool (*by_class)(const void* self, const hook_context&) = nullptr;
   std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
   std::vector<amount> (*least_free)(const void* self, const hook_context&) = nullptr;
 };
@@ -139,6 +141,7 @@ GANGSCHED_PROBE(filter_key)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
 GANGSCHED_PROBE(filter_idle)
+GANGSCHED_PROBE(filter_by_class)
 GANGSCHED_PROBE(capacity)
 GANGSCHED_PROBE(least_free)
 
@@ -167,6 +170,16 @@ consteval bool keyed_filter_ok() {
     return false;
   }
 }
+/// Whether its groups are judged for a pod itself.
+template <class P>
+consteval bool personal() {
+  if constexpr (keyed_filter_ok<P>()) {
+    using judge = typename signature<decltype(&P::finish_filter)>::args;
+    return std::is_same_v<std::remove_cvref_t<std::tuple_element_t<0, judge>>, pod_info>;
+  } else {
+    return false;
+  }
+}
 }  // namespace detail
 
 /// `status filter(pod, [const data&,] node) const` with pod_view and a node_view<…>: cached per class and node, asked again when
@@ -174,6 +187,8 @@ consteval bool keyed_filter_ok() {
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
 /// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
 /// error. One reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
+/// (Whether others of that pod's class are told the same all the same, `bool filter_by_class(pod_info) const` says: then they are not tried
+/// where it was rejected.)
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
@@ -252,6 +267,9 @@ struct filter_kernels {
   static bool filter_idle(const void* self, const hook_context& c) {
     return call(self_of<P>(self), &P::filter_idle, c, no_row);
   }
+  static bool filter_by_class(const void* self, const hook_context& c) {
+    return call(self_of<P>(self), &P::filter_by_class, c, no_row);
+  }
 };
 
 template <>
@@ -276,6 +294,9 @@ struct extension_point<point::filter> {
                   "gangsched: std::vector<amount> least_free(const pod_view&, [const data&]) const");
     static_assert(!(calls_filter_reasons<P> || calls_filter_idle<P>) || names_filter<P> || names_filter_key<P>,
                   "gangsched: filter_reasons and filter_idle go with a filter");
+    static_assert(
+        !calls_filter_by_class<P> || personal<P>(),
+        "gangsched: bool filter_by_class(const pod_info&) const goes with a finish_filter that takes pod_info");
     if constexpr (P::points::set.has(point::filter) && !calls_filter_reasons<P>) {
       GANGSCHED_SLIP(filter_reasons, filter_reason);
       GANGSCHED_SLIP(filter_reasons, FilterReasons);
@@ -294,6 +315,11 @@ struct extension_point<point::filter> {
       GANGSCHED_SLIP(filter_idle, is_filter_idle);
       GANGSCHED_SLIP(filter_idle, filter_skip);
       GANGSCHED_SLIP(filter_idle, skip_filter);
+    }
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_by_class<P>) {
+      GANGSCHED_SLIP(filter_by_class, filterByClass);
+      GANGSCHED_SLIP(filter_by_class, filters_by_class);
+      GANGSCHED_SLIP(filter_by_class, by_class);
     }
     if constexpr (P::points::set.has(point::filter) && !calls_capacity<P>) {
       GANGSCHED_SLIP(capacity, Capacity);
@@ -318,6 +344,7 @@ struct extension_point<point::filter> {
     filter_kernel& to = k.filter;
     using from = filter_kernels<P>;
     if constexpr (calls_filter_idle<P>) to.idle = from::filter_idle;
+    if constexpr (calls_filter_by_class<P>) to.by_class = from::filter_by_class;
     if constexpr (calls_capacity<P>) to.capacity = from::capacity;
     if constexpr (calls_least_free<P>) to.least_free = from::least_free;
     if constexpr (filter_ok<P>()) {
@@ -333,8 +360,7 @@ struct extension_point<point::filter> {
       to.shape = shape::keyed;
       to.facets = hook::facets;
       to.opaque = hook::opaque;
-      using judge = typename signature<decltype(&P::finish_filter)>::args;
-      to.personal = std::is_same_v<std::remove_cvref_t<std::tuple_element_t<0, judge>>, pod_info>;
+      to.personal = personal<P>();
       to.key = from::filter_key;
       to.finish = from::finish_filter;
     }

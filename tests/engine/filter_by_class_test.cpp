@@ -1,0 +1,123 @@
+// A policy of queues that says `filter_by_class` tells every pod of a class the same: who is placed, taken, where and when is what it is
+// where each of them is tried.
+#include <algorithm>
+#include <chrono>
+
+#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/framework/registry.hpp"
+#include "queue_world.hpp"
+#include "support/dice.hpp"
+
+namespace gangsched::testing::filter_by_class_test {
+
+namespace {
+
+kernel_table table_of(const std::string& policy) {
+  static const plugin_registry plugins = builtin_plugins();
+  runtime_profile made{plugins};
+  argument arguments;
+  if (policy == "Volcano") arguments = argument::fields{{"actions", "enqueue, allocate, preempt, reclaim, backfill"}};
+  made.enable(policy, 0, arguments);
+  if (!plugins.make(policy, arguments)->points.has(point::queue_sort)) made.enable("ArrivalSort");
+  for (const char* name : {"NodeResourcesFit", "NodeResourcesBalancedAllocation", "GangScheduling"}) made.enable(name);
+  auto table = made.table();
+  REQUIRE(table.has_value());
+  return *std::move(table);
+}
+
+/// The same, and every pod is asked about.
+kernel_table asking_each(kernel_table made) {
+  std::size_t said_so = 0;
+  for (plugin_entry& plugin : made.plugins) said_so += std::exchange(plugin.filter.by_class, nullptr) != nullptr ? 1 : 0;
+  REQUIRE(said_so == 1);
+  return made;
+}
+
+/// What is tried again only because of time is not the same: who was not asked about is parked for longer.
+scheduler_options without_time() {
+  scheduler_options options = world::lowest_first();
+  options.initial_backoff = options.max_backoff = instant{};
+  options.unschedulable_timeout = std::chrono::hours{24};
+  return options;
+}
+
+void begin(core_queues& w) {
+  for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(8));
+  w.queue("above");
+  w.queue("a", 12, 20, "above");
+  w.queue("b", 8, 16, "above");
+  w.queue("c", 4, 24, "above");
+}
+
+/// What is bound and who is taken until nothing happens. Who is taken does not come back: some policies would go on for ever.
+words decide(core_queues& w, instant when) {
+  w.now = when;
+  words all;
+  for (bool more = true; more;) {
+    const gangsched::cycle done = w.decide();
+    more = static_cast<bool>(done);
+    std::vector<pod_id> gone;
+    for (const decision& one : done) {
+      if (one.kind != decision_kind::bind && one.kind != decision_kind::evict) continue;
+      all.push_back(w.word(one));
+      if (one.kind == decision_kind::bind)
+        w.must(w.scheduler.confirm(one.pod));
+      else
+        gone.push_back(one.pod);
+    }
+    for (const pod_id pod : gone) w.remove(pod);
+  }
+  return all;
+}
+
+/// Something happens.
+void step(core_queues& w, std::uint64_t seed, int number) {
+  dice roll{seed * 1'000 + static_cast<std::uint64_t>(number)};
+  const std::string name = "j" + std::to_string(number);
+  const std::string queue{"abc"[roll.below(3)]};
+  const std::vector<pod_id> all = w.cluster.pods();
+  switch (roll.below(8)) {
+    case 0: {
+      const auto least = static_cast<std::int32_t>(roll.between(2, 3));
+      static_cast<queue_world&>(w).job(a_gang{name, least}, queue, a_pod{""}.cpu(roll.between(1, 3)), least + 1,
+                                       static_cast<std::int32_t>(roll.below(2)));
+      break;
+    }
+    case 1:
+    case 2:
+      if (!all.empty()) w.remove(roll.of(all));
+      break;
+    case 3: w.update(core_queues::spec_of(queue, roll.between(2, 14), roll.between(14, 26), "above")); break;
+    default:
+      for (std::uint64_t i = 0, pods = 1 + roll.below(6); i < pods; ++i) {
+        static_cast<queue_world&>(w).ask(a_pod{name + "-" + std::to_string(i)}.cpu(roll.between(1, 3)), queue,
+                                         static_cast<std::int32_t>(roll.below(2)));
+      }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pods that a policy of queues tells the same by class are placed as where each is tried", "[engine][queues]") {
+  const std::string policy = GENERATE("FairShare", "CapacityScheduling", "Volcano", "YuniKorn");
+  INFO(policy);
+  std::size_t binds = 0, evictions = 0;
+  std::uint64_t by_class = 0, by_pod = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    core_queues one{table_of(policy), without_time()}, each{asking_each(table_of(policy)), without_time()};
+    begin(one), begin(each);
+    for (int i = 0; i < 60; ++i) {
+      INFO("seed " << seed << ", step " << i);
+      step(one, seed, i), step(each, seed, i);
+      const words did = decide(one, std::chrono::seconds{30 * i});
+      REQUIRE(did == decide(each, std::chrono::seconds{30 * i}));
+      for (const std::string& word : did) ++(word.starts_with("bind") ? binds : evictions);
+    }
+    by_class += one.scheduler.statistics().cycles, by_pod += each.scheduler.statistics().cycles;
+  }
+  CHECK(binds > 900);
+  CHECK(evictions > 50);
+  CHECK(by_class < by_pod);
+}
+
+}  // namespace gangsched::testing::filter_by_class_test
