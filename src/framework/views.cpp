@@ -101,6 +101,9 @@ GANGSCHED_INLINE const priority_class_spec* cluster_view::priority_class(symbol 
   return row == no_row ? nullptr : &table.record[row]->spec;
 }
 GANGSCHED_INLINE std::uint64_t cluster_view::changes() const noexcept { return whole(*state_).log.committed_end(); }
+GANGSCHED_INLINE bool cluster_view::has_uncommitted() const noexcept {
+  return whole(*state_).log.end() != whole(*state_).log.committed_end();
+}
 GANGSCHED_INLINE bool cluster_view::has_queues() const noexcept { return whole(*state_).queued.any(); }
 GANGSCHED_INLINE std::optional<queue_view> cluster_view::find_queue(std::string_view name) const {
   return detail::queue_at(*state_, whole(*state_).queues.by_name.find({}, name));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "gangsched/queues/kai/reclaim.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
-namespace detail {}  // namespace detail
 
 /// One call's search for room.
 struct kai_policy::search {
@@ -20,7 +20,8 @@ struct kai_policy::search {
 
   const options& chosen;
   trial& attempt;
-  kai_snapshot now;
+  std::shared_ptr<const kai_snapshot> as_is;  ///< before the trial
+  const kai_snapshot& now = *as_is;
   std::size_t mine = kai_snapshot::nothing;     ///< the job that needs room
   std::vector<std::size_t> wanted = {};         ///< its tasks that do, in order
   std::vector<kai_snapshot::amount> idle = {};  ///< by node row: what nobody uses, as things stand
@@ -29,8 +30,8 @@ struct kai_policy::search {
   std::vector<node_id> where = {};
   std::vector<bool> same_shares = {};  ///< of the GPUs that it had
 
-  search(const options& with, trial& in)
-      : chosen{with}, attempt{in}, now{in.cluster(), with.gpu, with.non_preemptible_from} {
+  search(const options& with, trial& in, std::shared_ptr<const kai_snapshot> before)
+      : chosen{with}, attempt{in}, as_is{std::move(before)} {
     if (!now.has_queues()) return;
     idle.resize(attempt.cluster().node_rows());
     attempt.cluster().each_node([&](const node_info& node) { idle[node.id().row] = now.free_of(node); });
@@ -368,24 +369,29 @@ GANGSCHED_INLINE std::int64_t kai_policy::queue_of(const pod_info& pod) const {
   return std::int64_t{queue->row()} * 3 + (sets.empty() ? 0 : static_cast<int>(elastic_state_of(sets)));
 }
 
-/// What is asked between attempts is asked of one snapshot, until something is committed.
+/// One snapshot answers until something is committed; in a transaction each question has its own.
 struct kai_policy::memory {
-  std::optional<kai_snapshot> now = {};
+  std::shared_ptr<const kai_snapshot> known = {};
   std::uint64_t at = 0;  ///< changes
 
-  [[nodiscard]] const kai_snapshot& committed(const cluster_view& cluster, const options& with) {
-    if (!now || !(now->cluster == cluster) || at != cluster.changes()) {
-      now.reset();
-      now.emplace(cluster, with.gpu, with.non_preemptible_from);
+  [[nodiscard]] std::shared_ptr<const kai_snapshot> read(const cluster_view& cluster, const options& with) {
+    const auto made = [&] {
+      return std::make_shared<const kai_snapshot>(cluster, with.gpu, with.non_preemptible_from);
+    };
+    if (cluster.has_uncommitted()) return made();
+    if (known == nullptr || !(known->cluster == cluster) || at != cluster.changes()) {
+      known.reset();
+      known = made();
       at = cluster.changes();
     }
-    return *now;
+    return known;
   }
 };
 
 GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_head& b,
                                                const cluster_view& cluster) const {
-  const kai_snapshot& now = memory_->committed(cluster, options_);
+  const auto known = memory_->read(cluster, options_);
+  const kai_snapshot& now = *known;
   const std::size_t first = now.job_of(a.pod), second = now.job_of(b.pod);
   if (first == kai_snapshot::nothing || second == kai_snapshot::nothing) return first != kai_snapshot::nothing;
   queues::kai::job_queue order{*now.shares, false};
@@ -398,10 +404,10 @@ GANGSCHED_INLINE bool kai_policy::queue_before(const queue_head& a, const queue_
 
 GANGSCHED_INLINE status kai_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   if (const auto queue = pod.queue(); queue && !queue->admits()) return status::pending(queue_admits_nobody);
-  const kai_snapshot& now = memory_->committed(cluster, options_);
-  const std::size_t job = now.job_of(pod.id());
-  const status may = now.may_start(job);
-  return may.ok() ? now.within_limits(job) : may;
+  const auto now = memory_->read(cluster, options_);
+  const std::size_t job = now->job_of(pod.id());
+  const status may = now->may_start(job);
+  return may.ok() ? now->within_limits(job) : may;
 }
 
 GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster_view& cluster) const {
@@ -411,24 +417,24 @@ GANGSCHED_INLINE status kai_policy::admit(const group_view& group, const cluster
     open = open && (!its || its->admits());
   });
   if (!open) return status::pending(queue_admits_nobody);
-  const kai_snapshot& now = memory_->committed(cluster, options_);
-  return now.may_start(now.job_of(group));
+  const auto now = memory_->read(cluster, options_);
+  return now->may_start(now->job_of(group));
 }
 
 GANGSCHED_INLINE status kai_policy::group_pre_filter(const group_view& group) const {
   if (!options_.actions.allocate) return status::unschedulable("nobody is allocated");
   if (group.parent()) return status::success();
-  const kai_snapshot now{group.cluster(), options_.gpu, options_.non_preemptible_from};
-  return now.within_limits(now.job_of(group));
+  const auto now = memory_->read(group.cluster(), options_);
+  return now->within_limits(now->job_of(group));
 }
 
 GANGSCHED_INLINE victim_plan kai_policy::post_filter(trial& attempt, const pod_info& pod) const {
-  search one{options_, attempt};
+  search one{options_, attempt, memory_->read(attempt.cluster(), options_)};
   return one.run(one.now.job_of(pod.id()));
 }
 
 GANGSCHED_INLINE victim_plan kai_policy::group_preempt(trial& attempt, const group_view& group) const {
-  search one{options_, attempt};
+  search one{options_, attempt, memory_->read(attempt.cluster(), options_)};
   return one.run(one.now.job_of(group));
 }
 

@@ -28,7 +28,8 @@ kernel_table table_of(const std::string& policy) {
 /// The same, and every pod is asked about.
 kernel_table asking_each(kernel_table made) {
   std::size_t said_so = 0;
-  for (plugin_entry& plugin : made.plugins) said_so += std::exchange(plugin.filter.by_class, nullptr) != nullptr ? 1 : 0;
+  for (plugin_entry& plugin : made.plugins)
+    said_so += std::exchange(plugin.filter.by_class, nullptr) != nullptr ? 1 : 0;
   REQUIRE(said_so == 1);
   return made;
 }
@@ -98,7 +99,8 @@ void step(core_queues& w, std::uint64_t seed, int number) {
 
 }  // namespace
 
-TEST_CASE("pods that a policy of queues tells the same by class are placed as where each is tried", "[engine][queues]") {
+TEST_CASE("pods that a policy of queues tells the same by class are placed as where each is tried",
+          "[engine][queues]") {
   const std::string policy = GENERATE("FairShare", "CapacityScheduling", "Volcano", "YuniKorn");
   INFO(policy);
   std::size_t binds = 0, evictions = 0;

@@ -489,6 +489,8 @@ class cluster_view {
 
   /// How many changes were committed so far, to compare with later; what a transaction did is not among them. O(1).
   [[nodiscard]] GANGSCHED_API std::uint64_t changes() const noexcept;
+  /// Whether a transaction, as of a trial, has done something. O(1).
+  [[nodiscard]] GANGSCHED_API bool has_uncommitted() const noexcept;
   /// Calls visit(const change&) for each of them from number @p first on. False, without any, if they are not kept that long.
   template <class Visit>
   bool each_change(std::uint64_t first, Visit&& visit) const {
