@@ -7,7 +7,7 @@ install(TARGETS gangsched gangsched_header_only EXPORT gangsched-targets
   ARCHIVE COMPONENT gangsched-development
   FILE_SET HEADERS COMPONENT gangsched-development)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gangsched/src COMPONENT gangsched-development
-  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE)
+  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE PATTERN "c" EXCLUDE)
 install(EXPORT gangsched-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
 
 if(GANGSCHED_BUILD_KUBE)
@@ -17,6 +17,15 @@ if(GANGSCHED_BUILD_KUBE)
     ARCHIVE COMPONENT gangsched-development
     FILE_SET HEADERS COMPONENT gangsched-development)
   install(EXPORT gangsched-kube-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
+endif()
+
+if(GANGSCHED_BUILD_C)
+  install(TARGETS gangsched_c EXPORT gangsched-c-targets
+    RUNTIME COMPONENT gangsched-runtime
+    LIBRARY COMPONENT gangsched-runtime NAMELINK_COMPONENT gangsched-development
+    ARCHIVE COMPONENT gangsched-development
+    FILE_SET HEADERS COMPONENT gangsched-development)
+  install(EXPORT gangsched-c-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
 endif()
 
 get_target_property(config_library_type gangsched TYPE)
@@ -35,6 +44,12 @@ install(FILES ${PROJECT_BINARY_DIR}/gangsched.pc DESTINATION ${CMAKE_INSTALL_LIB
 if(GANGSCHED_BUILD_KUBE)
   configure_file(cmake/gangsched-kube.pc.in gangsched-kube.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/gangsched-kube.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT gangsched-development)
+endif()
+if(GANGSCHED_BUILD_C)
+  configure_file(cmake/gangsched-c.pc.in gangsched-c.pc.gen @ONLY)
+  file(GENERATE OUTPUT gangsched-c.pc INPUT ${PROJECT_BINARY_DIR}/gangsched-c.pc.gen)
+  install(FILES ${PROJECT_BINARY_DIR}/gangsched-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     COMPONENT gangsched-development)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gangsched-development)

@@ -4,7 +4,7 @@
 usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the built examples, or - to skip what they print
 
 - Every block fenced ```cpp is a source file of its own: it must compile as it stands, without a warning, and a profile must
-  take every plugin in it.
+  take every plugin in it. So must one fenced ```c, as C11.
 - `<!-- file: PATH -->` before a block: the block is that file, word for word.
 - `<!-- output: NAME ARGUMENT… -->` before a block: the block is what the example NAME prints, run in ROOT.
 - docs/extension-points/ has one page for each extension point; its examples have at most 20 lines.
@@ -132,6 +132,14 @@ def compiles(page, line, text, command):
         return None if run.returncode == 0 else run.stderr
 
 
+def compiles_as_c(page, line, text, command):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "block.c"
+        source.write_text(f'#line {line + 1} "{page}"\n{text}', encoding="utf-8")
+        run = subprocess.run([*command, "-fsyntax-only", str(source)], capture_output=True, text=True)
+        return None if run.returncode == 0 else run.stderr
+
+
 def main(root, examples, compiler, *flags):
     root = pathlib.Path(root)
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
@@ -142,9 +150,12 @@ def main(root, examples, compiler, *flags):
     sources = [(page, line, text) for page in pages for line, language, text, _, _ in blocks(page) if language == "cpp"]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         problems += filter(None, pool.map(lambda source: compiles(*source, [compiler, *flags, *WARNINGS]), sources))
+        in_c = [(page, line, text) for page in pages for line, language, text, _, _ in blocks(page) if language == "c"]
+        as_c = [compiler, "-x", "c", "-std=c11", *(flag for flag in flags if not flag.startswith("-std=")), *WARNINGS]
+        problems += filter(None, pool.map(lambda source: compiles_as_c(*source, as_c), in_c))
     for problem in problems:
         print(problem)
-    print(f"{len(pages)} pages, {len(sources)} blocks compiled, {len(problems)} problems")
+    print(f"{len(pages)} pages, {len(sources) + len(in_c)} blocks compiled, {len(problems)} problems")
     return 1 if problems else 0
 
 

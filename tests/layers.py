@@ -9,7 +9,7 @@ core <- devices <- queues <- model <- framework <- policies <- plugins <- schedu
 ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
-and nothing else includes it; its bodies are always compiled.
+and nothing but c/, the library for C, which stands on both, includes it; the bodies of components are always compiled.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
 configuration, which stands on documents.
 """
@@ -18,7 +18,9 @@ import re
 import sys
 
 LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade"]
-COMPONENTS = ["kube"]
+COMPONENTS = ["kube", "c"]
+# Beside what hosts include a component may include these components, below include/gangsched/.
+STANDS_ON = {"kube": [], "c": ["kube"]}
 # What a host includes, beside core/ and the facade but for plugins.hpp.
 HOST = {"devices/" + name + ".hpp" for name in (
             "cpu_assignment", "cpu_bind_policy", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
@@ -29,7 +31,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "move_plan", "options")}
 # A component may include these as well.
 COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
-                  "framework/plugin_entry.hpp", "framework/points.hpp"}
+                  "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],
             "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues"]}
@@ -83,7 +85,8 @@ def unknown_folder(path):
         return None
     if folders[0] not in COMPONENTS:
         return folders[0]
-    return None if len(folders) == 1 or folders[1:] == [family(path)] and family(path) in FAMILIES else "/".join(folders)
+    is_family = folders[0] == "kube" and folders[1:] == [family(path)] and family(path) in FAMILIES
+    return None if len(folders) == 1 or is_family else "/".join(folders)
 
 
 def check_include(own, target, exists, is_header):
@@ -96,9 +99,9 @@ def check_include(own, target, exists, is_header):
     from_layer, to_layer = layer(own), layer(below)
     if from_layer in COMPONENTS:
         if to_layer != from_layer:
-            fine = not is_body and (for_hosts(below) or below in COMPONENT_ALSO)
+            fine = not is_body and (for_hosts(below) or below in COMPONENT_ALSO or to_layer in STANDS_ON[from_layer])
             return None if fine else f"{from_layer} may only include what a host does (HOST)"
-        if is_body and family(below) not in [family(own), *FAMILIES[family(own)]]:
+        if from_layer == "kube" and is_body and family(below) not in [family(own), *FAMILIES[family(own)]]:
             return f"kube/{family(own)} may not include kube/{family(below)}"
         return None
     if to_layer in COMPONENTS:
@@ -261,6 +264,12 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"tests/core/t.cpp": "\n" * 601}, "more than 600"),
     ({"src/kube/k.cpp": '#include "gangsched/scheduler.hpp"\n'}, None),
     ({"src/kube/k.cpp": '#include "gangsched/plugins.hpp"\n', "include/gangsched/plugins.hpp": ""}, "only include what a host does"),
+    ({"src/c/c.cpp": '#include "gangsched/scheduler.hpp"\n#include "gangsched/kube/k.hpp"\n'}, None),
+    ({"src/c/c.cpp": '#include "gangsched/engine/e.hpp"\n'}, "only include what a host does"),
+    ({"src/c/c.cpp": '#include "gangsched/src/kube/k.cpp"\n', "src/kube/k.cpp": ""}, "only include what a host does"),
+    ({"src/c/more/c.cpp": ""}, "no place for a folder c/more"),
+    ({"src/kube/k.cpp": '#include "gangsched/c/c.h"\n', "include/gangsched/c/c.h": ""}, "only include what a host does"),
+    ({"src/core/a.cpp": '#include "gangsched/c/c.h"\n', "include/gangsched/c/c.h": ""}, "nothing includes the component c"),
     ({"include/gangsched/scheduler.hpp": '#include "gangsched/engine/e.hpp"\n'}, "hosts include may not include an internal one"),
     ({"include/gangsched/scheduling/attempt.hpp": '#include "gangsched/framework/f.hpp"\n'}, "hosts include may not include an internal one"),
     ({"include/gangsched/model/cluster.hpp": '#include "gangsched/model/b.hpp"\n'}, "hosts include may not include an internal one"),
@@ -290,7 +299,7 @@ def self_test():
 def main(root):
     root = pathlib.Path(root)
     paths = [path for folder in ("include", "src", "tests", "bench", "examples")
-             for suffix in ("*.hpp", "*.cpp", "*.h") for path in (root / folder).rglob(suffix)]
+             for suffix in ("*.hpp", "*.cpp", "*.h", "*.c") for path in (root / folder).rglob(suffix)]
     files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     problems = check(files)
     print("\n".join(problems) or f"{len(files)} files keep to the rules")

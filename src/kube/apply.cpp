@@ -16,6 +16,15 @@ const priority_class_spec* system_class(std::string_view name) {
   return nullptr;
 }
 
+/// The value of the class of that name; Kubernetes' own are added when somebody asks for them first.
+std::optional<std::int32_t> find_class(cluster& on, const std::string& name) {
+  if (const auto known = on.find_priority_class(name)) return known;
+  const priority_class_spec* const own = system_class(name);
+  if (own == nullptr) return std::nullopt;
+  static_cast<void>(on.set_priority_class(*own));
+  return own->value;
+}
+
 /// Adds manifests to a cluster, object by object; the first error is kept in the manifest's words.
 class applier {
  public:
@@ -48,13 +57,14 @@ class applier {
         return told(added.error(), "PodDisruptionBudget", one.ns, one.name, one.from);
     }
     for (const group_manifest& one : what_->groups)
-      if (auto added = add_group(one); !added)
+      if (auto added = add_to(&cluster::add_group, one); !added)
         return told(added.error(), one.kind, one.spec.ns, one.spec.name, one.from);
     for (const resource_claim_manifest& one : what_->claims)
       if (auto added = add_claim(one); !added)
         return told(added.error(), "ResourceClaim", one.spec.ns, one.spec.name, one.from);
     for (const pod_manifest& one : what_->pods)
-      if (auto added = add_pod(one); !added) return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
+      if (auto added = add_to(&cluster::add_pod, one); !added)
+        return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
     return {};
   }
 
@@ -66,38 +76,11 @@ class applier {
             manifest_path(kind, wrong.field), wrong.reason};
   }
 
-  /// The value of the class of that name; Kubernetes' own are added when somebody asks for them first.
-  std::optional<std::int32_t> find_class(const std::string& name) {
-    if (const auto known = on_->find_priority_class(name)) return known;
-    const priority_class_spec* const own = system_class(name);
-    if (own == nullptr) return std::nullopt;
-    static_cast<void>(on_->set_priority_class(*own));
-    return own->value;
-  }
-
-  result<group_id> add_group(const group_manifest& one) {
-    group_spec spec = one.spec;
-    if (!one.priority_class.empty() && !spec.priority) {
-      spec.priority = find_class(one.priority_class);
-      if (!spec.priority)
-        return error{errc::unknown, {}, "priority_class", "no priority class \"" + one.priority_class + "\""};
-    }
-    if (!one.parent.empty()) {
-      auto parent = on_->expect_group(spec.ns, one.parent, true);
-      if (!parent) return {std::move(parent).error()};
-      spec.parent = *parent;
-    }
-    for (const group_dependency_manifest& before : one.start_after) {
-      auto on = on_->expect_group(spec.ns, before.on);
-      if (!on) return {std::move(on).error()};
-      spec.start_after.push_back({*on, before.until});
-    }
-    for (const group_ratio_manifest& ratio : one.ratios) {
-      auto other = on_->expect_group(spec.ns, ratio.to, ratio.composite);
-      if (!other) return {std::move(other).error()};
-      spec.ratios.push_back({*other, ratio.mine, ratio.theirs});
-    }
-    return on_->add_group(spec);
+  template <class Id, class Spec, class Manifest>
+  result<Id> add_to(result<Id> (cluster::*add)(const Spec&), const Manifest& one) {
+    auto spec = spec_for(*on_, one);
+    if (!spec) return std::move(spec).error();
+    return (on_->*add)(*spec);
   }
 
   result<resource_claim_id> add_claim(const resource_claim_manifest& one) {
@@ -110,44 +93,69 @@ class applier {
     return on_->add_resource_claim(spec);
   }
 
-  result<pod_id> add_pod(const pod_manifest& one) {
-    pod_spec spec = one.spec;
-    const auto unknown = [](const char* field, const char* what, const std::string& name) {
-      return error{errc::unknown, {}, field, fmt::format("no {} \"{}\"", what, name)};
-    };
-    spec.controller = {controller_kind_of(one.owner_kind), one.owner_name};
-    for (std::size_t i = 0; i < one.limits.size(); ++i) {
-      const bool init = i >= spec.containers.size();
-      (init ? spec.init_containers[i - spec.containers.size()] : spec.containers[i]).limits = one.limits[i];
-    }
-    if (!one.node.empty()) {
-      const auto node = on_->find_node(one.node);
-      if (!node) return unknown("node", "node", one.node);
-      spec.node = *node;
-      spec.held_devices = one.held_devices;
-    }
-    if (!one.nominated_node.empty()) {
-      if (const auto node = on_->find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone
-    }
-    if (!one.group.empty()) {
-      auto group = on_->expect_group(spec.ns, one.group);  // it may come later
-      if (!group) return error{group.error().code, {}, "group", group.error().reason};
-      spec.group = *group;
-    }
-    for (const std::string& name : one.shared_claims) {
-      const auto claim = on_->find_resource_claim(spec.ns, name);
-      if (!claim) return unknown("resource_claims", "resource claim", name);
-      spec.resource_claims.push_back(*claim);
-    }
-    if (!spec.priority_class.empty()) static_cast<void>(find_class(spec.priority_class));
-    return on_->add_pod(spec);
-  }
-
   cluster* on_;
   const manifests* what_;
 };
 
 }  // namespace detail
+
+result<group_spec> spec_for(cluster& on, const group_manifest& one) {
+  group_spec spec = one.spec;
+  if (!one.priority_class.empty() && !spec.priority) {
+    spec.priority = detail::find_class(on, one.priority_class);
+    if (!spec.priority)
+      return error{errc::unknown, {}, "priority_class", "no priority class \"" + one.priority_class + "\""};
+  }
+  if (!one.parent.empty()) {
+    auto parent = on.expect_group(spec.ns, one.parent, true);
+    if (!parent) return {std::move(parent).error()};
+    spec.parent = *parent;
+  }
+  for (const group_dependency_manifest& before : one.start_after) {
+    auto first = on.expect_group(spec.ns, before.on);
+    if (!first) return {std::move(first).error()};
+    spec.start_after.push_back({*first, before.until});
+  }
+  for (const group_ratio_manifest& ratio : one.ratios) {
+    auto other = on.expect_group(spec.ns, ratio.to, ratio.composite);
+    if (!other) return {std::move(other).error()};
+    spec.ratios.push_back({*other, ratio.mine, ratio.theirs});
+  }
+  return spec;
+}
+
+result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
+  pod_spec spec = one.spec;
+  const auto unknown = [](const char* field, const char* what, const std::string& name) {
+    return error{errc::unknown, {}, field, fmt::format("no {} \"{}\"", what, name)};
+  };
+  spec.controller = {controller_kind_of(one.owner_kind), one.owner_name};
+  for (std::size_t i = 0; i < one.limits.size(); ++i) {
+    const bool init = i >= spec.containers.size();
+    (init ? spec.init_containers[i - spec.containers.size()] : spec.containers[i]).limits = one.limits[i];
+  }
+  if (!one.node.empty()) {
+    const auto node = on.find_node(one.node);
+    if (!node) return unknown("node", "node", one.node);
+    spec.node = *node;
+    spec.held_devices = one.held_devices;
+  }
+  if (!one.nominated_node.empty()) {
+    if (const auto node = on.find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone
+  }
+  if (!one.group.empty()) {
+    auto group = on.expect_group(spec.ns, one.group);  // it may come later
+    if (!group) return error{group.error().code, {}, "group", group.error().reason};
+    spec.group = *group;
+  }
+  for (const std::string& name : one.shared_claims) {
+    const auto claim = on.find_resource_claim(spec.ns, name);
+    if (!claim) return unknown("resource_claims", "resource claim", name);
+    spec.resource_claims.push_back(*claim);
+  }
+  if (!spec.priority_class.empty()) static_cast<void>(detail::find_class(on, spec.priority_class));
+  return spec;
+}
 
 result<void> apply(cluster& on, const manifests& what) {
   transaction all{on};

@@ -79,6 +79,9 @@ struct configuration_options {
 [[nodiscard]] GANGSCHED_API result<std::vector<kernel_table>> make_tables(const scheduler_configuration& configuration,
                                                                           const plugin_registry& registry);
 
+/// A value of a document as a plugin's argument; of an object the fields that are not null. O(size).
+[[nodiscard]] GANGSCHED_API argument to_argument(const value& from);
+
 /// In-tree plugins of kube-scheduler 1.36 by name, in the order of the default profile.
 [[nodiscard]] GANGSCHED_API std::vector<std::string> in_tree_plugins();
 

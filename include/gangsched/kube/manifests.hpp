@@ -229,6 +229,11 @@ struct read_options {
 /// A PodGroup or CompositePodGroup of Kubernetes, or a PodGroup of scheduler-plugins or Volcano, as `apiVersion` and `kind` say.
 [[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
+/// What a cluster is handed of one object: its names as ids. Groups that are not there are expected, as `apply` does; Kubernetes' own
+/// priority classes are added when somebody names them first. Error: unknown (a node, claim or priority class that is not there).
+/// O(size of the spec).
+[[nodiscard]] GANGSCHED_API result<pod_spec> spec_for(cluster& on, const pod_manifest& what);
+[[nodiscard]] GANGSCHED_API result<group_spec> spec_for(cluster& on, const group_manifest& what);
 /// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other
 /// rules.
 [[nodiscard]] GANGSCHED_API result<label_selector> read_label_selector(const value& object, std::string_view file);

@@ -11,6 +11,35 @@
 #include "gangsched/src/kube/documents/reader.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
+argument to_argument(const value& from) {
+  switch (from.kind) {
+    case value_kind::null: return {};
+    case value_kind::boolean: return from.text == "true";
+    case value_kind::text: return from.text;
+    case value_kind::number: {
+      const char* const end = from.text.data() + from.text.size();
+      std::int64_t whole = 0;
+      if (const auto [at, wrong] = std::from_chars(from.text.data(), end, whole); wrong == std::errc{} && at == end)
+        return whole;
+      double number = 0;
+      static_cast<void>(std::from_chars(from.text.data(), end, number));
+      return number;
+    }
+    case value_kind::list: {
+      argument::list all;
+      for (const value& item : from.items) all.push_back(to_argument(item));
+      return all;
+    }
+    case value_kind::object: {
+      argument::fields all;
+      for (std::size_t i = 0; i < from.keys.size(); ++i)  // null is absent
+        if (from.items[i].kind != value_kind::null) all.emplace_back(from.keys[i], to_argument(from.items[i]));
+      return all;
+    }
+  }
+  return {};
+}
+
 namespace detail {
 
 /// A PluginSet of the configuration.
@@ -54,35 +83,6 @@ class known_plugins {
   const plugin_registry* registry_;
   std::vector<std::string> names_;
 };
-
-argument to_argument(const value& from) {
-  switch (from.kind) {
-    case value_kind::null: return {};
-    case value_kind::boolean: return from.text == "true";
-    case value_kind::text: return from.text;
-    case value_kind::number: {
-      const char* const end = from.text.data() + from.text.size();
-      std::int64_t whole = 0;
-      if (const auto [at, wrong] = std::from_chars(from.text.data(), end, whole); wrong == std::errc{} && at == end)
-        return whole;
-      double number = 0;
-      static_cast<void>(std::from_chars(from.text.data(), end, number));
-      return number;
-    }
-    case value_kind::list: {
-      argument::list all;
-      for (const value& item : from.items) all.push_back(to_argument(item));
-      return all;
-    }
-    case value_kind::object: {
-      argument::fields all;
-      for (std::size_t i = 0; i < from.keys.size(); ++i)  // null is absent
-        if (from.items[i].kind != value_kind::null) all.emplace_back(from.keys[i], to_argument(from.items[i]));
-      return all;
-    }
-  }
-  return {};
-}
 
 /// What is compared with everything before it in its list; a profile is many times what it takes to write one.
 constexpr std::size_t most_entries = 1000;

@@ -1,0 +1,219 @@
+#pragma once
+#include "gangsched/c/objects.h"
+
+/// The cluster: nodes, pods, groups and queues as the host knows them. Every call either does all it says, or is refused and changes
+/// nothing; inside a plugin's callback every one that changes something is GANGSCHED_BUSY. An id that nothing has is GANGSCHED_UNKNOWN.
+/// What a call costs is what its C++ counterpart in gangsched/model/cluster.hpp says, and a copy of what is handed in.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gangsched_cluster_options {
+  size_t struct_size;
+  size_t log_bound;  ///< change records kept at least; 0: 65,536
+  uint64_t
+      attempts_after;  ///< attempts are numbered above this: after a restart the largest number that answers may still name
+} gangsched_cluster_options;
+
+/// Makes an empty cluster; @p options may be null. It is destroyed after the schedulers that are on it.
+GANGSCHED_C_API gangsched_code gangsched_cluster_create(const gangsched_cluster_options* options,
+                                                        gangsched_cluster** made,
+                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed.
+GANGSCHED_C_API void gangsched_cluster_destroy(gangsched_cluster* cluster) GANGSCHED_NOEXCEPT;
+/// Makes room for that many: the calls in which a large table would have to move are not slow then. O(sizes).
+GANGSCHED_C_API gangsched_code gangsched_cluster_reserve(gangsched_cluster* cluster, uint32_t nodes, uint32_t pods,
+                                                         uint32_t groups, gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- nodes
+
+/// Adds a node; @p made may be null. Errors: duplicate (its name), malformed, out_of_range, overflow.
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_node(gangsched_cluster* cluster, const gangsched_node_spec* spec,
+                                                          gangsched_node_id* made,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Replaces the whole spec; the name must stay (wrong_state). Pods on it stay, even if they no longer fit.
+GANGSCHED_C_API gangsched_code gangsched_cluster_update_node(gangsched_cluster* cluster, gangsched_node_id node,
+                                                             const gangsched_node_spec* spec,
+                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Removes the node and every pod bound to it. The cookies of those pods are written to @p cookies, up to @p capacity of them, and how
+/// many they are to @p count (both may be null). What was assumed there is pending again, and revoked by the scheduler's next call.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_node(gangsched_cluster* cluster, gangsched_node_id node,
+                                                             uint64_t* cookies, size_t capacity, size_t* count,
+                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- pods
+
+/// Adds a pod that waits to be scheduled, or runs already (`node`); @p made may be null. Errors as for nodes.
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_pod(gangsched_cluster* cluster, const gangsched_pod_spec* spec,
+                                                         gangsched_pod_id* made,
+                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Replaces the spec. Name, namespace and group must stay. A pending pod that is given a node is bound there, by others.
+GANGSCHED_C_API gangsched_code gangsched_cluster_update_pod(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                            const gangsched_pod_spec* spec,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// The pod is gone: what it held is free.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_pod(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// The pod is being deleted, @p preempted: because of an evict decision. It keeps what it holds until it is removed.
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_terminating(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                                 bool preempted,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// What schedulers do, for hosts that decide by themselves or say after a restart what was decided: reserves room on a node for a pending
+/// pod; an assumed pod runs; an assumed pod is pending again; the node that is meant for a pending pod once its victims are gone (0:
+/// none).
+GANGSCHED_C_API gangsched_code gangsched_cluster_assume(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                        gangsched_node_id node,
+                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_bind(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                      gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_release(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_nominate(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                          gangsched_node_id node,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- groups, namespaces, priority classes
+
+/// Adds a group, or makes one that was only expected what it is; @p made may be null.
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_group(gangsched_cluster* cluster, const gangsched_group_spec* spec,
+                                                           gangsched_group_id* made,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// The id of a group that need not be there yet: pods may join it, and wait until it is added.
+GANGSCHED_C_API gangsched_code gangsched_cluster_expect_group(gangsched_cluster* cluster, const char* ns,
+                                                              const char* name, bool composite,
+                                                              gangsched_group_id* made,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Name, parent and kind of policy must stay; the minimum may change at any time.
+GANGSCHED_C_API gangsched_code gangsched_cluster_update_group(gangsched_cluster* cluster, gangsched_group_id group,
+                                                              const gangsched_group_spec* spec,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// If it has members left it is expected from then on: those with a node keep it, the others wait.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_group(gangsched_cluster* cluster, gangsched_group_id group,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Adds the namespace or replaces its labels; and removes it.
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_namespace(gangsched_cluster* cluster, const char* name,
+                                                               gangsched_pairs labels,
+                                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_namespace(gangsched_cluster* cluster, const char* name,
+                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Adds the priority class or replaces it; and removes it. Pods keep the priority that they were added with.
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_priority_class(gangsched_cluster* cluster,
+                                                                    const gangsched_priority_class_spec* spec,
+                                                                    gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_priority_class(gangsched_cluster* cluster, const char* name,
+                                                                       gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- queues and flavors; a profile decides by them if a plugin of it reads queues (GANGSCHED_PROFILE_WITH_QUEUES)
+
+/// Adds a queue, or makes one that was only named what it is; @p made may be null. Errors: duplicate, unknown (a flavor), malformed,
+/// overflow.
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_queue(gangsched_cluster* cluster, const gangsched_queue_spec* spec,
+                                                           gangsched_queue_id* made,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Replaces the spec; the name must stay, the parent may change.
+GANGSCHED_C_API gangsched_code gangsched_cluster_update_queue(gangsched_cluster* cluster, gangsched_queue_id queue,
+                                                              const gangsched_queue_spec* spec,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// While pods, groups or queues name it, it is one that is only named: they stay, and those that wait go on waiting.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_queue(gangsched_cluster* cluster, gangsched_queue_id queue,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Adds a flavor or replaces it; and removes it (wrong_state, while a queue has quota of it).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_flavor(gangsched_cluster* cluster,
+                                                            const gangsched_flavor_spec* spec,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_flavor(gangsched_cluster* cluster, const char* name,
+                                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// What a queue, with those below it, uses of a resource by pods on nodes: cpu in milli, everything else in whole units; 0 if nothing,
+/// and for a queue or resource that there is not. O(resources).
+GANGSCHED_C_API int64_t gangsched_cluster_queue_used(const gangsched_cluster* cluster, gangsched_queue_id queue,
+                                                     const char* resource) GANGSCHED_NOEXCEPT;
+/// The queue that a pod is in; 0 if in none. O(1).
+GANGSCHED_C_API gangsched_queue_id gangsched_cluster_queue_of(const gangsched_cluster* cluster,
+                                                              gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+
+// --- columns: numbers beside nodes, groups and pods that plugins go by (docs/columns.md)
+
+/// Makes a column of nodes, groups or pods; one of that name that is there already is the same. O(rows).
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_node_column(gangsched_cluster* cluster, const char* column,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_group_column(gangsched_cluster* cluster, const char* column,
+                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_pod_column(gangsched_cluster* cluster, const char* column,
+                                                                gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Sets a word. Pods that a plugin rejected which asked for the column are tried again. Errors: unknown (nobody made the column, or the
+/// object is gone), wrong_state (a column that plugins count). O(columns).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_node_column(gangsched_cluster* cluster, gangsched_node_id node,
+                                                                 const char* column, int64_t value,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_group_column(gangsched_cluster* cluster, gangsched_group_id group,
+                                                                  const char* column, int64_t value,
+                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_pod_column(gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                                const char* column, int64_t value,
+                                                                gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// A word of a column of nodes, 0 if there is none. O(columns).
+GANGSCHED_C_API int64_t gangsched_cluster_node_column(const gangsched_cluster* cluster, gangsched_node_id node,
+                                                      const char* column) GANGSCHED_NOEXCEPT;
+
+// --- questions: 0, or an empty text, where there is no such object
+
+/// By name. O(length).
+GANGSCHED_C_API gangsched_node_id gangsched_cluster_find_node(const gangsched_cluster* cluster,
+                                                              const char* name) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_pod_id gangsched_cluster_find_pod(const gangsched_cluster* cluster, const char* ns,
+                                                            const char* name) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_group_id gangsched_cluster_find_group(const gangsched_cluster* cluster, const char* ns,
+                                                                const char* name, bool composite) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_queue_id gangsched_cluster_find_queue(const gangsched_cluster* cluster,
+                                                                const char* name) GANGSCHED_NOEXCEPT;
+/// Names are valid until the object is updated or removed. O(1).
+GANGSCHED_C_API gangsched_text gangsched_cluster_node_name(const gangsched_cluster* cluster,
+                                                           gangsched_node_id node) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_text gangsched_cluster_pod_name(const gangsched_cluster* cluster,
+                                                          gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_text gangsched_cluster_group_name(const gangsched_cluster* cluster,
+                                                            gangsched_group_id group) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_text gangsched_cluster_queue_name(const gangsched_cluster* cluster,
+                                                            gangsched_queue_id queue) GANGSCHED_NOEXCEPT;
+
+enum { GANGSCHED_POD_NONE = 0, GANGSCHED_POD_PENDING = 1, GANGSCHED_POD_ASSUMED = 2, GANGSCHED_POD_BOUND = 3 };
+/// GANGSCHED_POD_…; where it runs or is assumed; by which attempt; and the node that is meant for it. O(1).
+GANGSCHED_C_API int32_t gangsched_cluster_pod_state(const gangsched_cluster* cluster,
+                                                    gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_node_id gangsched_cluster_pod_node(const gangsched_cluster* cluster,
+                                                             gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_cluster* cluster,
+                                                                gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* cluster,
+                                                                   gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+/// Of a node and a resource: cpu in milli, everything else in whole units. O(length).
+GANGSCHED_C_API int64_t gangsched_cluster_allocatable(const gangsched_cluster* cluster, gangsched_node_id node,
+                                                      const char* resource) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API int64_t gangsched_cluster_requested(const gangsched_cluster* cluster, gangsched_node_id node,
+                                                    const char* resource) GANGSCHED_NOEXCEPT;
+/// The ids of all nodes, or of all pods, by row: up to @p capacity of them are written, and how many there are is returned. O(rows). 0 if
+/// there is no memory.
+GANGSCHED_C_API size_t gangsched_cluster_nodes(const gangsched_cluster* cluster, gangsched_node_id* into,
+                                               size_t capacity) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API size_t gangsched_cluster_pods(const gangsched_cluster* cluster, gangsched_pod_id* into,
+                                              size_t capacity) GANGSCHED_NOEXCEPT;
+
+/// A device that a pod has on its node, or a part of one.
+typedef struct gangsched_device {
+  gangsched_text id;       ///< as the node's devices are called; valid until the node is updated or removed
+  gangsched_text profile;  ///< of a MIG instance: "1g.10gb"
+  int32_t milli;           ///< of a share of a GPU: thousandths
+  int64_t amount;          ///< of a share: MiB of memory; of another device: units of its capacity
+} gangsched_device;
+/// The devices that the pod has: up to @p capacity of them are written, and how many they are is returned; CPUs and memory in NUMA cells
+/// are not among them. O(devices).
+GANGSCHED_C_API size_t gangsched_cluster_devices(const gangsched_cluster* cluster, gangsched_pod_id pod,
+                                                 gangsched_device* into, size_t capacity) GANGSCHED_NOEXCEPT;
+
+/// A digest over the whole state: equal states, equal digests. O(state). 0 if there is no memory for it.
+GANGSCHED_C_API uint64_t gangsched_cluster_digest(const gangsched_cluster* cluster) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,52 @@
+#pragma once
+#include "gangsched/c/cluster.h"
+
+/// Objects as Kubernetes writes them, in JSON or YAML: everything that the component kube reads, devices, volumes and claims included.
+/// For the hot path there are the structs of gangsched/c/objects.h, which cost a tenth.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  GANGSCHED_FROM_API_SERVER =
+      1,  ///< the objects have been defaulted: requests from limits, host ports and the like are not filled in again
+  GANGSCHED_NO_EXPANSION = 2  ///< Deployments, Jobs and their like are not turned into the pods that they lack
+};
+
+/// Adds all objects of a file to the cluster, or nothing. @p name is what errors and warnings call it; it decides the format if it ends
+/// in .json, .jsonl, .yaml or .yml. @p flags: GANGSCHED_FROM_API_SERVER and so on, together. @p warnings may be null, else it becomes
+/// what was left out, a line each, or null if nothing was; it is freed with `gangsched_free`. Errors: what the text says that it may not
+/// (with file, line and object), duplicate (a name that exists). O(length + pods).
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* cluster, const char* text,
+                                                               size_t size, const char* name, uint32_t flags,
+                                                               char** warnings,
+                                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// What an object of Kubernetes became.
+typedef struct gangsched_object {
+  int32_t kind;  ///< GANGSCHED_OBJECT_…
+  uint64_t id;   ///< of a node, pod or group
+} gangsched_object;
+enum {
+  GANGSCHED_OBJECT_NONE = 0,
+  GANGSCHED_OBJECT_NODE = 1,
+  GANGSCHED_OBJECT_POD = 2,
+  GANGSCHED_OBJECT_GROUP = 3,
+  GANGSCHED_OBJECT_NAMESPACE = 4
+};
+
+/// Adds one Node, Pod, PodGroup or Namespace as an API server has it, or updates the one of that name: what a watch says of objects that
+/// came and changed. @p cookie is the host's own word on it; @p made may be null. A pod that has ended (phase Succeeded or Failed) is
+/// removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
+                                                            uint64_t cookie, gangsched_object* made,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Removes the one of that name: what a watch says of objects that are gone. Of @p text only kind, name and namespace count. Error:
+/// unknown.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster* cluster, const char* text,
+                                                               size_t size, gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,149 @@
+#pragma once
+#include "gangsched/c/objects.h"
+
+/// Plugins as tables of callbacks. A callback gets the plugin's own pointer, and views that are valid until it returns; it may ask them,
+/// and must not call what changes the cluster or a scheduler (GANGSCHED_BUSY). It must return: no longjmp, no exception. It answers alike
+/// for alike questions: decisions are a function of what the host said.
+///
+/// Nodes come in batches: the callback judges all that it is given, @p count of them, in whichever number.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A pod that a callback is asked about; nodes that it is asked about; the permit room.
+typedef struct gangsched_pod_view gangsched_pod_view;
+typedef struct gangsched_nodes_view gangsched_nodes_view;
+typedef struct gangsched_permit_room gangsched_permit_room;
+
+/// What a filter or score reads of nodes, and so when it is asked again.
+enum {
+  GANGSCHED_READS_EVERYTHING =
+      0,                     ///< asked about every candidate in every cycle; the pod may be asked for all of its own
+  GANGSCHED_READS_NAME = 1,  ///< id, name and cookie, which are always to be had
+  GANGSCHED_READS_LABELS = 2,
+  GANGSCHED_READS_ALLOCATABLE = 4,
+  GANGSCHED_READS_USAGE = 8,
+  GANGSCHED_READS_SCHEDULABLE = 16,
+  GANGSCHED_READS_COLUMNS = 32  ///< the columns of the plugin
+};
+
+/// What a callback says of a pod, or of a pod on a node: code and reason.
+enum {
+  GANGSCHED_SUCCESS = 0,
+  GANGSCHED_ERROR = 1,          ///< the plugin itself failed: the cycle ends, the pod is tried again later
+  GANGSCHED_UNSCHEDULABLE = 2,  ///< rejected; removing pods may help
+  GANGSCHED_UNRESOLVABLE = 3,   ///< rejected; removing pods cannot help
+  GANGSCHED_PERMIT_WAIT = 4     ///< permit only
+};
+typedef struct gangsched_verdict {
+  int32_t code;
+  const char* reason;  ///< of a rejection; it must stay where it is as long as the plugin
+} gangsched_verdict;
+
+/// A pod, or a group as one, in the queue.
+typedef struct gangsched_queued {
+  gangsched_pod_id pod;      ///< the pod, or a group's first pending member
+  gangsched_group_id group;  ///< not 0 if a group stands in the queue as one
+  int32_t priority;
+  int64_t since;     ///< when it entered the queue, or failed last
+  int64_t entered;   ///< when it entered the queue
+  uint64_t arrival;  ///< order of add_pod
+} gangsched_queued;
+
+/// A plugin; callbacks that are null it has no part in.
+typedef struct gangsched_plugin {
+  size_t struct_size;
+  const char* name;         ///< in the registry, and in `explain`
+  void* user_data;          ///< what callbacks get, unless `create` makes something of its own
+  int64_t weight;           ///< of its scores where a profile says none; 0: 1
+  uint32_t reads;           ///< of filter and score: GANGSCHED_READS_… together
+  gangsched_texts columns;  ///< of nodes, that the host sets; asked for by their place in this list
+
+  /// Called when a profile that names the plugin is added to a configuration, and for each scheduler that is made of it, with the
+  /// arguments that the profile has for it as JSON ("" if none). Callbacks get what is written to @p instance. Anything but GANGSCHED_OK
+  /// refuses the profile, with @p reason (static, may be left null).
+  gangsched_code (*create)(void* user_data, const char* arguments, void** instance, const char** reason);
+  /// The last profile and scheduler that use what `create` made are gone.
+  void (*destroy_instance)(void* instance);
+  /// The last registry, profile and scheduler that name the plugin are gone.
+  void (*destroy)(void* user_data);
+
+  /// Orders the queue, exactly one in a profile: a strict weak order, whether @p a goes before @p b. It is asked about nothing else.
+  bool (*less)(void* plugin, const gangsched_queued* a, const gangsched_queued* b);
+  /// Anything but success keeps the pod out of the queue. Asked again whenever the pod or its group changes.
+  gangsched_verdict (*pre_enqueue)(void* plugin, const gangsched_pod_view* pod);
+  /// Writes one verdict for each node: success, unschedulable, unresolvable or error. @p verdicts come as success.
+  void (*filter)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* nodes, size_t count,
+                 gangsched_verdict* verdicts);
+  /// Writes one score for each node, from 0 to 100, higher is better. Another one ends the cycle with an error. @p scores come as 0.
+  void (*score)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* nodes, size_t count,
+                int64_t* scores);
+  /// The pod gets the node (the only one of @p node), and it is taken back: in reverse order, possibly without `reserve`, possibly twice.
+  /// `unreserve` is not called when the pod or node is gone. One without the other is malformed.
+  gangsched_verdict (*reserve)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node);
+  void (*unreserve)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node);
+  /// Success lets the pod go, GANGSCHED_PERMIT_WAIT holds it in the permit room, for @p timeout nanoseconds at most (it comes as five
+  /// minutes), anything else takes it back. It is asked again when its group changes.
+  gangsched_verdict (*permit)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node,
+                              int64_t now, int64_t* timeout, gangsched_permit_room* room);
+} gangsched_plugin;
+
+/// Makes a registry with the library's own plugins.
+GANGSCHED_C_API gangsched_code gangsched_registry_create(gangsched_registry** made,
+                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed. Profiles made of it are independent of it.
+GANGSCHED_C_API void gangsched_registry_destroy(gangsched_registry* registry) GANGSCHED_NOEXCEPT;
+/// Adds a plugin, whose table is copied. Errors: duplicate (its name), malformed (no callback of a point, or half of one). Where it is
+/// refused, `destroy` is not called.
+GANGSCHED_C_API gangsched_code gangsched_registry_add(gangsched_registry* registry, const gangsched_plugin* plugin,
+                                                      gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- what callbacks may ask. Where a filter or score reads only a part (`reads`), what is a pod's own is not to be had, and of nodes
+// only that part: 0, or an empty text. Texts are valid until the callback returns. O(1) unless it says otherwise.
+
+/// The pod's own: 0 and empty where a filter or score is remembered for pods alike.
+GANGSCHED_C_API gangsched_pod_id gangsched_pod_view_id(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_text gangsched_pod_view_name(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API uint64_t gangsched_pod_view_cookie(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_group_id gangsched_pod_view_group(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+/// A label's value. O(log labels).
+GANGSCHED_C_API gangsched_text gangsched_pod_view_label(const gangsched_pod_view* pod,
+                                                        const char* key) GANGSCHED_NOEXCEPT;
+/// What pods alike have in common: always to be had.
+GANGSCHED_C_API gangsched_text gangsched_pod_view_namespace(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API int32_t gangsched_pod_view_priority(const gangsched_pod_view* pod) GANGSCHED_NOEXCEPT;
+/// What it requests of a resource: cpu in milli, everything else in whole units. O(length).
+GANGSCHED_C_API int64_t gangsched_pod_view_request(const gangsched_pod_view* pod,
+                                                   const char* resource) GANGSCHED_NOEXCEPT;
+
+/// The ids and the cookies of all nodes of the batch, one after the other.
+GANGSCHED_C_API const gangsched_node_id* gangsched_nodes_view_ids(const gangsched_nodes_view* nodes) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API const uint64_t* gangsched_nodes_view_cookies(const gangsched_nodes_view* nodes) GANGSCHED_NOEXCEPT;
+/// Of the node at @p index of the batch.
+GANGSCHED_C_API gangsched_text gangsched_nodes_view_name(const gangsched_nodes_view* nodes,
+                                                         size_t index) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_text gangsched_nodes_view_label(const gangsched_nodes_view* nodes, size_t index,
+                                                          const char* key) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API bool gangsched_nodes_view_unschedulable(const gangsched_nodes_view* nodes,
+                                                        size_t index) GANGSCHED_NOEXCEPT;
+/// cpu in milli, everything else in whole units. Used needs GANGSCHED_READS_USAGE, free that and GANGSCHED_READS_ALLOCATABLE. O(length).
+GANGSCHED_C_API int64_t gangsched_nodes_view_allocatable(const gangsched_nodes_view* nodes, size_t index,
+                                                         const char* resource) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API int64_t gangsched_nodes_view_used(const gangsched_nodes_view* nodes, size_t index,
+                                                  const char* resource) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API int64_t gangsched_nodes_view_free(const gangsched_nodes_view* nodes, size_t index,
+                                                  const char* resource) GANGSCHED_NOEXCEPT;
+/// A word of the @p column th of the plugin's columns.
+GANGSCHED_C_API int64_t gangsched_nodes_view_column(const gangsched_nodes_view* nodes, size_t index,
+                                                    size_t column) GANGSCHED_NOEXCEPT;
+
+/// The pods that wait for this plugin, in order of their reservation; valid until it is asked again or the callback returns.
+GANGSCHED_C_API size_t gangsched_permit_room_waiting(gangsched_permit_room* room,
+                                                     const gangsched_pod_id** pods) GANGSCHED_NOEXCEPT;
+/// The plugin has nothing against one of them any more.
+GANGSCHED_C_API void gangsched_permit_room_allow(gangsched_permit_room* room, gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

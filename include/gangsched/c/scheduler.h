@@ -1,0 +1,253 @@
+#pragma once
+#include "gangsched/c/cluster.h"
+#include "gangsched/c/plugins.h"
+
+/// The scheduler: which pod goes where and when. It performs nothing: the host executes decisions and says what became of them.
+///
+/// Decisions wait in the scheduler, in the order in which they were made, until the host takes them (`gangsched_scheduler_take`). The
+/// calls that decide are `schedule_cycle`, `permit` and `fail`; `gangsched_scheduler_run` is a whole turn of them with the taking, for
+/// hosts to whom each call costs something. What is taken is the host's: it does not change any more.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// --- what pods are scheduled by
+
+/// What a profile begins with.
+enum {
+  GANGSCHED_PROFILE_DEFAULT = 0,      ///< kube-scheduler's default plugins and weights, with GangScheduling
+  GANGSCHED_PROFILE_WITH_QUEUES = 1,  ///< the same for clusters with queues: FairShare
+  GANGSCHED_PROFILE_BIN_PACKING =
+      2,                       ///< the default with NodeResourcesFit in MostAllocated over cpu, memory and `resource`
+  GANGSCHED_PROFILE_EMPTY = 3  ///< nothing: all plugins are named
+};
+
+typedef struct gangsched_profile_plugin {
+  const char* name;       ///< in the registry
+  int64_t weight;         ///< of its scores; 0: the plugin's own
+  const char* arguments;  ///< JSON or YAML, as pluginConfig's args; null: none
+} gangsched_profile_plugin;
+
+typedef struct gangsched_profile_spec {
+  size_t struct_size;
+  const char* scheduler_name;  ///< of the pods that it is for; empty: "default-scheduler"
+  int32_t base;                ///< GANGSCHED_PROFILE_DEFAULT …
+  const char* resource;        ///< of GANGSCHED_PROFILE_BIN_PACKING; empty: "nvidia.com/gpu"
+  gangsched_texts without;     ///< plugins of the base that are left out
+  const gangsched_profile_plugin*
+      plugins;  ///< after those of the base; one that sorts or orders queues takes the place of the base's
+  size_t plugin_count;
+  int32_t percentage_of_nodes_to_score;  ///< 0: all, which is exact
+} gangsched_profile_spec;
+
+/// Makes a list of profiles, empty so far, for one scheduler.
+GANGSCHED_C_API gangsched_code gangsched_configuration_create(gangsched_configuration** made,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed. Schedulers made by it are independent of it.
+GANGSCHED_C_API void gangsched_configuration_destroy(gangsched_configuration* configuration) GANGSCHED_NOEXCEPT;
+/// Adds a profile. @p registry may be null: the library's plugins. Errors: unknown (a plugin), duplicate (one that is there), what a
+/// plugin says of its arguments, malformed (not exactly one plugin that sorts the queue), out_of_range (a weight below 0). O(plugins).
+GANGSCHED_C_API gangsched_code gangsched_configuration_add_profile(gangsched_configuration* configuration,
+                                                                   const gangsched_registry* registry,
+                                                                   const gangsched_profile_spec* spec,
+                                                                   gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Adds the profiles of a KubeSchedulerConfiguration, in JSON or YAML, with its backoffs as the options of schedulers that have none of
+/// their own. In-tree plugins that @p registry (null: the library's) lacks are left out.
+GANGSCHED_C_API gangsched_code gangsched_configuration_read(gangsched_configuration* configuration,
+                                                            const gangsched_registry* registry, const char* text,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// How one of several best nodes is chosen; who wakes when a change can help the rejected pods of a class; who ends backoffs.
+enum { GANGSCHED_TIES_UNIFORM = 0, GANGSCHED_TIES_LOWEST_ROW = 1, GANGSCHED_TIES_KUBE_HEAP = 2 };
+enum { GANGSCHED_WAKE_ONE_PER_CLASS = 0, GANGSCHED_WAKE_ALL = 1, GANGSCHED_WAKE_HINTS = 2 };
+enum { GANGSCHED_TIMERS_BY_NOW = 0, GANGSCHED_TIMERS_BY_HOST = 1 };
+
+/// Times are nanoseconds; 0 is the default, below 0 is none at all.
+typedef struct gangsched_scheduler_options {
+  size_t struct_size;
+  uint64_t seed;            ///< of uniform ties
+  int32_t ties;             ///< GANGSCHED_TIES_UNIFORM …
+  int32_t wake;             ///< GANGSCHED_WAKE_ONE_PER_CLASS …
+  int32_t timers;           ///< GANGSCHED_TIMERS_BY_NOW …
+  bool check_hooks;         ///< debug: finds plugins that read more than they declare; slow
+  int64_t initial_backoff;  ///< 0: that of the configuration, else a second
+  int64_t max_backoff;      ///< 0: that of the configuration, else ten seconds
+  int64_t backoff_window;   ///< ends of backoffs are rounded down to a multiple of this; kube-scheduler's is a second
+  int64_t unschedulable_timeout;  ///< 0: five minutes
+} gangsched_scheduler_options;
+
+/// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the default profile; @p options may be null.
+/// Pending pods enter the queue; what is assumed counts as decided. Errors: malformed and duplicate, of profiles that do not go together.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_create(gangsched_cluster* cluster,
+                                                          const gangsched_configuration* configuration,
+                                                          const gangsched_scheduler_options* options,
+                                                          gangsched_scheduler** made,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed. The cluster stays as it is.
+GANGSCHED_C_API void gangsched_scheduler_destroy(gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+
+// --- decisions
+
+typedef int32_t gangsched_decision_kind;
+enum {
+  GANGSCHED_BIND = 0,      ///< run the pod on the node, then confirm or fail
+  GANGSCHED_WAIT = 1,      ///< the node is reserved; the pod waits in the permit room
+  GANGSCHED_NOMINATE = 2,  ///< the node is the pod's once its victims are gone
+  GANGSCHED_EVICT = 3,     ///< delete this running pod, then remove it from the cluster
+  GANGSCHED_REJECT = 4,    ///< no node; why: `gangsched_scheduler_explain`
+  GANGSCHED_REVOKE = 5     ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+};
+/// "bind"; "" for a number that is none. Static storage.
+GANGSCHED_C_API const char* gangsched_decision_kind_name(gangsched_decision_kind kind) GANGSCHED_NOEXCEPT;
+
+/// What the host is to do. Its size is part of the interface: it does not grow.
+typedef struct gangsched_decision {
+  gangsched_decision_kind kind;
+  int32_t rank;  ///< of the pod in its group; -1: none
+  int32_t code;  ///< of a reject: GANGSCHED_UNSCHEDULABLE and so on, GANGSCHED_ERROR if a plugin failed
+  int32_t unused;
+  gangsched_pod_id pod;
+  gangsched_node_id node;
+  gangsched_group_id group;
+  gangsched_attempt attempt;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
+  uint64_t pod_cookie;
+  uint64_t node_cookie;
+  int64_t score;        ///< of the chosen node: the weighted sum
+  uint64_t annotation;  ///< what pre_bind and bind plugins filled in
+  const char*
+      reason;  ///< of a reject, revoke or evict, if one text says it, else null; valid as long as the library and its plugins
+} gangsched_decision;
+
+/// Handles one pod or group of the queue. @p worked (may be null): whether there was one; with a fixed @p now a loop over it ends.
+/// Errors: busy, time_went_back (nothing was done); contract (a plugin's hook failed: what was decided before stands, the pod is tried
+/// again later).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_schedule_cycle(gangsched_scheduler* scheduler, int64_t now,
+                                                                  bool* worked,
+                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Says what changed for those in the permit room: bind, or revoke. Errors as above. O(pods in the room).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_permit(gangsched_scheduler* scheduler, int64_t now,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Takes up to @p capacity decisions that were made and not taken, oldest first; @p count of them are written. Those that hold no more
+/// are passed over: about pods that are gone, and binds and waits that were taken back meanwhile. O(decisions).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_take(gangsched_scheduler* scheduler, gangsched_decision* into,
+                                                        size_t capacity, size_t* count,
+                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// A whole turn: takes what was decided before, schedules as long as somebody is active and there is room in @p into, then asks `permit`.
+/// @p count below @p capacity: the turn is over; else it is called again with the same @p now. Decisions are executed in their order: a
+/// later one may revoke an earlier one. An error of a plugin ends the call; what was decided is written all the same.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* scheduler, int64_t now,
+                                                       gangsched_decision* into, size_t capacity, size_t* count,
+                                                       gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- answers. @p attempt 0: the attempt under way, whichever it is, for hosts that answer before they do anything else
+
+/// The pod of a bind decision runs. Errors: unknown (it is gone), outdated (it does not have its node by that attempt), wrong_state
+/// (confirmed already, or it waits in the permit room). O(1).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_confirm(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                           gangsched_attempt attempt,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// The host could not, or gives up: what the pod held is given back, and it is queued again with backoff. In an atomic gang the siblings
+/// are taken back too, by decisions. @p reason is for `explain`. Errors as above. O(members of the gang).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_fail(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                        gangsched_attempt attempt, const char* reason,
+                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// A pod in the permit room may go, as far as @p plugin is concerned, or altogether (null); or is sent back. Heard at the next `permit`.
+/// Errors: unknown, wrong_state (it does not wait, or not for that plugin).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_allow(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                         const char* plugin, gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_scheduler_reject(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                          const char* reason,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- events in batches
+
+typedef int32_t gangsched_event_kind;
+enum {
+  GANGSCHED_ADD_NODE = 0,          ///< `spec`: a gangsched_node_spec; `id` becomes the node's
+  GANGSCHED_UPDATE_NODE = 1,       ///< `id`, `spec`
+  GANGSCHED_REMOVE_NODE = 2,       ///< `id`
+  GANGSCHED_ADD_POD = 3,           ///< `spec`: a gangsched_pod_spec; `id` becomes the pod's
+  GANGSCHED_UPDATE_POD = 4,        ///< `id`, `spec`
+  GANGSCHED_REMOVE_POD = 5,        ///< `id`
+  GANGSCHED_SET_TERMINATING = 6,   ///< `id` of a pod; `value` other than 0: because of an evict decision
+  GANGSCHED_ADD_GROUP = 7,         ///< `spec`: a gangsched_group_spec; `id` becomes the group's
+  GANGSCHED_UPDATE_GROUP = 8,      ///< `id`, `spec`
+  GANGSCHED_REMOVE_GROUP = 9,      ///< `id`
+  GANGSCHED_SET_NODE_COLUMN = 10,  ///< `id` of a node, `text`: the column, `value`
+  GANGSCHED_CONFIRM = 11,          ///< `id` of a pod, `attempt`; needs a scheduler
+  GANGSCHED_FAIL = 12              ///< `id` of a pod, `attempt`, `text`: the reason; needs a scheduler
+};
+
+/// Something that happened. Its size is part of the interface: it does not grow.
+typedef struct gangsched_event {
+  gangsched_event_kind kind;
+  gangsched_code code;  ///< out: what became of it
+  uint64_t id;
+  gangsched_attempt attempt;
+  int64_t value;
+  const void* spec;
+  const char* text;
+} gangsched_event;
+
+/// Tells a cluster what happened, in order. Each event is told on its own: one that is refused changes nothing, and those after it are
+/// told all the same. @p scheduler may be null if nothing is confirmed or failed; it is one on this cluster. Returns the code of the
+/// first that was refused, about which @p error is. Costs what the calls cost of which the events are made.
+GANGSCHED_C_API gangsched_code gangsched_tell(gangsched_cluster* cluster, gangsched_scheduler* scheduler,
+                                              gangsched_event* events, size_t count,
+                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- time, restart, questions
+
+/// The earliest time at which something changes without anybody doing anything, as of the last call that was told the time;
+/// GANGSCHED_NEVER if never. O(pods in the permit room).
+GANGSCHED_C_API int64_t gangsched_scheduler_next_deadline(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+/// Reads what the host did since the last call, as if it happened at @p now. Errors: busy, time_went_back.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_catch_up(gangsched_scheduler* scheduler, int64_t now,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// After a restart: how many attempts of the pod ended unschedulable, and since when it waits. Error: wrong_state (the pod is not
+/// pending).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_restore(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                           uint32_t failures, int64_t since,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// These pods become active, whatever they wait for.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_activate(gangsched_scheduler* scheduler,
+                                                            const gangsched_pod_id* pods, size_t count, int64_t now,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// What time does, for GANGSCHED_TIMERS_BY_HOST: ends backoffs; lets go who waited too long for a change.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_flush_backoff(gangsched_scheduler* scheduler, int64_t now,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_code gangsched_scheduler_flush_unschedulable(gangsched_scheduler* scheduler, int64_t now,
+                                                                       gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// What plugins go by has changed, and no change of the cluster says so: all that is remembered of their hooks is asked anew.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_forget_cached(gangsched_scheduler* scheduler,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+enum {
+  GANGSCHED_SUMMARY = 0,  ///< the line that users know: "0/5 nodes are available: 3 Insufficient cpu, …."
+  GANGSCHED_TEXT = 1,     ///< that, and a line for each node: the rejecting plugin with its reasons, or the score sheet
+  GANGSCHED_JSON = 2      ///< all of it as an object
+};
+/// Why a pod is not placed, or what it would score where, as things stand now; @p text is freed with `gangsched_free`. Changes nothing.
+/// Errors: unknown, busy, contract. O(nodes · plugins).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_explain(gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                           int32_t format, char** text,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// The same for the waiting members of a group, placement by placement.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_explain_group(gangsched_scheduler* scheduler,
+                                                                 gangsched_group_id group, int32_t format, char** text,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// How many stand where, as of the last call that was told the time. Its size does not grow.
+typedef struct gangsched_counts {
+  size_t active, backoff, unschedulable, gated;
+  size_t waiting;  ///< pods in the permit room
+  size_t in_flight;
+} gangsched_counts;
+GANGSCHED_C_API gangsched_counts gangsched_scheduler_counts(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+/// Decisions so far, tie-breaks included: nodes picked or found missing. O(1).
+GANGSCHED_C_API uint64_t gangsched_scheduler_decisions(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

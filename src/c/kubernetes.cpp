@@ -1,0 +1,176 @@
+#include "gangsched/c/kubernetes.h"
+
+#include "gangsched/kube/manifests.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "gangsched/src/c/handles.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::c {
+namespace {
+
+std::string_view word(const kube::value* object, std::string_view key) noexcept {
+  const kube::value* const found = object == nullptr ? nullptr : object->find(key);
+  return found != nullptr && found->kind == kube::value_kind::text ? std::string_view{found->text} : std::string_view{};
+}
+
+/// One object as a watch hands it over, and what it is called.
+struct watched {
+  kube::value object;
+  std::string kind, ns, name;
+  bool ended = false;  ///< a pod that will not run again
+};
+
+result<watched> read_object(const char* given, std::size_t size) {
+  auto all = kube::parse({"object", std::string{given, size}});
+  if (!all) return std::move(all).error();
+  if (all->size() != 1) return error{errc::malformed, "object", {}, "is not one document"};
+  watched made{std::move(all->front().root), {}, {}, {}};
+  made.kind = word(&made.object, "kind");
+  const kube::value* const meta = made.object.find("metadata");
+  made.ns = ns_of(std::string{word(meta, "namespace")}.c_str());
+  made.name = word(meta, "name");
+  const std::string_view phase = word(made.object.find("status"), "phase");
+  made.ended = made.kind == "Pod" && (phase == "Succeeded" || phase == "Failed");
+  return made;
+}
+
+error other_kind(const watched& one) {
+  return {errc::unknown, "object", "kind",
+          "\"" + one.kind + "\" is none that comes alone: Node, Pod, PodGroup, Namespace"};
+}
+
+/// Adds the object or replaces what the cluster has of that name.
+template <class Id, class Spec>
+result<void> set(std::optional<Id> there, const Spec& spec, cluster& on, result<Id> (cluster::*add)(const Spec&),
+                 result<void> (cluster::*update)(Id, const Spec&), std::uint64_t& made) {
+  if (there) {
+    made = number(*there);
+    return (on.*update)(*there, spec);
+  }
+  const auto id = (on.*add)(spec);
+  if (!id) return id.error();
+  made = number(*id);
+  return {};
+}
+
+constexpr kube::read_options as_served{.defaulting = false, .expand = false};
+
+result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, gangsched_object& made) {
+  if (one.kind == "Node") {
+    auto read = kube::read_node(one.object, "object", nullptr, as_served);
+    if (!read) return std::move(read).error();
+    read->spec.cookie = cookie;
+    made.kind = GANGSCHED_OBJECT_NODE;
+    return set(on.find_node(one.name), read->spec, on, &cluster::add_node, &cluster::update_node, made.id);
+  }
+  if (one.kind == "Pod") {
+    const auto there = on.find_pod(one.ns, one.name);
+    if (one.ended) return there ? on.remove_pod(*there) : result<void>{};
+    const auto read = kube::read_pod(one.object, "object", nullptr, as_served);
+    if (!read) return read.error();
+    auto spec = kube::spec_for(on, *read);
+    if (!spec) return std::move(spec).error();
+    spec->cookie = cookie;
+    made.kind = GANGSCHED_OBJECT_POD;
+    return set(there, *spec, on, &cluster::add_pod, &cluster::update_pod, made.id);
+  }
+  if (one.kind == "PodGroup" || one.kind == "CompositePodGroup") {
+    const auto read = kube::read_pod_group(one.object, "object");
+    if (!read) return read.error();
+    auto spec = kube::spec_for(on, *read);
+    if (!spec) return std::move(spec).error();
+    spec->cookie = cookie;
+    made.kind = GANGSCHED_OBJECT_GROUP;
+    auto there = on.find_group(one.ns, one.name, spec->composite);
+    if (there && on.spec_of(*there) == nullptr) there.reset();  // only expected so far
+    return set(there, *spec, on, &cluster::add_group, &cluster::update_group, made.id);
+  }
+  if (one.kind == "Namespace") {
+    const auto read = kube::read_namespace(one.object, "object");
+    if (!read) return read.error();
+    made.kind = GANGSCHED_OBJECT_NAMESPACE;
+    return on.set_namespace(*read);
+  }
+  return other_kind(one);
+}
+
+result<void> remove_object(cluster& on, const watched& one) {
+  const auto no = [&] { return error{errc::unknown, one.kind + " " + one.name, {}, "is not there"}; };
+  if (one.kind == "Node") {
+    const auto there = on.find_node(one.name);
+    if (!there) return no();
+    const auto gone = on.remove_node(*there);
+    return gone ? result<void>{} : gone.error();
+  }
+  if (one.kind == "Pod") {
+    const auto there = on.find_pod(one.ns, one.name);
+    return there ? on.remove_pod(*there) : no();
+  }
+  if (one.kind == "PodGroup" || one.kind == "CompositePodGroup") {
+    const auto there = on.find_group(one.ns, one.name, one.kind != "PodGroup");
+    return there ? on.remove_group(*there) : no();
+  }
+  if (one.kind == "Namespace") return on.remove_namespace(one.name);
+  return other_kind(one);
+}
+
+}  // namespace
+}  // namespace gangsched::inline GANGSCHED_ABI::c
+
+using namespace gangsched;
+
+gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* on, const char* given, size_t size, const char* name,
+                                               uint32_t flags, char** warnings, gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (given == nullptr && size != 0) return c::missing(error, "text");
+  if (warnings != nullptr) *warnings = nullptr;
+  return c::guarded(error, [&] {
+    kube::read_options how;
+    how.defaulting = (flags & GANGSCHED_FROM_API_SERVER) == 0;
+    how.expand = (flags & GANGSCHED_NO_EXPANSION) == 0;
+    const kube::source file{c::text(name).empty() ? "manifests" : name,
+                            size == 0 ? std::string{} : std::string{given, size}};
+    const auto read = kube::read(file, how);
+    if (!read) return c::refuse(error, read.error());
+    std::string left_out;
+    for (const kube::warning& one : read->warnings) left_out += one.message() + "\n";
+    char* const told = warnings == nullptr || left_out.empty() ? nullptr : c::copied(left_out);
+    try {
+      if (const auto done = kube::apply(on->model, *read); !done) {
+        gangsched_free(told);
+        return c::refuse(error, done.error());
+      }
+    } catch (...) {
+      gangsched_free(told);
+      throw;
+    }
+    if (warnings != nullptr) *warnings = told;
+    return c::ok;
+  });
+}
+
+gangsched_code gangsched_cluster_set_object(gangsched_cluster* on, const char* given, size_t size, uint64_t cookie,
+                                            gangsched_object* made, gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (given == nullptr) return c::missing(error, "text");
+  return c::guarded(error, [&] {
+    const auto read = c::read_object(given, size);
+    if (!read) return c::refuse(error, read.error());
+    gangsched_object became{};
+    transaction all{on->model};  // names that are seen first become groups that are expected
+    const auto done = c::set_object(on->model, *read, cookie, became);
+    if (!done) return c::refuse(error, done.error());
+    all.commit();
+    if (made != nullptr) *made = became;
+    return c::ok;
+  });
+}
+gangsched_code gangsched_cluster_remove_object(gangsched_cluster* on, const char* given, size_t size,
+                                               gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (given == nullptr) return c::missing(error, "text");
+  return c::guarded(error, [&] {
+    const auto read = c::read_object(given, size);
+    if (!read) return c::refuse(error, read.error());
+    return c::answer(error, c::remove_object(on->model, *read));
+  });
+}

@@ -1,0 +1,324 @@
+#include "gangsched/src/c/scheduler.hpp"
+
+#include "gangsched/profiles.hpp"
+#include "gangsched/src/c/specs.hpp"
+
+using namespace gangsched;
+
+static_assert(static_cast<int>(decision_kind::revoke) == GANGSCHED_REVOKE);
+static_assert(static_cast<int>(tie_rule::kube_heap) == GANGSCHED_TIES_KUBE_HEAP);
+static_assert(static_cast<int>(wake_rule::hints) == GANGSCHED_WAKE_HINTS);
+static_assert(static_cast<int>(timer_rule::by_host) == GANGSCHED_TIMERS_BY_HOST);
+
+void gangsched_scheduler::settle() {
+  const auto fresh = fresh_.decisions();
+  if (fresh.empty()) return;
+  if (taken_ == decided_.size()) decided_.clear(), taken_ = 0;
+  decided_.reserve(decided_.size() + fresh.size());
+  for (const decision& one : fresh) {
+    decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0, c::handed(one.pod),
+                        c::handed(one.node), c::handed(one.group), static_cast<gangsched_attempt>(one.attempt),
+                        one.pod_cookie, one.node_cookie, one.score, one.annotation, one.reason});
+  }
+  fresh_ = {};
+}
+
+gangsched_code gangsched_scheduler::keep(cycle made, gangsched_error* error) {
+  fresh_ = std::move(made);
+  const gangsched_code said = fresh_.error() == nullptr ? GANGSCHED_OK : c::refuse(error, *fresh_.error());
+  settle();
+  return said;
+}
+
+bool gangsched_scheduler::holds(const gangsched_decision& one) const noexcept {
+  const pod_id pod = c::of(one.pod);
+  if (!model->contains(pod)) return false;
+  if (one.kind == GANGSCHED_NOMINATE) return model->contains(c::of(one.node));
+  const bool reserved = one.kind == GANGSCHED_BIND || one.kind == GANGSCHED_WAIT;
+  return !reserved || static_cast<gangsched_attempt>(model->attempt_of(pod)) == one.attempt;
+}
+
+std::size_t gangsched_scheduler::take(gangsched_decision* into, std::size_t capacity) noexcept {
+  std::size_t count = 0;
+  for (; taken_ < decided_.size() && count < capacity; ++taken_)
+    if (holds(decided_[taken_])) into[count++] = decided_[taken_];
+  return count;
+}
+
+namespace gangsched::inline GANGSCHED_ABI::c {
+namespace {
+
+/// Calls work(scheduler), which says a code.
+template <class Work>
+gangsched_code with(gangsched_scheduler* on, gangsched_error* error, Work&& work) noexcept {
+  if (on == nullptr) return missing(error, "scheduler");
+  return guarded(error, [&] { return work(*on); });
+}
+/// Calls work(engine), which says whether it was refused.
+template <class Work>
+gangsched_code ask(gangsched_scheduler* on, gangsched_error* error, Work&& work) noexcept {
+  return with(on, error, [&](gangsched_scheduler& it) { return answer(error, work(it.engine)); });
+}
+
+bind_attempt attempt(gangsched_attempt number) noexcept { return static_cast<bind_attempt>(number); }
+
+gangsched_code confirm(gangsched_scheduler& on, pod_id pod, gangsched_attempt number, gangsched_error* error) {
+  return answer(error, number == 0 ? on.engine.confirm(pod) : on.engine.confirm(pod, attempt(number)));
+}
+gangsched_code fail(gangsched_scheduler& on, pod_id pod, gangsched_attempt number, const char* reason,
+                    gangsched_error* error) {
+  on.settle();
+  const std::string_view why = text(reason);
+  return on.keep(number == 0 ? on.engine.fail(pod, why) : on.engine.fail(pod, attempt(number), why), error);
+}
+
+/// A time that is 0 where nothing is said, and below 0 where there is none.
+void set_time(std::int64_t said, instant& into) noexcept {
+  if (said != 0) into = instant{said < 0 ? 0 : said};
+}
+
+/// False: a number that is none of an enumeration.
+bool read_options(const gangsched_scheduler_options& from, scheduler_options& into) noexcept {
+  if (from.ties < 0 || from.ties > GANGSCHED_TIES_KUBE_HEAP || from.wake < 0 || from.wake > GANGSCHED_WAKE_HINTS ||
+      from.timers < 0 || from.timers > GANGSCHED_TIMERS_BY_HOST)
+    return false;
+  into.seed = from.seed;
+  into.ties = static_cast<tie_rule>(from.ties);
+  into.wake = static_cast<wake_rule>(from.wake);
+  into.timers = static_cast<timer_rule>(from.timers);
+  into.check_hooks = from.check_hooks;
+  set_time(from.initial_backoff, into.initial_backoff);
+  set_time(from.max_backoff, into.max_backoff);
+  set_time(from.backoff_window, into.backoff_window);
+  set_time(from.unschedulable_timeout, into.unschedulable_timeout);
+  return true;
+}
+
+/// The spec of an event, or what is wrong with it.
+template <class Given>
+auto spec_in(const gangsched_event& event) -> decltype(read_spec(std::declval<const Given&>())) {
+  if (event.spec == nullptr) return error{errc::malformed, "event", "spec", "is null"};
+  return read_spec(*static_cast<const Given*>(event.spec));
+}
+template <class Given, class Add>
+result<void> add(gangsched_event& event, Add&& add) {
+  const auto spec = spec_in<Given>(event);
+  if (!spec) return spec.error();
+  const auto id = add(*spec);
+  if (!id) return id.error();
+  event.id = number(*id);
+  return {};
+}
+template <class Given, class Update>
+result<void> update(const gangsched_event& event, Update&& update) {
+  const auto spec = spec_in<Given>(event);
+  if (!spec) return spec.error();
+  return update(*spec);
+}
+
+gangsched_code tell(cluster& on, gangsched_scheduler* scheduler, gangsched_event& event, gangsched_error* error) {
+  const auto pod = id_of<pod_id>(event.id);
+  const auto node = id_of<node_id>(event.id);
+  const auto group = id_of<group_id>(event.id);
+  switch (event.kind) {
+    case GANGSCHED_ADD_NODE:
+      return answer(error, add<gangsched_node_spec>(event, [&](const node_spec& one) { return on.add_node(one); }));
+    case GANGSCHED_UPDATE_NODE:
+      return answer(
+          error, update<gangsched_node_spec>(event, [&](const node_spec& one) { return on.update_node(node, one); }));
+    case GANGSCHED_REMOVE_NODE: {
+      const auto gone = on.remove_node(node);
+      return gone ? GANGSCHED_OK : refuse(error, gone.error());
+    }
+    case GANGSCHED_ADD_POD:
+      return answer(error, add<gangsched_pod_spec>(event, [&](const pod_spec& one) { return on.add_pod(one); }));
+    case GANGSCHED_UPDATE_POD:
+      return answer(error,
+                    update<gangsched_pod_spec>(event, [&](const pod_spec& one) { return on.update_pod(pod, one); }));
+    case GANGSCHED_REMOVE_POD: return answer(error, on.remove_pod(pod));
+    case GANGSCHED_SET_TERMINATING: return answer(error, on.set_terminating(pod, event.value != 0));
+    case GANGSCHED_ADD_GROUP:
+      return answer(error, add<gangsched_group_spec>(event, [&](const group_spec& one) { return on.add_group(one); }));
+    case GANGSCHED_UPDATE_GROUP:
+      return answer(error, update<gangsched_group_spec>(
+                               event, [&](const group_spec& one) { return on.update_group(group, one); }));
+    case GANGSCHED_REMOVE_GROUP: return answer(error, on.remove_group(group));
+    case GANGSCHED_SET_NODE_COLUMN: return answer(error, on.set_column(node, text(event.text), event.value));
+    case GANGSCHED_CONFIRM:
+      return scheduler == nullptr ? missing(error, "scheduler") : confirm(*scheduler, pod, event.attempt, error);
+    case GANGSCHED_FAIL:
+      return scheduler == nullptr ? missing(error, "scheduler")
+                                  : fail(*scheduler, pod, event.attempt, event.text, error);
+    default:
+      return refuse(error, {errc::out_of_range, "event", "kind", std::to_string(event.kind) + " is none of them"});
+  }
+}
+
+}  // namespace
+}  // namespace gangsched::inline GANGSCHED_ABI::c
+
+gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched_configuration* configuration,
+                                          const gangsched_scheduler_options* given, gangsched_scheduler** made,
+                                          gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (made == nullptr) return c::missing(error, "made");
+  return c::guarded(error, [&] {
+    std::vector<kernel_table> tables;
+    scheduler_options options;
+    if (configuration != nullptr) {
+      for (const auto& make : configuration->profiles) {
+        auto some = make();
+        if (!some) return c::refuse(error, some.error());
+        for (kernel_table& one : *some) tables.push_back(std::move(one));
+      }
+      options.initial_backoff = configuration->initial_backoff.value_or(options.initial_backoff);
+      options.max_backoff = configuration->max_backoff.value_or(options.max_backoff);
+    }
+    if (tables.empty()) tables.push_back(profiles::kube_default());
+    if (given != nullptr) {
+      const auto read = c::sized(given);
+      if (!read) return c::wrong_size(error, "scheduler options");
+      if (!c::read_options(*read, options))
+        return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
+    }
+    if (const auto fine = scheduler::check(tables); !fine) return c::refuse(error, fine.error());
+    *made = new gangsched_scheduler{*on, std::move(tables), options};
+    return c::ok;
+  });
+}
+void gangsched_scheduler_destroy(gangsched_scheduler* on) noexcept { delete on; }
+
+const char* gangsched_decision_kind_name(gangsched_decision_kind kind) noexcept {
+  if (kind < GANGSCHED_BIND || kind > GANGSCHED_REVOKE) return "";
+  return to_string(static_cast<decision_kind>(kind)).data();  // of a literal
+}
+
+gangsched_code gangsched_scheduler_schedule_cycle(gangsched_scheduler* on, int64_t now, bool* worked,
+                                                  gangsched_error* error) noexcept {
+  return c::with(on, error, [&](gangsched_scheduler& it) {
+    it.settle();
+    cycle made = it.engine.schedule_cycle(instant{now});
+    if (worked != nullptr) *worked = static_cast<bool>(made);
+    return it.keep(std::move(made), error);
+  });
+}
+gangsched_code gangsched_scheduler_permit(gangsched_scheduler* on, int64_t now, gangsched_error* error) noexcept {
+  return c::with(on, error, [&](gangsched_scheduler& it) {
+    it.settle();
+    return it.keep(it.engine.permit(instant{now}), error);
+  });
+}
+gangsched_code gangsched_scheduler_take(gangsched_scheduler* on, gangsched_decision* into, size_t capacity,
+                                        size_t* count, gangsched_error* error) noexcept {
+  if (count == nullptr) return c::missing(error, "count");
+  *count = 0;
+  if (into == nullptr && capacity != 0) return c::missing(error, "into");
+  return c::with(on, error, [&](gangsched_scheduler& it) {
+    it.settle();
+    *count = it.take(into, capacity);
+    return c::ok;
+  });
+}
+gangsched_code gangsched_scheduler_run(gangsched_scheduler* on, int64_t now, gangsched_decision* into, size_t capacity,
+                                       size_t* count, gangsched_error* error) noexcept {
+  if (count == nullptr) return c::missing(error, "count");
+  *count = 0;
+  if (into == nullptr) return c::missing(error, "into");
+  return c::with(on, error, [&](gangsched_scheduler& it) {
+    it.settle();
+    *count = it.take(into, capacity);
+    const auto more = [&](cycle made) {
+      const gangsched_code said = it.keep(std::move(made), error);
+      *count += it.take(into + *count, capacity - *count);
+      return said;
+    };
+    while (*count < capacity) {
+      cycle made = it.engine.schedule_cycle(instant{now});
+      const bool worked{made};
+      if (const gangsched_code said = more(std::move(made)); said != GANGSCHED_OK) return said;
+      if (!worked) return more(it.engine.permit(instant{now}));
+    }
+    return c::ok;
+  });
+}
+
+gangsched_code gangsched_scheduler_confirm(gangsched_scheduler* on, gangsched_pod_id pod, gangsched_attempt attempt,
+                                           gangsched_error* error) noexcept {
+  return c::with(on, error, [&](gangsched_scheduler& it) { return c::confirm(it, c::of(pod), attempt, error); });
+}
+gangsched_code gangsched_scheduler_fail(gangsched_scheduler* on, gangsched_pod_id pod, gangsched_attempt attempt,
+                                        const char* reason, gangsched_error* error) noexcept {
+  return c::with(on, error, [&](gangsched_scheduler& it) { return c::fail(it, c::of(pod), attempt, reason, error); });
+}
+gangsched_code gangsched_scheduler_allow(gangsched_scheduler* on, gangsched_pod_id pod, const char* plugin,
+                                         gangsched_error* error) noexcept {
+  return c::ask(on, error,
+                [&](scheduler& it) { return plugin == nullptr ? it.allow(c::of(pod)) : it.allow(c::of(pod), plugin); });
+}
+gangsched_code gangsched_scheduler_reject(gangsched_scheduler* on, gangsched_pod_id pod, const char* reason,
+                                          gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.reject(c::of(pod), c::text(reason)); });
+}
+
+gangsched_code gangsched_tell(gangsched_cluster* on, gangsched_scheduler* told, gangsched_event* events, size_t count,
+                              gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (events == nullptr && count != 0) return c::missing(error, "events");
+  if (told != nullptr && told->model != &on->model)
+    return c::guarded(error, [&] {
+      return c::refuse(error, {errc::malformed, "scheduler", {}, "is on another cluster"});
+    });
+  gangsched_code first = GANGSCHED_OK;
+  for (size_t i = 0; i < count; ++i) {
+    gangsched_error* const into = first == GANGSCHED_OK ? error : nullptr;
+    events[i].code = c::guarded(into, [&] { return c::tell(on->model, told, events[i], into); });
+    if (first == GANGSCHED_OK) first = events[i].code;
+  }
+  return first;
+}
+
+int64_t gangsched_scheduler_next_deadline(const gangsched_scheduler* on) noexcept {
+  if (on == nullptr) return GANGSCHED_NEVER;
+  return c::quietly(GANGSCHED_NEVER, [&] {
+    const auto at = on->engine.next_deadline();
+    return at ? at->count() : GANGSCHED_NEVER;
+  });
+}
+gangsched_code gangsched_scheduler_catch_up(gangsched_scheduler* on, int64_t now, gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.catch_up(instant{now}); });
+}
+gangsched_code gangsched_scheduler_restore(gangsched_scheduler* on, gangsched_pod_id pod, uint32_t failures,
+                                           int64_t since, gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.restore(c::of(pod), {failures, instant{since}}); });
+}
+gangsched_code gangsched_scheduler_activate(gangsched_scheduler* on, const gangsched_pod_id* pods, size_t count,
+                                            int64_t now, gangsched_error* error) noexcept {
+  if (pods == nullptr && count != 0) return c::missing(error, "pods");
+  return c::ask(on, error, [&](scheduler& it) {
+    std::vector<pod_id> ids;
+    for (size_t i = 0; i < count; ++i) ids.push_back(c::of(pods[i]));
+    return it.activate(ids, instant{now});
+  });
+}
+gangsched_code gangsched_scheduler_flush_backoff(gangsched_scheduler* on, int64_t now,
+                                                 gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.flush_backoff(instant{now}); });
+}
+gangsched_code gangsched_scheduler_flush_unschedulable(gangsched_scheduler* on, int64_t now,
+                                                       gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.flush_unschedulable(instant{now}); });
+}
+gangsched_code gangsched_scheduler_forget_cached(gangsched_scheduler* on, gangsched_error* error) noexcept {
+  return c::ask(on, error, [&](scheduler& it) { return it.forget_cached(); });
+}
+
+gangsched_counts gangsched_scheduler_counts(const gangsched_scheduler* on) noexcept {
+  if (on == nullptr) return {};
+  return c::quietly(gangsched_counts{}, [&] {
+    const queue_counts all = on->engine.counts();
+    return gangsched_counts{all.active, all.backoff, all.unschedulable, all.gated, all.waiting, all.in_flight};
+  });
+}
+uint64_t gangsched_scheduler_decisions(const gangsched_scheduler* on) noexcept {
+  return on == nullptr ? 0 : on->engine.statistics().decisions;
+}

@@ -1,0 +1,27 @@
+#pragma once
+#include "gangsched/c/scheduler.h"
+#include "gangsched/src/c/handles.hpp"
+
+/// A scheduler with what it decided and the host has not taken.
+struct gangsched_scheduler {
+  gangsched_scheduler(gangsched_cluster& on, std::vector<gangsched::kernel_table> profiles,
+                      const gangsched::scheduler_options& options)
+      : model(&on.model), engine(on.model, std::move(profiles), options) {}
+
+  /// Moves what the last call decided into the list. If that throws, for want of memory, it is done next time: nothing is lost.
+  /// O(decisions).
+  void settle();
+  /// Keeps what a call decided, and says whether it was refused. Before each call that decides there is a `settle`, so that all is kept.
+  gangsched_code keep(gangsched::cycle made, gangsched_error* error);
+  /// Hands out decisions that hold. O(decisions).
+  std::size_t take(gangsched_decision* into, std::size_t capacity) noexcept;
+
+  gangsched::cluster* model;
+  gangsched::scheduler engine;
+
+ private:
+  [[nodiscard]] bool holds(const gangsched_decision& one) const noexcept;
+  gangsched::cycle fresh_;  ///< not in the list yet
+  std::vector<gangsched_decision> decided_;
+  std::size_t taken_ = 0;
+};

@@ -1,0 +1,352 @@
+// The C interface, as far as it is about the cluster: what comes in, what is refused and how it is said.
+#include <cstring>
+
+#include "c/world.hpp"
+
+namespace gangsched::testing::c_cluster_test {
+
+using words = std::vector<std::string>;
+
+TEST_CASE("an error says its code, its parts and all of them as one line", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  gangsched_node_spec again{};
+  again.struct_size = sizeof again;
+  again.name = "a";
+  REQUIRE(gangsched_cluster_add_node(world.cluster, &again, nullptr, world.error) == GANGSCHED_DUPLICATE);
+  CHECK(gangsched_error_code(world.error) == GANGSCHED_DUPLICATE);
+  CHECK(world.error.message() == "node a: name: exists already");
+  CHECK(gangsched_error_object(world.error) == std::string{"node a"});
+  CHECK(gangsched_error_field(world.error) == std::string{"name"});
+  CHECK(gangsched_error_reason(world.error) == std::string{"exists already"});
+  CHECK(gangsched_code_name(GANGSCHED_DUPLICATE) == std::string{"duplicate"});
+  CHECK(gangsched_code_name(GANGSCHED_NO_MEMORY) == std::string{"no_memory"});
+  CHECK(gangsched_code_name(99) == std::string{});
+  // Who wants the code alone hands in no error.
+  CHECK(gangsched_cluster_add_node(world.cluster, &again, nullptr, nullptr) == GANGSCHED_DUPLICATE);
+}
+
+TEST_CASE("null handles, structs and places are errors", "[c]") {
+  c_world world;
+  gangsched_node_id node{};
+  gangsched_node_spec spec{};
+  spec.struct_size = sizeof spec;
+  CHECK(gangsched_cluster_create(nullptr, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(gangsched_cluster_add_node(nullptr, &spec, &node, world.error) == GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "cluster: is null");
+  CHECK(gangsched_cluster_add_node(world.cluster, nullptr, &node, world.error) == GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "spec: is null");
+  CHECK(gangsched_scheduler_schedule_cycle(nullptr, 0, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(gangsched_scheduler_create(world.cluster, nullptr, nullptr, nullptr, world.error) == GANGSCHED_MALFORMED);
+  gangsched_cluster_destroy(nullptr);
+  gangsched_scheduler_destroy(nullptr);
+  gangsched_error_destroy(nullptr);
+  CHECK(text_of(gangsched_cluster_node_name(nullptr, node)).empty());
+  CHECK(gangsched_scheduler_next_deadline(nullptr) == GANGSCHED_NEVER);
+}
+
+TEST_CASE("a list that is null and counts something is an error", "[c]") {
+  c_world world;
+  gangsched_node_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "a";
+  spec.allocatable = {nullptr, 1};
+  CHECK(gangsched_cluster_add_node(world.cluster, &spec, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "node a: allocatable: is null, and not empty");
+}
+
+TEST_CASE("a struct of an earlier version is read as far as it goes, one of a later version if what it adds is zero",
+          "[c]") {
+  c_world world;
+  struct {
+    gangsched_node_spec known;
+    std::uint64_t added;
+  } later{};
+  later.known.struct_size = sizeof later;
+  later.known.name = "later";
+  later.known.cookie = 7;
+  world.must(gangsched_cluster_add_node(world.cluster, &later.known, nullptr, world.error));
+  later.known.name = "more";
+  later.added = 1;
+  CHECK(gangsched_cluster_add_node(world.cluster, &later.known, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(std::string{gangsched_error_field(world.error)} == "struct_size");
+
+  // Of the earlier version nothing behind its end is read: it is not even there.
+  const std::size_t size = offsetof(gangsched_node_spec, volume_limits);
+  const auto earlier = std::make_unique<unsigned char[]>(size);
+  gangsched_node_spec whole{};
+  whole.struct_size = size;
+  whole.name = "earlier";
+  std::memcpy(earlier.get(), &whole, size);
+  gangsched_node_id made{};
+  world.must(gangsched_cluster_add_node(world.cluster, reinterpret_cast<gangsched_node_spec*>(earlier.get()), &made,
+                                        world.error));
+  CHECK(text_of(gangsched_cluster_node_name(world.cluster, made)) == "earlier");
+
+  whole.struct_size = 0;
+  CHECK(gangsched_cluster_add_node(world.cluster, &whole, nullptr, world.error) == GANGSCHED_MALFORMED);
+}
+
+TEST_CASE("an array is walked in steps of the size that its first element says", "[c]") {
+  struct later_container {
+    gangsched_container known;
+    std::uint64_t added;
+  };
+  c_world world;
+  const gangsched_amount one{"cpu", nullptr, 1, 0}, two{"cpu", nullptr, 2, 0};
+  later_container all[2]{};
+  all[0].known.struct_size = all[1].known.struct_size = sizeof(later_container);
+  all[0].known.requests = {&one, 1};
+  all[1].known.requests = {&two, 1};
+  gangsched_pod_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "p";
+  spec.containers = &all[0].known;
+  spec.container_count = 2;
+  spec.node = world.node("a", 8);
+  world.must(gangsched_cluster_add_pod(world.cluster, &spec, nullptr, world.error));
+  CHECK(gangsched_cluster_requested(world.cluster, spec.node, "cpu") == 3000);
+}
+
+TEST_CASE("amounts are texts or numbers with a scale", "[c]") {
+  c_world world;
+  const gangsched_amount room[] = {{"cpu", "1500m", 0, 0},
+                                   {"memory", nullptr, 2, 9},
+                                   {"pods", nullptr, 10, 0},
+                                   {"example.com/x", nullptr, 2500, -3}};
+  gangsched_node_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "a";
+  spec.allocatable = {room, 4};
+  gangsched_node_id node{};
+  world.must(gangsched_cluster_add_node(world.cluster, &spec, &node, world.error));
+  CHECK(gangsched_cluster_allocatable(world.cluster, node, "cpu") == 1500);
+  CHECK(gangsched_cluster_allocatable(world.cluster, node, "memory") == 2'000'000'000);
+  CHECK(gangsched_cluster_allocatable(world.cluster, node, "example.com/x") == 3);  // rounded up, once
+
+  spec.name = "b";
+  const auto refused = [&](gangsched_amount amount, gangsched_code code) {
+    spec.allocatable = {&amount, 1};
+    CHECK(gangsched_cluster_add_node(world.cluster, &spec, nullptr, world.error) == code);
+  };
+  refused({"cpu", "much", 0, 0}, GANGSCHED_MALFORMED);
+  refused({"cpu", nullptr, 1, -10}, GANGSCHED_OUT_OF_RANGE);
+  refused({"cpu", nullptr, 1, 19}, GANGSCHED_OUT_OF_RANGE);
+  refused({"cpu", nullptr, INT64_MAX, 18}, GANGSCHED_OUT_OF_RANGE);
+  const gangsched_amount twice[] = {{"cpu", nullptr, 1, 0}, {"cpu", nullptr, 2, 0}};
+  spec.allocatable = {twice, 2};
+  CHECK(gangsched_cluster_add_node(world.cluster, &spec, nullptr, world.error) == GANGSCHED_DUPLICATE);
+}
+
+TEST_CASE("objects come, change and go", "[c]") {
+  c_world world;
+  const gangsched_node_id a = world.node("a", 4, 11), b = world.node("b", 4);
+  const gangsched_pod_id pod = world.pod("p", 1, {}, 5);
+  CHECK(gangsched_cluster_find_node(world.cluster, "a").value == a.value);
+  CHECK(gangsched_cluster_find_node(world.cluster, "z").value == 0);
+  CHECK(gangsched_cluster_find_pod(world.cluster, nullptr, "p").value == pod.value);
+  CHECK(gangsched_cluster_pod_state(world.cluster, pod) == GANGSCHED_POD_PENDING);
+  world.must(gangsched_cluster_assume(world.cluster, pod, a, world.error));
+  CHECK(gangsched_cluster_pod_state(world.cluster, pod) == GANGSCHED_POD_ASSUMED);
+  CHECK(gangsched_cluster_pod_attempt(world.cluster, pod) != 0);
+  world.must(gangsched_cluster_release(world.cluster, pod, world.error));
+  world.must(gangsched_cluster_nominate(world.cluster, pod, b, world.error));
+  CHECK(gangsched_cluster_nominated_node(world.cluster, pod).value == b.value);
+  world.must(gangsched_cluster_assume(world.cluster, pod, a, world.error));
+  world.must(gangsched_cluster_bind(world.cluster, pod, world.error));
+  CHECK(gangsched_cluster_pod_node(world.cluster, pod).value == a.value);
+  CHECK(gangsched_cluster_bind(world.cluster, pod, world.error) == GANGSCHED_WRONG_STATE);
+  world.must(gangsched_cluster_set_terminating(world.cluster, pod, false, world.error));
+
+  gangsched_node_id nodes[4];
+  CHECK(gangsched_cluster_nodes(world.cluster, nodes, 1) == 2);
+  CHECK(nodes[0].value == a.value);
+  std::uint64_t cookies[2]{};
+  std::size_t count = 0;
+  world.must(gangsched_cluster_remove_node(world.cluster, a, cookies, 2, &count, world.error));
+  CHECK(count == 1);
+  CHECK(cookies[0] == 5);
+  CHECK(gangsched_cluster_pods(world.cluster, nullptr, 0) == 0);
+  CHECK(gangsched_cluster_remove_node(world.cluster, a, nullptr, 0, nullptr, world.error) == GANGSCHED_UNKNOWN);
+  const gangsched_node_id again = world.node("a", 4);
+  CHECK(again.value != a.value);
+}
+
+TEST_CASE("a pod's affinity, spreading, tolerations and the rest come to the cluster", "[c]") {
+  c_world world;
+  const gangsched_pair zone{"zone", "east"};
+  const gangsched_taint taint{"dedicated", "ml", GANGSCHED_NO_SCHEDULE};
+  const gangsched_amount room[] = {{"cpu", nullptr, 4, 0}, {"pods", nullptr, 10, 0}};
+  gangsched_node_spec node{};
+  node.struct_size = sizeof node;
+  node.allocatable = {room, 2};
+  node.name = "east";
+  node.labels = {&zone, 1};
+  node.taints = &taint;
+  node.taint_count = 1;
+  world.must(gangsched_cluster_add_node(world.cluster, &node, nullptr, world.error));
+  world.node("bare", 4);
+
+  const char* const values[] = {"east"};
+  const gangsched_requirement in_east{"zone", GANGSCHED_IN, {values, 1}};
+  const gangsched_node_term term{{&in_east, 1}, {}, 0};
+  const gangsched_toleration tolerates{"dedicated", "ml", 0, false};
+  const gangsched_pair app{"app", "web"};
+  const gangsched_selector web{{&app, 1}, {}};
+  const gangsched_pod_term away{"zone", &web, {}, nullptr, 0};
+  gangsched_pod_spec pod{};
+  pod.struct_size = sizeof pod;
+  pod.name = "first";
+  pod.labels = {&app, 1};
+  pod.node_terms = &term;
+  pod.node_term_count = 1;
+  pod.tolerations = &tolerates;
+  pod.toleration_count = 1;
+  pod.apart = {&away, 1};
+  world.must(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error));
+  pod.name = "second";
+  gangsched_pod_id second{};
+  world.must(gangsched_cluster_add_pod(world.cluster, &pod, &second, world.error));
+  world.schedules();
+  CHECK(world.run() == words{"first bind east", "second reject"});
+  CHECK(world.explain(second) ==
+        "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod "
+        "anti-affinity rules.");
+  pod.name = "third";
+  pod.tolerations = nullptr;
+  CHECK(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error) == GANGSCHED_MALFORMED);
+  pod.toleration_count = 0;
+  pod.controller_kind = 9;
+  CHECK(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error) == GANGSCHED_OUT_OF_RANGE);
+}
+
+TEST_CASE("queues share a cluster", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  const gangsched_amount two{"cpu", nullptr, 2, 0};
+  gangsched_quota quota{};
+  quota.guaranteed = {&two, 1};
+  quota.limit = {&two, 1};
+  const char* const namespaces[] = {"default"};
+  gangsched_queue_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "team";
+  spec.quotas = &quota;
+  spec.quota_count = 1;
+  spec.namespaces = {namespaces, 1};
+  gangsched_queue_id queue{};
+  world.must(gangsched_cluster_add_queue(world.cluster, &spec, &queue, world.error));
+  const gangsched_pod_id first = world.pod("first", 2);
+  world.pod("second", 2);
+  CHECK(gangsched_cluster_queue_of(world.cluster, first).value == queue.value);
+  CHECK(gangsched_cluster_find_queue(world.cluster, "team").value == queue.value);
+  CHECK(text_of(gangsched_cluster_queue_name(world.cluster, queue)) == "team");
+
+  gangsched_configuration* by = nullptr;
+  world.must(gangsched_configuration_create(&by, world.error));
+  gangsched_profile_spec profile{};
+  profile.struct_size = sizeof profile;
+  profile.base = GANGSCHED_PROFILE_WITH_QUEUES;
+  world.must(gangsched_configuration_add_profile(by, nullptr, &profile, world.error));
+  world.schedules(by);
+  gangsched_configuration_destroy(by);
+  CHECK(world.run() == words{"first bind a", "second reject"});
+  CHECK(gangsched_cluster_queue_used(world.cluster, queue, "cpu") == 2000);
+
+  quota.limit = {};
+  world.must(gangsched_cluster_update_queue(world.cluster, queue, &spec, world.error));
+  CHECK(world.run(1) == words{"second bind a"});
+  CHECK(gangsched_cluster_add_queue(world.cluster, &spec, nullptr, world.error) == GANGSCHED_DUPLICATE);
+  world.must(gangsched_cluster_remove_queue(world.cluster, queue, world.error));
+}
+
+TEST_CASE("namespaces, priority classes, flavors and columns come and go", "[c]") {
+  c_world world;
+  const gangsched_node_id node = world.node("a", 4);
+  const gangsched_pair label{"team", "x"};
+  world.must(gangsched_cluster_set_namespace(world.cluster, "ns", {&label, 1}, world.error));
+  world.must(gangsched_cluster_remove_namespace(world.cluster, "ns", world.error));
+  CHECK(gangsched_cluster_remove_namespace(world.cluster, "ns", world.error) == GANGSCHED_UNKNOWN);
+  gangsched_priority_class_spec high{};
+  high.struct_size = sizeof high;
+  high.name = "high";
+  high.value = 1000;
+  world.must(gangsched_cluster_set_priority_class(world.cluster, &high, world.error));
+  world.must(gangsched_cluster_remove_priority_class(world.cluster, "high", world.error));
+  gangsched_flavor_spec flavor{};
+  flavor.struct_size = sizeof flavor;
+  flavor.name = "spot";
+  world.must(gangsched_cluster_set_flavor(world.cluster, &flavor, world.error));
+  world.must(gangsched_cluster_remove_flavor(world.cluster, "spot", world.error));
+  CHECK(gangsched_cluster_set_node_column(world.cluster, node, "heat", 3, world.error) == GANGSCHED_UNKNOWN);
+  world.must(gangsched_cluster_add_node_column(world.cluster, "heat", world.error));
+  world.must(gangsched_cluster_set_node_column(world.cluster, node, "heat", 3, world.error));
+  CHECK(gangsched_cluster_node_column(world.cluster, node, "heat") == 3);
+  const std::uint64_t before = gangsched_cluster_digest(world.cluster);
+  world.must(gangsched_cluster_set_node_column(world.cluster, node, "heat", 4, world.error));
+  CHECK(gangsched_cluster_digest(world.cluster) != before);
+}
+
+TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a watch tells of them", "[c]") {
+  c_world world;
+  const std::string all = R"({"apiVersion": "v1", "kind": "List", "items": [
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}, "speck": 1},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}]})";
+  char* warnings = nullptr;
+  world.must(
+      gangsched_cluster_add_manifests(world.cluster, all.data(), all.size(), "all.json", 0, &warnings, world.error));
+  REQUIRE(warnings != nullptr);
+  CHECK(std::string{warnings}.find("speck") != std::string::npos);
+  gangsched_free(warnings);
+  const std::uint64_t before = gangsched_cluster_digest(world.cluster);
+  CHECK(gangsched_cluster_add_manifests(world.cluster, all.data(), all.size(), "all.json", 0, nullptr, world.error) ==
+        GANGSCHED_DUPLICATE);
+  CHECK(gangsched_cluster_digest(world.cluster) == before);
+
+  const auto set = [&](const std::string& text, std::uint64_t cookie) {
+    gangsched_object made{};
+    world.must(gangsched_cluster_set_object(world.cluster, text.data(), text.size(), cookie, &made, world.error));
+    return made;
+  };
+  const gangsched_object b =
+      set(R"({"kind": "Node", "metadata": {"name": "b"}, "status": {"allocatable": {"cpu": "8", "pods": "10"}}})", 3);
+  CHECK(b.kind == GANGSCHED_OBJECT_NODE);
+  CHECK(gangsched_cluster_allocatable(world.cluster, {b.id}, "cpu") == 8000);
+  CHECK(set(R"({"kind": "Node", "metadata": {"name": "b"}, "status": {"allocatable": {"cpu": "6", "pods": "10"}}})", 3)
+            .id == b.id);
+  CHECK(gangsched_cluster_allocatable(world.cluster, {b.id}, "cpu") == 6000);
+  set(R"({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "b", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}})",
+      0);
+  const gangsched_pod_id pod = gangsched_cluster_find_pod(world.cluster, "default", "p");
+  CHECK(gangsched_cluster_pod_node(world.cluster, pod).value == b.id);
+  const gangsched_object group = set(
+      R"({"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})",
+      0);
+  CHECK(group.kind == GANGSCHED_OBJECT_GROUP);
+  CHECK(text_of(gangsched_cluster_group_name(world.cluster, {group.id})) == "g");
+  // A pod that has ended is gone, and one that was not there stays away.
+  const std::string over =
+      R"({"kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Succeeded"}, "spec": {"containers": [{"name": "c"}]}})";
+  CHECK(set(over, 0).kind == GANGSCHED_OBJECT_NONE);
+  CHECK(set(over, 0).kind == GANGSCHED_OBJECT_NONE);
+  CHECK(gangsched_cluster_find_pod(world.cluster, "default", "p").value == 0);
+
+  const std::string gone = R"({"kind": "Node", "metadata": {"name": "b"}})";
+  world.must(gangsched_cluster_remove_object(world.cluster, gone.data(), gone.size(), world.error));
+  CHECK(gangsched_cluster_remove_object(world.cluster, gone.data(), gone.size(), world.error) == GANGSCHED_UNKNOWN);
+  const std::string other = R"({"kind": "Secret", "metadata": {"name": "s"}})";
+  CHECK(gangsched_cluster_set_object(world.cluster, other.data(), other.size(), 0, nullptr, world.error) ==
+        GANGSCHED_UNKNOWN);
+  const std::string torn = R"({"kind": )";
+  CHECK(gangsched_cluster_set_object(world.cluster, torn.data(), torn.size(), 0, nullptr, world.error) ==
+        GANGSCHED_MALFORMED);
+  // An object that is refused leaves no names behind.
+  const std::uint64_t now = gangsched_cluster_digest(world.cluster);
+  const std::string lost =
+      R"({"kind": "Pod", "metadata": {"name": "q"}, "spec": {"nodeName": "nowhere", "schedulingGroup": {"podGroupName": "new"}, "containers": [{"name": "c"}]}})";
+  CHECK(gangsched_cluster_set_object(world.cluster, lost.data(), lost.size(), 0, nullptr, world.error) ==
+        GANGSCHED_UNKNOWN);
+  CHECK(gangsched_cluster_digest(world.cluster) == now);
+}
+
+}  // namespace gangsched::testing::c_cluster_test

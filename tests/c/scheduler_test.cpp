@@ -1,0 +1,265 @@
+// Decisions, answers and events through the C interface.
+#include "c/world.hpp"
+#include "gangsched/gangsched.hpp"
+#include "support/dice.hpp"
+
+namespace gangsched::testing::c_scheduler_test {
+
+using words = std::vector<std::string>;
+
+TEST_CASE("a gang is bound as a whole, and what does not fit in the caller's array is handed out by the next call",
+          "[c]") {
+  for (const std::size_t capacity : {1u, 2u, 3u, 100u}) {
+    c_world world;
+    world.node("a", 4);
+    const gangsched_group_id gang = world.gang("g", 4);
+    for (const char* name : {"g0", "g1", "g2", "g3"}) world.pod(name, 1, gang);
+    world.pod("more", 1);
+    world.schedules();
+    CHECK(world.run(0, capacity) == words{"g0 bind a", "g1 bind a", "g2 bind a", "g3 bind a", "more reject"});
+    CHECK(world.run(0, capacity).empty());
+  }
+}
+
+TEST_CASE("what became void before it was taken is not handed out", "[c]") {
+  c_world world;
+  const gangsched_node_id a = world.node("a", 4);
+  const gangsched_pod_id first = world.pod("first", 1), second = world.pod("second", 1);
+  world.schedules();
+  bool worked = false;
+  for (int i = 0; i < 2; ++i) world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, &worked, world.error));
+  CHECK(worked);
+  world.must(gangsched_cluster_remove_pod(world.cluster, first, world.error));
+  gangsched_decision taken[4];
+  std::size_t count = 0;
+  world.must(gangsched_scheduler_take(world.scheduler, taken, 4, &count, world.error));
+  REQUIRE(count == 1);
+  CHECK(taken[0].pod.value == second.value);
+  CHECK(taken[0].node.value == a.value);
+  world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, &worked, world.error));
+  CHECK_FALSE(worked);
+}
+
+TEST_CASE("answers name the attempt that they are about", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  const gangsched_pod_id pod = world.pod("p", 1, {}, 42);
+  world.schedules();
+  gangsched_decision one[2];
+  std::size_t count = 0;
+  world.must(gangsched_scheduler_run(world.scheduler, 0, one, 2, &count, world.error));
+  REQUIRE(count == 1);
+  CHECK(one[0].kind == GANGSCHED_BIND);
+  CHECK(one[0].pod_cookie == 42);
+  CHECK(one[0].rank == -1);
+  CHECK(gangsched_scheduler_confirm(world.scheduler, pod, one[0].attempt + 1, world.error) == GANGSCHED_OUTDATED);
+  world.must(gangsched_scheduler_fail(world.scheduler, pod, one[0].attempt, "no answer", world.error));
+  CHECK(gangsched_scheduler_fail(world.scheduler, pod, one[0].attempt, "no answer", world.error) == GANGSCHED_OUTDATED);
+  CHECK(gangsched_cluster_pod_state(world.cluster, pod) == GANGSCHED_POD_PENDING);
+  CHECK(world.run().empty());  // it backs off
+  CHECK(gangsched_scheduler_next_deadline(world.scheduler) == 1'000'000'000);
+  CHECK(gangsched_scheduler_counts(world.scheduler).backoff == 1);
+  CHECK(world.run(1'000'000'000) == words{"p bind a"});
+  world.must(gangsched_scheduler_confirm(world.scheduler, pod, 0, world.error));
+  CHECK(gangsched_scheduler_confirm(world.scheduler, pod, 0, world.error) == GANGSCHED_WRONG_STATE);
+  CHECK(gangsched_scheduler_next_deadline(world.scheduler) == GANGSCHED_NEVER);
+  CHECK(gangsched_scheduler_catch_up(world.scheduler, 5, world.error) == GANGSCHED_TIME_WENT_BACK);
+}
+
+TEST_CASE("a failure takes the siblings of an atomic gang back by decisions of the next turn", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  gangsched_group_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "g";
+  spec.min_count = 2;
+  spec.atomic = true;
+  gangsched_group_id gang{};
+  world.must(gangsched_cluster_add_group(world.cluster, &spec, &gang, world.error));
+  const gangsched_pod_id first = world.pod("g0", 1, gang);
+  world.pod("g1", 1, gang);
+  world.schedules();
+  CHECK(world.run() == words{"g0 bind a", "g1 bind a"});
+  gangsched_event event{};
+  event.kind = GANGSCHED_FAIL;
+  event.id = first.value;
+  event.text = "the node does not answer";
+  world.must(gangsched_tell(world.cluster, world.scheduler, &event, 1, world.error));
+  CHECK(world.run() == words{"g1 revoke a"});
+}
+
+TEST_CASE("members wait in the permit room until there are enough, or somebody lets them go or sends them back",
+          "[c]") {
+  c_world world;
+  world.node("a", 8);
+  const gangsched_group_id gang = world.gang("g", 3, GANGSCHED_PERMIT_ROOM);
+  const gangsched_pod_id first = world.pod("g0", 1, gang), second = world.pod("g1", 1, gang);
+  world.pod("g2", 100, gang);
+  world.schedules();
+  CHECK(world.run() == words{"g0 wait a", "g1 wait a", "g2 reject"});
+  CHECK(gangsched_scheduler_counts(world.scheduler).waiting == 2);
+  CHECK(gangsched_scheduler_allow(world.scheduler, first, "Nobody", world.error) == GANGSCHED_WRONG_STATE);
+  world.must(gangsched_scheduler_allow(world.scheduler, first, nullptr, world.error));
+  world.must(gangsched_scheduler_reject(world.scheduler, second, "not today", world.error));
+  CHECK(world.run() == words{"g1 revoke a", "g0 bind a"});
+}
+
+TEST_CASE("events come in batches, each told on its own", "[c]") {
+  c_world world;
+  world.schedules();
+  const gangsched_amount room[] = {{"cpu", nullptr, 4, 0}, {"pods", nullptr, 10, 0}};
+  gangsched_node_spec node{};
+  node.struct_size = sizeof node;
+  node.name = "a";
+  node.allocatable = {room, 2};
+  gangsched_pod_spec pod{};
+  pod.struct_size = sizeof pod;
+  pod.name = "p";
+  gangsched_event events[5]{};
+  events[0].kind = GANGSCHED_ADD_NODE;
+  events[0].spec = &node;
+  events[1].kind = GANGSCHED_ADD_NODE;  // again
+  events[1].spec = &node;
+  events[2].kind = GANGSCHED_ADD_POD;
+  events[2].spec = &pod;
+  events[3].kind = GANGSCHED_ADD_POD;
+  events[4].kind = 99;
+  CHECK(gangsched_tell(world.cluster, world.scheduler, events, 5, world.error) == GANGSCHED_DUPLICATE);
+  CHECK(world.error.message() == "node a: name: exists already");
+  CHECK(events[0].code == GANGSCHED_OK);
+  CHECK(events[1].code == GANGSCHED_DUPLICATE);
+  CHECK(events[2].code == GANGSCHED_OK);
+  CHECK(events[3].code == GANGSCHED_MALFORMED);
+  CHECK(events[4].code == GANGSCHED_OUT_OF_RANGE);
+  CHECK(world.run() == words{"p bind a"});
+  gangsched_event more[3]{};
+  more[0].kind = GANGSCHED_CONFIRM;
+  more[0].id = events[2].id;
+  more[1].kind = GANGSCHED_SET_TERMINATING;
+  more[1].id = events[2].id;
+  more[2].kind = GANGSCHED_REMOVE_POD;
+  more[2].id = events[2].id;
+  world.must(gangsched_tell(world.cluster, world.scheduler, more, 3, world.error));
+  CHECK(gangsched_cluster_pods(world.cluster, nullptr, 0) == 0);
+  CHECK(gangsched_tell(world.cluster, nullptr, more, 1, world.error) == GANGSCHED_MALFORMED);
+  c_world other;
+  CHECK(gangsched_tell(other.cluster, world.scheduler, more, 1, world.error) == GANGSCHED_MALFORMED);
+}
+
+TEST_CASE("why nobody has room is said as a line, as lines and as JSON", "[c]") {
+  c_world world;
+  world.node("a", 2);
+  world.node("b", 8);
+  const gangsched_pod_id pod = world.pod("p", 4), large = world.pod("q", 16);
+  const gangsched_group_id gang = world.gang("g", 2);
+  world.pod("g0", 16, gang);
+  world.pod("g1", 16, gang);
+  world.schedules();
+  world.run();
+  CHECK(world.explain(large) == "0/2 nodes are available: 2 Insufficient cpu.");
+  CHECK(world.explain(pod, GANGSCHED_TEXT).find("\na: NodeResourcesFit: Insufficient cpu") != std::string::npos);
+  const std::string json = world.explain(large, GANGSCHED_JSON);
+  CHECK(
+      json.find(
+          R"({"summary":"0/2 nodes are available: 2 Insufficient cpu.","nodes":[{"name":"a","code":"UnschedulableAndUnresolvable","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]})") ==
+      0);
+  char* text = nullptr;
+  world.must(gangsched_scheduler_explain_group(world.scheduler, gang, GANGSCHED_JSON, &text, world.error));
+  CHECK(std::string{text}.find(R"("name":"g")") != std::string::npos);
+  gangsched_free(text);
+  CHECK(gangsched_scheduler_explain(world.scheduler, {}, GANGSCHED_SUMMARY, &text, world.error) == GANGSCHED_UNKNOWN);
+  CHECK(gangsched_scheduler_explain(world.scheduler, pod, 7, &text, world.error) == GANGSCHED_OUT_OF_RANGE);
+}
+
+TEST_CASE("a restarted host says where its pods stood", "[c]") {
+  c_world world;
+  world.node("a", 1);
+  const gangsched_pod_id pod = world.pod("p", 1);
+  world.schedules();
+  world.must(gangsched_scheduler_restore(world.scheduler, pod, 3, 100, world.error));
+  CHECK(world.run(200).empty());
+  CHECK(gangsched_scheduler_next_deadline(world.scheduler) == 4'000'000'100);
+  world.must(gangsched_scheduler_activate(world.scheduler, &pod, 1, 300, world.error));
+  CHECK(world.run(300) == words{"p bind a"});
+}
+
+TEST_CASE("profiles are put together from a base, plugins and arguments, or read as Kubernetes writes them", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  world.node("b", 8);
+  gangsched_configuration* by = nullptr;
+  world.must(gangsched_configuration_create(&by, world.error));
+  gangsched_profile_spec profile{};
+  profile.struct_size = sizeof profile;
+  profile.base = GANGSCHED_PROFILE_EMPTY;
+  CHECK(gangsched_configuration_add_profile(by, nullptr, &profile, world.error) == GANGSCHED_MALFORMED);
+  gangsched_profile_plugin plugins[] = {
+      {"PrioritySort", 0, nullptr},
+      {"NodeResourcesFit", 1,
+       R"({"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}})"}};
+  profile.plugins = plugins;
+  profile.plugin_count = 2;
+  world.must(gangsched_configuration_add_profile(by, nullptr, &profile, world.error));
+  plugins[1].arguments = R"({"no": 1})";
+  CHECK(gangsched_configuration_add_profile(by, nullptr, &profile, world.error) != GANGSCHED_OK);
+  plugins[1] = {"Nobody", 0, nullptr};
+  CHECK(gangsched_configuration_add_profile(by, nullptr, &profile, world.error) == GANGSCHED_UNKNOWN);
+  plugins[1] = {"PrioritySort", 0, nullptr};
+  CHECK(gangsched_configuration_add_profile(by, nullptr, &profile, world.error) == GANGSCHED_DUPLICATE);
+  world.must(gangsched_configuration_read(
+      by, nullptr, R"({"profiles": [{"schedulerName": "other"}], "podInitialBackoffSeconds": 3})", world.error));
+  world.pod("p", 1);
+  world.schedules(by);
+  CHECK(world.run() == words{"p bind a"});  // the fuller one
+  c_world second;
+  second.node("x", 4);
+  second.pod("q", 5);
+  second.schedules(by);  // the same configuration, another cluster
+  CHECK(second.run() == words{"q reject"});
+  CHECK(gangsched_configuration_read(by, nullptr, "{", world.error) == GANGSCHED_MALFORMED);
+  gangsched_configuration_destroy(by);
+}
+
+TEST_CASE("the C interface and the library decide alike, whatever happens", "[c]") {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    INFO("seed " << seed);
+    dice roll{seed};
+    c_world world;
+    world.schedules();
+    cluster model;
+    scheduler engine{model, profiles::kube_default()};
+    std::vector<std::uint64_t> pods;
+    std::int64_t now = 0;
+    for (int step = 0; step < 60; ++step) {
+      const std::string name = "o" + std::to_string(step);
+      const std::int64_t cpu = 1 + roll.below(4);
+      if (const auto what = roll.below(5); what == 0) {
+        world.node(name.c_str(), 2 * cpu);
+        REQUIRE(model.add_node({.name = name, .allocatable = {{"cpu", 2 * cpu}, {"pods", 110}}}));
+      } else if (what < 4) {
+        const auto priority = static_cast<std::int32_t>(roll.below(3));
+        pods.push_back(world.pod(name.c_str(), cpu, {}, 0, priority).value);
+        REQUIRE(model.add_pod({.name = name, .containers = {{.requests = {{"cpu", cpu}}}}, .priority = priority}));
+      } else if (!pods.empty()) {
+        const gangsched_pod_id gone{pods[roll.below(pods.size())]};
+        const std::string of = text_of(gangsched_cluster_pod_name(world.cluster, gone));
+        const auto id = model.find_pod("default", of);
+        REQUIRE((gangsched_cluster_remove_pod(world.cluster, gone, nullptr) == GANGSCHED_OK) ==
+                (id && model.remove_pod(*id)));
+      }
+      now += roll.below(2'000'000'000);
+      words expected;
+      while (const cycle made = engine.schedule_cycle(instant{now}))
+        for (const decision& one : made) {
+          const std::string_view node = model.name_of(one.node);
+          expected.push_back(std::string{model.name_of(one.pod)} + " " + std::string{to_string(one.kind)} +
+                             (node.empty() ? "" : " ") + std::string{node});
+        }
+      for (const decision& one : engine.permit(instant{now})) expected.push_back(std::string{model.name_of(one.pod)});
+      REQUIRE(world.run(now, 1 + roll.below(5)) == expected);
+      REQUIRE(gangsched_cluster_digest(world.cluster) == model.digest());
+    }
+  }
+}
+
+}  // namespace gangsched::testing::c_scheduler_test

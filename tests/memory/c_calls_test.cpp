@@ -1,0 +1,55 @@
+// The C interface where memory ends: a code, nothing half done, no decision lost.
+#include "c/world.hpp"
+#include "memory/failing_new.hpp"
+
+namespace gangsched::testing::c_calls_test {
+
+TEST_CASE("a call for which there is no memory says so, changes nothing and loses no decision") {
+  long shortages = 0;
+  for (long nth = 1;; ++nth) {
+    INFO("allocation " << nth);
+    c_world world;
+    world.node("a-node-with-a-name-of-some-length", 4);
+    const gangsched_pod_id pod = world.pod("a-pod-with-a-name-of-some-length", 1);
+    world.schedules();
+    gangsched_pod_spec spec{};
+    spec.struct_size = sizeof spec;
+    spec.name = "another-pod-with-a-name-of-some-length";
+    gangsched_event events[2]{};
+    events[0].kind = GANGSCHED_ADD_POD;
+    events[0].spec = &spec;
+    events[1].kind = GANGSCHED_CONFIRM;
+    events[1].id = pod.value;
+    gangsched_decision decisions[4];
+    std::size_t count = 0;
+    gangsched_code ran = GANGSCHED_OK, told = GANGSCHED_OK;
+    {
+      failing_allocation fails{nth};
+      ran = gangsched_scheduler_run(world.scheduler, 0, decisions, 4, &count, world.error);
+      if (ran == GANGSCHED_OK) told = gangsched_tell(world.cluster, world.scheduler, events, 2, world.error);
+      if (!fails.stop()) break;
+    }
+    ++shortages;
+    if (ran != GANGSCHED_OK) {
+      REQUIRE(ran == GANGSCHED_NO_MEMORY);
+      CHECK(world.error.message() == "no memory");
+      std::size_t more = 0;
+      world.must(gangsched_scheduler_run(world.scheduler, 0, decisions + count, 4 - count, &more, world.error));
+      count += more;
+    } else if (told != GANGSCHED_OK) {
+      REQUIRE(told == GANGSCHED_NO_MEMORY);
+    }
+    REQUIRE(count == 1);
+    CHECK(decisions[0].kind == GANGSCHED_BIND);
+    CHECK(decisions[0].pod.value == pod.value);
+    for (gangsched_event& one : events) {
+      if (one.code == GANGSCHED_OK && ran == GANGSCHED_OK) continue;
+      world.must(gangsched_tell(world.cluster, world.scheduler, &one, 1, world.error));
+    }
+    CHECK(gangsched_cluster_pod_state(world.cluster, pod) == GANGSCHED_POD_BOUND);
+    CHECK(gangsched_cluster_pods(world.cluster, nullptr, 0) == 2);
+  }
+  CHECK(shortages > 10);
+}
+
+}  // namespace gangsched::testing::c_calls_test
