@@ -16,9 +16,10 @@ void gangsched_scheduler::settle() {
   if (taken_ == decided_.size()) decided_.clear(), taken_ = 0;
   decided_.reserve(decided_.size() + fresh.size());
   for (const decision& one : fresh) {
-    decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0, c::handed(one.pod),
-                        c::handed(one.node), c::handed(one.group), static_cast<gangsched_attempt>(one.attempt),
-                        one.pod_cookie, one.node_cookie, one.score, one.annotation, one.reason});
+    decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0,
+                        c::handed(one.pod), c::handed(one.node), c::handed(one.group),
+                        static_cast<gangsched_attempt>(one.attempt), one.pod_cookie, one.node_cookie, one.score,
+                        one.annotation, one.reason});
   }
   fresh_ = {};
 }

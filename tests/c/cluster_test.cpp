@@ -290,8 +290,10 @@ TEST_CASE("namespaces, priority classes, flavors and columns come and go", "[c]"
 TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a watch tells of them", "[c]") {
   c_world world;
   const std::string all = R"({"apiVersion": "v1", "kind": "List", "items": [
-    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}, "speck": 1},
-    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}]})";
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "speck": 1,
+     "status": {"allocatable": {"cpu": "4", "pods": "10"}}},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+     "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}]})";
   char* warnings = nullptr;
   world.must(
       gangsched_cluster_add_manifests(world.cluster, all.data(), all.size(), "all.json", 0, &warnings, world.error));
@@ -315,13 +317,15 @@ TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a 
   CHECK(set(R"({"kind": "Node", "metadata": {"name": "b"}, "status": {"allocatable": {"cpu": "6", "pods": "10"}}})", 3)
             .id == b.id);
   CHECK(gangsched_cluster_allocatable(world.cluster, {b.id}, "cpu") == 6000);
-  set(R"({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "b", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}})",
+  set(R"({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "b", )"
+      R"("containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}})",
       0);
   const gangsched_pod_id pod = gangsched_cluster_find_pod(world.cluster, "default", "p");
   CHECK(gangsched_cluster_pod_node(world.cluster, pod).value == b.id);
-  const gangsched_object group = set(
-      R"({"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})",
-      0);
+  const gangsched_object group =
+      set(R"({"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "PodGroup", )"
+          R"("metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})",
+          0);
   CHECK(group.kind == GANGSCHED_OBJECT_GROUP);
   CHECK(text_of(gangsched_cluster_group_name(world.cluster, {group.id})) == "g");
   // A pod that has ended is gone, and one that was not there stays away.
@@ -342,8 +346,8 @@ TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a 
         GANGSCHED_MALFORMED);
   // An object that is refused leaves no names behind.
   const std::uint64_t now = gangsched_cluster_digest(world.cluster);
-  const std::string lost =
-      R"({"kind": "Pod", "metadata": {"name": "q"}, "spec": {"nodeName": "nowhere", "schedulingGroup": {"podGroupName": "new"}, "containers": [{"name": "c"}]}})";
+  const std::string lost = R"({"kind": "Pod", "metadata": {"name": "q"}, "spec": {"nodeName": "nowhere", )"
+                           R"("schedulingGroup": {"podGroupName": "new"}, "containers": [{"name": "c"}]}})";
   CHECK(gangsched_cluster_set_object(world.cluster, lost.data(), lost.size(), 0, nullptr, world.error) ==
         GANGSCHED_UNKNOWN);
   CHECK(gangsched_cluster_digest(world.cluster) == now);

@@ -1,0 +1,310 @@
+package gangsched
+
+/*
+#include "binding.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Cluster is nodes, pods, groups and queues as the host knows them. A call does all it says, or returns an error and changes nothing.
+type Cluster struct {
+	c    *C.gangsched_cluster // nil once closed
+	own  *owned
+	call *call
+}
+
+// NewCluster makes an empty cluster. It panics if there is no memory.
+func NewCluster() *Cluster {
+	c := &Cluster{own: &owned{}, call: newCall()}
+	if code := C.gangsched_cluster_create(nil, &c.own.cluster, c.call.failure); code != C.GANGSCHED_OK {
+		panic(c.call.said(code))
+	}
+	c.c = c.own.cluster
+	runtime.AddCleanup(c, (*owned).close, c.own)
+	return c
+}
+
+// Close gives up the cluster; its memory goes with the last of its schedulers. Calls after it are ErrMalformed. It may be called twice.
+func (c *Cluster) Close() {
+	c.c = nil
+	c.own.close()
+}
+
+// hand begins a call: what it hands over is in the arena from here on.
+func (c *Cluster) hand() *arena {
+	c.call.reset()
+	return &c.call.arena
+}
+
+func (c *Cluster) done(code C.gangsched_code) error {
+	err := c.call.said(code)
+	runtime.KeepAlive(c)
+	return err
+}
+
+func made[ID ~uint64](c *Cluster, got C.binding_made) (ID, error) {
+	return ID(got.id), c.done(got.code)
+}
+
+func cNode(id NodeID) C.gangsched_node_id    { return C.gangsched_node_id{value: C.uint64_t(id)} }
+func cPod(id PodID) C.gangsched_pod_id       { return C.gangsched_pod_id{value: C.uint64_t(id)} }
+func cGroup(id GroupID) C.gangsched_group_id { return C.gangsched_group_id{value: C.uint64_t(id)} }
+func cQueue(id QueueID) C.gangsched_queue_id { return C.gangsched_queue_id{value: C.uint64_t(id)} }
+
+// Reserve makes room for that many: calls in which a large table would have to move are not slow then.
+func (c *Cluster) Reserve(nodes, pods, groups uint32) error {
+	return c.done(C.gangsched_cluster_reserve(c.c, C.uint32_t(nodes), C.uint32_t(pods), C.uint32_t(groups), c.call.failure))
+}
+
+// AddNode adds a node.
+func (c *Cluster) AddNode(spec *NodeSpec) (NodeID, error) {
+	a := c.hand()
+	given := a.node(spec)
+	if err := a.check(); err != nil {
+		return 0, err
+	}
+	return made[NodeID](c, C.binding_add_node(c.c, given, c.call.failure))
+}
+
+// UpdateNode replaces the whole spec; the name must stay.
+func (c *Cluster) UpdateNode(node NodeID, spec *NodeSpec) error {
+	a := c.hand()
+	given := a.node(spec)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_update_node(c.c, cNode(node), given, c.call.failure))
+}
+
+// RemoveNode removes the node and the pods bound to it. What was assumed there is pending again.
+func (c *Cluster) RemoveNode(node NodeID) error {
+	return c.done(C.gangsched_cluster_remove_node(c.c, cNode(node), nil, 0, nil, c.call.failure))
+}
+
+// AddPod adds a pod that waits to be scheduled, or runs already.
+func (c *Cluster) AddPod(spec *PodSpec) (PodID, error) {
+	a := c.hand()
+	given := a.pod(spec)
+	if err := a.check(); err != nil {
+		return 0, err
+	}
+	return made[PodID](c, C.binding_add_pod(c.c, given, c.call.failure))
+}
+
+// UpdatePod replaces the spec; name, namespace and group must stay. A pending pod that is given a node is bound there, by others.
+func (c *Cluster) UpdatePod(pod PodID, spec *PodSpec) error {
+	a := c.hand()
+	given := a.pod(spec)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_update_pod(c.c, cPod(pod), given, c.call.failure))
+}
+
+// RemovePod says that the pod is gone: what it held is free.
+func (c *Cluster) RemovePod(pod PodID) error {
+	return c.done(C.gangsched_cluster_remove_pod(c.c, cPod(pod), c.call.failure))
+}
+
+// SetTerminating says that the pod is being deleted, preempted: because of an evict decision. It keeps what it holds until it is removed.
+func (c *Cluster) SetTerminating(pod PodID, preempted bool) error {
+	return c.done(C.gangsched_cluster_set_terminating(c.c, cPod(pod), C.bool(preempted), c.call.failure))
+}
+
+// Assume reserves room on a node for a pending pod: after a restart, for what was decided and not confirmed.
+func (c *Cluster) Assume(pod PodID, node NodeID) error {
+	return c.done(C.gangsched_cluster_assume(c.c, cPod(pod), cNode(node), c.call.failure))
+}
+
+// AddGroup adds a group, or makes one that was only expected what it is.
+func (c *Cluster) AddGroup(spec *GroupSpec) (GroupID, error) {
+	a := c.hand()
+	given := a.group(spec)
+	if err := a.check(); err != nil {
+		return 0, err
+	}
+	return made[GroupID](c, C.binding_add_group(c.c, given, c.call.failure))
+}
+
+// ExpectGroup is the id of a group that need not be there yet: pods may join it, and wait until it is added.
+func (c *Cluster) ExpectGroup(namespace, name string) (GroupID, error) {
+	a := c.hand()
+	return made[GroupID](c, C.binding_expect_group(c.c, a.text(namespace), a.text(name), c.call.failure))
+}
+
+// UpdateGroup replaces the spec; name, parent and kind must stay.
+func (c *Cluster) UpdateGroup(group GroupID, spec *GroupSpec) error {
+	a := c.hand()
+	given := a.group(spec)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_update_group(c.c, cGroup(group), given, c.call.failure))
+}
+
+// RemoveGroup removes it; while it has members it is one that is expected.
+func (c *Cluster) RemoveGroup(group GroupID) error {
+	return c.done(C.gangsched_cluster_remove_group(c.c, cGroup(group), c.call.failure))
+}
+
+// AddQueue adds a queue, or makes one that was only named what it is.
+func (c *Cluster) AddQueue(spec *QueueSpec) (QueueID, error) {
+	a := c.hand()
+	given := a.queue(spec)
+	if err := a.check(); err != nil {
+		return 0, err
+	}
+	return made[QueueID](c, C.binding_add_queue(c.c, given, c.call.failure))
+}
+
+// UpdateQueue replaces the spec; the name must stay.
+func (c *Cluster) UpdateQueue(queue QueueID, spec *QueueSpec) error {
+	a := c.hand()
+	given := a.queue(spec)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_update_queue(c.c, cQueue(queue), given, c.call.failure))
+}
+
+// RemoveQueue removes it; while somebody names it, it is one that is only named.
+func (c *Cluster) RemoveQueue(queue QueueID) error {
+	return c.done(C.gangsched_cluster_remove_queue(c.c, cQueue(queue), c.call.failure))
+}
+
+// QueueUsed is what pods on nodes use of a queue's: cpu in milli, everything else in whole units.
+func (c *Cluster) QueueUsed(queue QueueID, resource string) int64 {
+	used := C.gangsched_cluster_queue_used(c.c, cQueue(queue), c.hand().text(resource))
+	runtime.KeepAlive(c)
+	return int64(used)
+}
+
+// SetNamespace adds a namespace or replaces its labels.
+func (c *Cluster) SetNamespace(name string, labels map[string]string) error {
+	a := c.hand()
+	return c.done(C.gangsched_cluster_set_namespace(c.c, a.text(name), a.pairs(labels), c.call.failure))
+}
+
+// SetPriorityClass adds a priority class or replaces it.
+func (c *Cluster) SetPriorityClass(class PriorityClass) error {
+	a := c.hand()
+	given := one[C.gangsched_priority_class_spec](a)
+	given.struct_size = C.size_t(unsafe.Sizeof(*given))
+	given.name, given.value, given.global_default = a.text(class.Name), C.int32_t(class.Value), C.bool(class.GlobalDefault)
+	if class.NeverPreempts {
+		given.preemption = C.GANGSCHED_PREEMPT_NEVER
+	}
+	return c.done(C.gangsched_cluster_set_priority_class(c.c, given, c.call.failure))
+}
+
+// AddNodeColumn makes a column of numbers beside nodes, which plugins go by.
+func (c *Cluster) AddNodeColumn(column string) error {
+	return c.done(C.gangsched_cluster_add_node_column(c.c, c.hand().text(column), c.call.failure))
+}
+
+// SetNodeColumn sets a word of a column.
+func (c *Cluster) SetNodeColumn(node NodeID, column string, value int64) error {
+	return c.done(C.gangsched_cluster_set_node_column(c.c, cNode(node), c.hand().text(column), C.int64_t(value), c.call.failure))
+}
+
+// AddManifests adds all objects of a file of Kubernetes', JSON or YAML, or none. It returns what was left out, a line each.
+func (c *Cluster) AddManifests(name string, text []byte) (warnings string, err error) {
+	a := c.hand()
+	given := a.bytes(len(text) + 1)
+	copy(unsafe.Slice((*byte)(given), len(text)), text)
+	var told *C.char
+	code := C.gangsched_cluster_add_manifests(c.c, (*C.char)(given), C.size_t(len(text)), a.text(name), 0, &told, c.call.failure)
+	warnings = C.GoString(told)
+	C.gangsched_free(told)
+	return warnings, c.done(code)
+}
+
+// SetObject adds a Node, Pod, PodGroup or Namespace as an API server has it, in JSON, or updates the one of that name. It returns the id of a
+// node, pod or group.
+func (c *Cluster) SetObject(text []byte, cookie uint64) (uint64, error) {
+	given := c.hand().bytes(len(text) + 1)
+	copy(unsafe.Slice((*byte)(given), len(text)), text)
+	return made[uint64](c, C.binding_set_object(c.c, (*C.char)(given), C.size_t(len(text)), C.uint64_t(cookie), c.call.failure))
+}
+
+// FindNode, FindPod, FindGroup and FindQueue are 0 if there is none of that name.
+func (c *Cluster) FindNode(name string) NodeID {
+	id := C.gangsched_cluster_find_node(c.c, c.hand().text(name))
+	runtime.KeepAlive(c)
+	return NodeID(id.value)
+}
+func (c *Cluster) FindPod(namespace, name string) PodID {
+	a := c.hand()
+	id := C.gangsched_cluster_find_pod(c.c, a.text(namespace), a.text(name))
+	runtime.KeepAlive(c)
+	return PodID(id.value)
+}
+func (c *Cluster) FindGroup(namespace, name string) GroupID {
+	a := c.hand()
+	id := C.gangsched_cluster_find_group(c.c, a.text(namespace), a.text(name), false)
+	runtime.KeepAlive(c)
+	return GroupID(id.value)
+}
+func (c *Cluster) FindQueue(name string) QueueID {
+	id := C.gangsched_cluster_find_queue(c.c, c.hand().text(name))
+	runtime.KeepAlive(c)
+	return QueueID(id.value)
+}
+
+// NodeName and PodName are empty if there is no such object.
+func (c *Cluster) NodeName(node NodeID) string {
+	name := goText(C.gangsched_cluster_node_name(c.c, cNode(node)))
+	runtime.KeepAlive(c)
+	return name
+}
+func (c *Cluster) PodName(pod PodID) string {
+	name := goText(C.gangsched_cluster_pod_name(c.c, cPod(pod)))
+	runtime.KeepAlive(c)
+	return name
+}
+
+// PodNode is where the pod runs or is assumed; 0 if nowhere.
+func (c *Cluster) PodNode(pod PodID) NodeID {
+	id := C.gangsched_cluster_pod_node(c.c, cPod(pod))
+	runtime.KeepAlive(c)
+	return NodeID(id.value)
+}
+
+// PodState is where a pod is in its life.
+type PodState int32
+
+const (
+	NoPod   PodState = C.GANGSCHED_POD_NONE
+	Pending PodState = C.GANGSCHED_POD_PENDING
+	Assumed PodState = C.GANGSCHED_POD_ASSUMED
+	Bound   PodState = C.GANGSCHED_POD_BOUND
+)
+
+func (c *Cluster) PodState(pod PodID) PodState {
+	state := C.gangsched_cluster_pod_state(c.c, cPod(pod))
+	runtime.KeepAlive(c)
+	return PodState(state)
+}
+
+// Allocatable and Requested of a node: cpu in milli, everything else in whole units.
+func (c *Cluster) Allocatable(node NodeID, resource string) int64 {
+	amount := C.gangsched_cluster_allocatable(c.c, cNode(node), c.hand().text(resource))
+	runtime.KeepAlive(c)
+	return int64(amount)
+}
+func (c *Cluster) Requested(node NodeID, resource string) int64 {
+	amount := C.gangsched_cluster_requested(c.c, cNode(node), c.hand().text(resource))
+	runtime.KeepAlive(c)
+	return int64(amount)
+}
+
+// Digest is over the whole state: equal states, equal digests.
+func (c *Cluster) Digest() uint64 {
+	digest := C.gangsched_cluster_digest(c.c)
+	runtime.KeepAlive(c)
+	return uint64(digest)
+}

@@ -1,0 +1,337 @@
+package gangsched
+
+/*
+#include "binding.h"
+*/
+import "C"
+
+import (
+	"math"
+	"runtime"
+	"unsafe"
+)
+
+// Base is what a profile begins with.
+type Base int32
+
+const (
+	Default    Base = C.GANGSCHED_PROFILE_DEFAULT     // kube-scheduler's default plugins and weights, with GangScheduling
+	WithQueues Base = C.GANGSCHED_PROFILE_WITH_QUEUES // the same for clusters with queues: FairShare
+	BinPacking Base = C.GANGSCHED_PROFILE_BIN_PACKING // packs instead of spreading
+	Empty      Base = C.GANGSCHED_PROFILE_EMPTY       // all plugins are named
+)
+
+// ProfilePlugin is a plugin of a profile, by its name in the registry.
+type ProfilePlugin struct {
+	Name      string
+	Weight    int64  // of its scores; 0: the plugin's own
+	Arguments string // JSON or YAML
+}
+
+// Profile is what pods are scheduled by that have its SchedulerName.
+type Profile struct {
+	SchedulerName            string // empty: "default-scheduler"
+	Base                     Base
+	Without                  []string // plugins of the base that are left out
+	Plugins                  []ProfilePlugin
+	PercentageOfNodesToScore int32 // 0: all
+}
+
+// Options of a scheduler; the zero value is the default profile. Times are nanoseconds, 0 is the default, below 0 is none at all.
+type Options struct {
+	Registry             *Registry // nil: the library's plugins
+	Profiles             []Profile
+	Configuration        string // a KubeSchedulerConfiguration, JSON or YAML, whose profiles come after Profiles
+	Seed                 uint64 // of uniform ties
+	LowestRowTies        bool   // the node added first of those that are equal
+	InitialBackoff       int64
+	MaxBackoff           int64
+	UnschedulableTimeout int64
+	CheckHooks           bool // debug: finds plugins that read more than they declare; slow
+}
+
+// DecisionKind is what the host is to do.
+type DecisionKind int32
+
+const (
+	Bind     DecisionKind = C.GANGSCHED_BIND     // run the pod on the node, then Confirm or Fail
+	Wait     DecisionKind = C.GANGSCHED_WAIT     // the node is reserved; the pod waits in the permit room
+	Nominate DecisionKind = C.GANGSCHED_NOMINATE // the node is the pod's once its victims are gone
+	Evict    DecisionKind = C.GANGSCHED_EVICT    // delete this running pod, then remove it from the cluster
+	Reject   DecisionKind = C.GANGSCHED_REJECT   // no node; why: Explain
+	Revoke   DecisionKind = C.GANGSCHED_REVOKE   // a wait or bind that is not confirmed is void
+)
+
+var kindNames = [...]string{"bind", "wait", "nominate", "evict", "reject", "revoke"}
+
+func (k DecisionKind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return ""
+	}
+	return kindNames[k]
+}
+
+// Decision is what the host is to do, in C's own form.
+type Decision struct {
+	Kind       DecisionKind
+	Rank       int32 // of the pod in its group; -1: none
+	Code       int32 // of a reject
+	_          int32
+	Pod        PodID
+	Node       NodeID
+	Group      GroupID
+	Attempt    Attempt // of Bind, Wait and Revoke: answers name it
+	PodCookie  uint64
+	NodeCookie uint64
+	Score      int64 // of the chosen node
+	Annotation uint64
+	reason     *C.char
+}
+
+// Reason of a reject, revoke or evict, if one text says it. While the scheduler is there.
+func (d *Decision) Reason() string { return C.GoString(d.reason) }
+
+// EventKind is what happened.
+type EventKind int32
+
+const (
+	AddNode       EventKind = C.GANGSCHED_ADD_NODE
+	UpdateNode    EventKind = C.GANGSCHED_UPDATE_NODE
+	RemoveNode    EventKind = C.GANGSCHED_REMOVE_NODE
+	AddPod        EventKind = C.GANGSCHED_ADD_POD
+	UpdatePod     EventKind = C.GANGSCHED_UPDATE_POD
+	RemovePod     EventKind = C.GANGSCHED_REMOVE_POD
+	Terminating   EventKind = C.GANGSCHED_SET_TERMINATING // Value other than 0: because of an evict decision
+	AddGroup      EventKind = C.GANGSCHED_ADD_GROUP
+	UpdateGroup   EventKind = C.GANGSCHED_UPDATE_GROUP
+	RemoveGroup   EventKind = C.GANGSCHED_REMOVE_GROUP
+	SetNodeColumn EventKind = C.GANGSCHED_SET_NODE_COLUMN // ID of the node, Text: the column, Value
+	Confirm       EventKind = C.GANGSCHED_CONFIRM         // ID of the pod, Attempt
+	Fail          EventKind = C.GANGSCHED_FAIL            // ID of the pod, Attempt, Text: the reason
+)
+
+// Event is something that happened.
+type Event struct {
+	Kind    EventKind
+	ID      uint64 // of the object; of one that is added it is written here
+	Attempt Attempt
+	Value   int64
+	Node    *NodeSpec
+	Pod     *PodSpec
+	Group   *GroupSpec
+	Text    string
+	Err     error // out: why it was refused
+}
+
+// Scheduler decides which pod goes where and when. It performs nothing: the host executes decisions and says what became of them.
+type Scheduler struct {
+	s         *C.gangsched_scheduler // nil once closed
+	cluster   *Cluster
+	plugins   *Registry // kept while its callbacks may be called
+	call      *call
+	stop      runtime.Cleanup
+	decisions []Decision
+}
+
+// NewScheduler makes a scheduler on a cluster. Pending pods enter the queue; what is assumed counts as decided.
+func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
+	s := &Scheduler{cluster: on, plugins: options.Registry, call: newCall()}
+	a := &s.call.arena
+	var by *C.gangsched_configuration
+	if code := C.gangsched_configuration_create(&by, s.call.failure); code != C.GANGSCHED_OK {
+		return nil, s.call.said(code)
+	}
+	defer C.gangsched_configuration_destroy(by)
+	var registry *C.gangsched_registry
+	if options.Registry != nil {
+		registry = options.Registry.r
+	}
+	for _, profile := range options.Profiles {
+		given := one[C.gangsched_profile_spec](a)
+		given.struct_size = C.size_t(unsafe.Sizeof(*given))
+		given.scheduler_name, given.base = a.text(profile.SchedulerName), C.int32_t(profile.Base)
+		given.without = a.texts(profile.Without)
+		given.percentage_of_nodes_to_score = C.int32_t(profile.PercentageOfNodesToScore)
+		plugins := list[C.gangsched_profile_plugin](a, len(profile.Plugins))
+		for i, plugin := range profile.Plugins {
+			plugins[i] = C.gangsched_profile_plugin{name: a.text(plugin.Name), weight: C.int64_t(plugin.Weight), arguments: a.text(plugin.Arguments)}
+		}
+		given.plugins, given.plugin_count = (*C.gangsched_profile_plugin)(first(plugins)), C.size_t(len(plugins))
+		if code := C.gangsched_configuration_add_profile(by, registry, given, s.call.failure); code != C.GANGSCHED_OK {
+			return nil, s.call.said(code)
+		}
+	}
+	if options.Configuration != "" {
+		if code := C.gangsched_configuration_read(by, registry, a.text(options.Configuration), s.call.failure); code != C.GANGSCHED_OK {
+			return nil, s.call.said(code)
+		}
+	}
+	given := one[C.gangsched_scheduler_options](a)
+	given.struct_size = C.size_t(unsafe.Sizeof(*given))
+	given.seed = C.uint64_t(options.Seed)
+	if options.LowestRowTies {
+		given.ties = C.GANGSCHED_TIES_LOWEST_ROW
+	}
+	given.initial_backoff, given.max_backoff = C.int64_t(options.InitialBackoff), C.int64_t(options.MaxBackoff)
+	given.unschedulable_timeout = C.int64_t(options.UnschedulableTimeout)
+	given.check_hooks = C.bool(options.CheckHooks)
+	on.own.mu.Lock()
+	defer on.own.mu.Unlock()
+	on.own.settle()
+	if code := C.gangsched_scheduler_create(on.c, by, given, &s.s, s.call.failure); code != C.GANGSCHED_OK {
+		return nil, s.call.said(code)
+	}
+	on.own.schedulers++
+	own, handle := on.own, s.s
+	s.stop = runtime.AddCleanup(s, func(s *C.gangsched_scheduler) { own.abandon(s) }, handle)
+	runtime.KeepAlive(options.Registry)
+	return s, nil
+}
+
+// Close ends the scheduler; the cluster stays as it is. It may be called twice.
+func (s *Scheduler) Close() {
+	if s.s == nil {
+		return
+	}
+	s.stop.Stop()
+	s.cluster.own.mu.Lock()
+	defer s.cluster.own.mu.Unlock()
+	s.cluster.own.destroy(s.s)
+	s.s = nil
+}
+
+func (s *Scheduler) done(code C.gangsched_code) error {
+	err := s.call.said(code)
+	runtime.KeepAlive(s)
+	return err
+}
+
+// Run is a whole turn: it schedules as long as somebody is active, and asks who may leave the permit room. Decisions are executed in their order: a
+// later one may revoke an earlier one. They are good until the next Run. An error comes from a plugin, or from a time that went back; what was
+// decided before stands, and is returned too.
+func (s *Scheduler) Run(now int64) ([]Decision, error) {
+	if s.decisions == nil {
+		s.decisions = make([]Decision, 64)
+	}
+	for count := 0; ; {
+		room := s.decisions[count:]
+		got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
+		count += int(got.count)
+		if got.code != C.GANGSCHED_OK || count < len(s.decisions) {
+			return s.decisions[:count], s.done(got.code)
+		}
+		s.decisions = append(s.decisions, make([]Decision, len(s.decisions))...)
+	}
+}
+
+// Tell says what happened, in one call. Each event is told on its own: one that is refused changes nothing and has its Err set, and those after it
+// are told all the same. The first error is returned.
+func (s *Scheduler) Tell(events []Event) error { return tell(s.cluster, s, events) }
+
+// Tell says what happened to a cluster; who confirms or fails asks the scheduler.
+func (c *Cluster) Tell(events []Event) error { return tell(c, nil, events) }
+
+func tell(c *Cluster, s *Scheduler, events []Event) error {
+	a := c.hand()
+	given := list[C.gangsched_event](a, len(events))
+	for i := range events {
+		from, to := &events[i], &given[i]
+		to.kind, to.id, to.attempt, to.value = C.gangsched_event_kind(from.Kind), C.uint64_t(from.ID), C.gangsched_attempt(from.Attempt), C.int64_t(from.Value)
+		to.text = a.text(from.Text)
+		switch {
+		case from.Kind <= UpdateNode && from.Node != nil:
+			to.spec = unsafe.Pointer(a.node(from.Node))
+		case from.Kind >= AddPod && from.Kind <= UpdatePod && from.Pod != nil:
+			to.spec = unsafe.Pointer(a.pod(from.Pod))
+		case from.Kind >= AddGroup && from.Kind <= UpdateGroup && from.Group != nil:
+			to.spec = unsafe.Pointer(a.group(from.Group))
+		}
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	var handle *C.gangsched_scheduler
+	if s != nil {
+		handle = s.s
+	}
+	code := C.gangsched_tell(c.c, handle, (*C.gangsched_event)(first(given)), C.size_t(len(given)), c.call.failure)
+	failed := code != C.GANGSCHED_OK
+	for i := range events {
+		events[i].ID, events[i].Err = uint64(given[i].id), nil
+		if failed && given[i].code != C.GANGSCHED_OK {
+			events[i].Err = &Error{Code: Code(given[i].code)}
+		}
+	}
+	err := c.done(code)
+	for i := range events {
+		if err != nil && events[i].Err != nil {
+			events[i].Err = err // the first; of the others only the code is known
+			break
+		}
+	}
+	runtime.KeepAlive(s)
+	return err
+}
+
+// Confirm says that the pod of a Bind runs. ErrOutdated: it does not have its node by that attempt any more.
+func (s *Scheduler) Confirm(pod PodID, attempt Attempt) error {
+	return s.done(C.gangsched_scheduler_confirm(s.s, cPod(pod), C.gangsched_attempt(attempt), s.call.failure))
+}
+
+// Fail says that the host could not: what the pod held is given back, and it is queued again with backoff. What follows of it the next Run says.
+func (s *Scheduler) Fail(pod PodID, attempt Attempt, reason string) error {
+	s.call.reset()
+	return s.done(C.gangsched_scheduler_fail(s.s, cPod(pod), C.gangsched_attempt(attempt), s.call.text(reason), s.call.failure))
+}
+
+// Allow lets a pod in the permit room go, as far as a plugin is concerned, or altogether (""); at the next Run.
+func (s *Scheduler) Allow(pod PodID, plugin string) error {
+	s.call.reset()
+	return s.done(C.gangsched_scheduler_allow(s.s, cPod(pod), s.call.text(plugin), s.call.failure))
+}
+
+// Reject sends a pod in the permit room back, at the next Run.
+func (s *Scheduler) Reject(pod PodID, reason string) error {
+	s.call.reset()
+	return s.done(C.gangsched_scheduler_reject(s.s, cPod(pod), s.call.text(reason), s.call.failure))
+}
+
+// NextDeadline is the earliest time at which something changes without anybody doing anything; false if never.
+func (s *Scheduler) NextDeadline() (int64, bool) {
+	at := int64(C.gangsched_scheduler_next_deadline(s.s))
+	runtime.KeepAlive(s)
+	return at, at != math.MaxInt64
+}
+
+// Restore says after a restart how many attempts of a pending pod ended unschedulable, and since when it waits.
+func (s *Scheduler) Restore(pod PodID, failures uint32, since int64) error {
+	return s.done(C.gangsched_scheduler_restore(s.s, cPod(pod), C.uint32_t(failures), C.int64_t(since), s.call.failure))
+}
+
+// ForgetCached says that what plugins go by has changed, and no change of the cluster says so.
+func (s *Scheduler) ForgetCached() error {
+	return s.done(C.gangsched_scheduler_forget_cached(s.s, s.call.failure))
+}
+
+// Explain is the line that users know: "0/5 nodes are available: 3 Insufficient cpu, …."
+func (s *Scheduler) Explain(pod PodID) (string, error) { return s.explain(pod, C.GANGSCHED_SUMMARY) }
+
+// ExplainJSON is that, and what each node says to the pod.
+func (s *Scheduler) ExplainJSON(pod PodID) (string, error) { return s.explain(pod, C.GANGSCHED_JSON) }
+
+func (s *Scheduler) explain(pod PodID, format C.int32_t) (string, error) {
+	var text *C.char
+	code := C.gangsched_scheduler_explain(s.s, cPod(pod), format, &text, s.call.failure)
+	said := C.GoString(text)
+	C.gangsched_free(text)
+	return said, s.done(code)
+}
+
+// Counts is how many stand where in the queue.
+type Counts struct{ Active, Backoff, Unschedulable, Gated, Waiting, InFlight int }
+
+func (s *Scheduler) Counts() Counts {
+	all := C.gangsched_scheduler_counts(s.s)
+	runtime.KeepAlive(s)
+	return Counts{int(all.active), int(all.backoff), int(all.unschedulable), int(all.gated), int(all.waiting), int(all.in_flight)}
+}
