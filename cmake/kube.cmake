@@ -37,6 +37,7 @@ function(gangsched_add_kube target core)
 endfunction()
 
 gangsched_add_kube(gangsched_kube gangsched)
+gangsched_exports(gangsched_kube 4kube)
 add_library(gangsched::kube ALIAS gangsched_kube)
 set_target_properties(gangsched_kube PROPERTIES EXPORT_NAME kube OUTPUT_NAME gangsched-kube
   VERIFY_INTERFACE_HEADER_SETS ${GANGSCHED_BUILD_TESTING})

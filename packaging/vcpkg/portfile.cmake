@@ -3,7 +3,7 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
-vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES kube GANGSCHED_BUILD_KUBE)
+vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES kube GANGSCHED_BUILD_KUBE kube GANGSCHED_BUILD_C)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS

@@ -46,7 +46,7 @@ template <class Class, class Node>
 }
 
 /// What is left of a node's GPUs and CPUs.
-struct gpu_rest {
+struct GANGSCHED_API gpu_rest {
   std::int64_t cpu_milli = 0;
   std::int32_t sum = 0;  ///< thousandths of all GPUs
   std::uint32_t gpus = 0;
