@@ -12,42 +12,52 @@ typedef struct {
   size_t count;
 } binding_counted;
 
-static inline binding_made binding_add_node(gangsched_cluster *c, const gangsched_node_spec *s, gangsched_error *e) {
+static inline binding_made binding_add_node(gangsched_cluster* c, const gangsched_node_spec* s, gangsched_error* e) {
   gangsched_node_id id = {0};
   const gangsched_code code = gangsched_cluster_add_node(c, s, &id, e);
   return (binding_made){code, id.value};
 }
-static inline binding_made binding_add_pod(gangsched_cluster *c, const gangsched_pod_spec *s, gangsched_error *e) {
+static inline binding_made binding_add_pod(gangsched_cluster* c, const gangsched_pod_spec* s, gangsched_error* e) {
   gangsched_pod_id id = {0};
   const gangsched_code code = gangsched_cluster_add_pod(c, s, &id, e);
   return (binding_made){code, id.value};
 }
-static inline binding_made binding_add_group(gangsched_cluster *c, const gangsched_group_spec *s, gangsched_error *e) {
+static inline binding_made binding_add_group(gangsched_cluster* c, const gangsched_group_spec* s, gangsched_error* e) {
   gangsched_group_id id = {0};
   const gangsched_code code = gangsched_cluster_add_group(c, s, &id, e);
   return (binding_made){code, id.value};
 }
-static inline binding_made binding_expect_group(gangsched_cluster *c, const char *ns, const char *name, gangsched_error *e) {
+static inline binding_made binding_expect_group(gangsched_cluster* c, const char* ns, const char* name,
+                                                gangsched_error* e) {
   gangsched_group_id id = {0};
   const gangsched_code code = gangsched_cluster_expect_group(c, ns, name, false, &id, e);
   return (binding_made){code, id.value};
 }
-static inline binding_made binding_add_queue(gangsched_cluster *c, const gangsched_queue_spec *s, gangsched_error *e) {
+static inline binding_made binding_add_queue(gangsched_cluster* c, const gangsched_queue_spec* s, gangsched_error* e) {
   gangsched_queue_id id = {0};
   const gangsched_code code = gangsched_cluster_add_queue(c, s, &id, e);
   return (binding_made){code, id.value};
 }
-static inline binding_made binding_set_object(gangsched_cluster *c, const char *text, size_t size, uint64_t cookie, gangsched_error *e) {
+static inline binding_made binding_set_object(gangsched_cluster* c, const char* text, size_t size, uint64_t cookie,
+                                              gangsched_error* e) {
   gangsched_object made = {0, 0};
   const gangsched_code code = gangsched_cluster_set_object(c, text, size, cookie, &made, e);
   return (binding_made){code, made.id};
 }
-static inline binding_counted binding_run(gangsched_scheduler *s, int64_t now, gangsched_decision *into, size_t capacity, gangsched_error *e) {
+static inline binding_counted binding_run(gangsched_scheduler* s, int64_t now, gangsched_decision* into,
+                                          size_t capacity, gangsched_error* e) {
   size_t count = 0;
   const gangsched_code code = gangsched_scheduler_run(s, now, into, capacity, &count, e);
   return (binding_counted){code, count};
 }
 
-enum { BINDING_LESS = 1, BINDING_PRE_ENQUEUE = 2, BINDING_FILTER = 4, BINDING_SCORE = 8, BINDING_RESERVE = 16, BINDING_PERMIT = 32 };
+enum {
+  BINDING_LESS = 1,
+  BINDING_PRE_ENQUEUE = 2,
+  BINDING_FILTER = 4,
+  BINDING_SCORE = 8,
+  BINDING_RESERVE = 16,
+  BINDING_PERMIT = 32
+};
 // Makes the callbacks of a plugin those of Go, at the points that it takes part in.
-void binding_fill(gangsched_plugin *plugin, unsigned points);
+void binding_fill(gangsched_plugin* plugin, unsigned points);

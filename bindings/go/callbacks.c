@@ -2,30 +2,32 @@
 #include "_cgo_export.h"
 #include "binding.h"
 
-static bool less(void *plugin, const gangsched_queued *a, const gangsched_queued *b) {
-  return gangschedLess(plugin, (gangsched_queued *)a, (gangsched_queued *)b);
+static bool less(void* plugin, const gangsched_queued* a, const gangsched_queued* b) {
+  return gangschedLess(plugin, (gangsched_queued*)a, (gangsched_queued*)b);
 }
-static gangsched_verdict pre_enqueue(void *plugin, const gangsched_pod_view *pod) {
-  return gangschedPreEnqueue(plugin, (gangsched_pod_view *)pod);
+static gangsched_verdict pre_enqueue(void* plugin, const gangsched_pod_view* pod) {
+  return gangschedPreEnqueue(plugin, (gangsched_pod_view*)pod);
 }
-static void filter(void *plugin, const gangsched_pod_view *pod, const gangsched_nodes_view *nodes, size_t count, gangsched_verdict *verdicts) {
-  gangschedFilter(plugin, (gangsched_pod_view *)pod, (gangsched_nodes_view *)nodes, count, verdicts);
+static void filter(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* nodes, size_t count,
+                   gangsched_verdict* verdicts) {
+  gangschedFilter(plugin, (gangsched_pod_view*)pod, (gangsched_nodes_view*)nodes, count, verdicts);
 }
-static void score(void *plugin, const gangsched_pod_view *pod, const gangsched_nodes_view *nodes, size_t count, int64_t *scores) {
-  gangschedScore(plugin, (gangsched_pod_view *)pod, (gangsched_nodes_view *)nodes, count, scores);
+static void score(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* nodes, size_t count,
+                  int64_t* scores) {
+  gangschedScore(plugin, (gangsched_pod_view*)pod, (gangsched_nodes_view*)nodes, count, scores);
 }
-static gangsched_verdict reserve(void *plugin, const gangsched_pod_view *pod, const gangsched_nodes_view *node) {
-  return gangschedReserve(plugin, (gangsched_pod_view *)pod, (gangsched_nodes_view *)node);
+static gangsched_verdict reserve(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node) {
+  return gangschedReserve(plugin, (gangsched_pod_view*)pod, (gangsched_nodes_view*)node);
 }
-static void unreserve(void *plugin, const gangsched_pod_view *pod, const gangsched_nodes_view *node) {
-  gangschedUnreserve(plugin, (gangsched_pod_view *)pod, (gangsched_nodes_view *)node);
+static void unreserve(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node) {
+  gangschedUnreserve(plugin, (gangsched_pod_view*)pod, (gangsched_nodes_view*)node);
 }
-static gangsched_verdict permit(void *plugin, const gangsched_pod_view *pod, const gangsched_nodes_view *node, int64_t now, int64_t *timeout,
-                                gangsched_permit_room *room) {
-  return gangschedPermit(plugin, (gangsched_pod_view *)pod, (gangsched_nodes_view *)node, now, timeout, room);
+static gangsched_verdict permit(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node,
+                                int64_t now, int64_t* timeout, gangsched_permit_room* room) {
+  return gangschedPermit(plugin, (gangsched_pod_view*)pod, (gangsched_nodes_view*)node, now, timeout, room);
 }
 
-void binding_fill(gangsched_plugin *plugin, unsigned points) {
+void binding_fill(gangsched_plugin* plugin, unsigned points) {
   plugin->destroy = gangschedDestroy;
   if (points & BINDING_LESS) plugin->less = less;
   if (points & BINDING_PRE_ENQUEUE) plugin->pre_enqueue = pre_enqueue;

@@ -159,11 +159,10 @@ TEST_CASE("why nobody has room is said as a line, as lines and as JSON", "[c]") 
   CHECK(world.explain(large) == "0/2 nodes are available: 2 Insufficient cpu.");
   CHECK(world.explain(pod, GANGSCHED_TEXT).find("\na: NodeResourcesFit: Insufficient cpu") != std::string::npos);
   const std::string json = world.explain(large, GANGSCHED_JSON);
-  CHECK(
-      json.find(
-          R"({)"
-          R"("summary":"0/2 nodes are available: 2 Insufficient cpu.","nodes":[{"name":"a","code":"UnschedulableAndUnresolvable","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]})") ==
-      0);
+  const std::string begins =
+      R"({"summary":"0/2 nodes are available: 2 Insufficient cpu.","nodes":[{"name":"a",)"
+      R"("code":"UnschedulableAndUnresolvable","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]})";
+  CHECK(json.substr(0, begins.size()) == begins);
   char* text = nullptr;
   world.must(gangsched_scheduler_explain_group(world.scheduler, gang, GANGSCHED_JSON, &text, world.error));
   CHECK(std::string{text}.find(R"("name":"g")") != std::string::npos);
@@ -233,7 +232,7 @@ TEST_CASE("the C interface and the library decide alike, whatever happens", "[c]
     std::int64_t now = 0;
     for (int step = 0; step < 60; ++step) {
       const std::string name = "o" + std::to_string(step);
-      const std::int64_t cpu = 1 + roll.below(4);
+      const std::int64_t cpu = roll.between(1, 4);
       if (const auto what = roll.below(5); what == 0) {
         world.node(name.c_str(), 2 * cpu);
         REQUIRE(model.add_node({.name = name, .allocatable = {{"cpu", 2 * cpu}, {"pods", 110}}}));
@@ -248,7 +247,7 @@ TEST_CASE("the C interface and the library decide alike, whatever happens", "[c]
         REQUIRE((gangsched_cluster_remove_pod(world.cluster, gone, nullptr) == GANGSCHED_OK) ==
                 (id && model.remove_pod(*id)));
       }
-      now += roll.below(2'000'000'000);
+      now += roll.between(0, 2'000'000'000);
       words expected;
       while (const cycle made = engine.schedule_cycle(instant{now}))
         for (const decision& one : made) {
