@@ -28,7 +28,8 @@ set_target_properties(gangsched_c PROPERTIES
   VISIBILITY_INLINES_HIDDEN ON
   POSITION_INDEPENDENT_CODE ON
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-  VERSION ${PROJECT_VERSION})
+  VERSION ${PROJECT_VERSION}
+  VERIFY_INTERFACE_HEADER_SETS ${GANGSCHED_BUILD_TESTING})
 
 # A program in C11, with all warnings. It is linked as C++ where the library is static.
 function(gangsched_add_c_program name)
