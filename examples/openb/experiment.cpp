@@ -1,5 +1,7 @@
 #include "openb/experiment.hpp"
 
+#include <fmt/format.h>
+
 #include <gangsched/gangsched.hpp>
 #include <gangsched/plugins.hpp>
 
@@ -7,11 +9,14 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <stdexcept>
+
+#include "replay/csv.hpp"
 
 namespace openb {
 namespace {
@@ -68,14 +73,16 @@ std::vector<gpu_supply> supply_of(const std::vector<replay::openb::node>& nodes)
 
 /// The policy alone decides between nodes that have room.
 kernel_table profile_of(std::string_view policy, std::span<const expected_pods> target,
-                        std::shared_ptr<const gpu_price_book> book, std::uint64_t seed) {
+                        std::shared_ptr<const gpu_price_book> book, std::uint64_t seed, const plugin_entry* own) {
   kernel_table made;
   add_plugin(made, lower(priority_sort{}, 1));
   plugin_entry fit = lower(node_resources_fit{}, 1);
   fit.points.remove(point::score);
   fit.points.remove(point::pre_score);
   add_plugin(made, std::move(fit));
-  if (policy == "random")
+  if (own != nullptr)
+    add_plugin(made, *own);
+  else if (policy == "random")
     add_plugin(made, lower(gpu_random{seed}, 1));
   else if (policy == "dotprod")
     add_plugin(made, lower(gpu_dot_product{}, 1));
@@ -146,6 +153,38 @@ class fragmentation_meter {
 
 }  // namespace
 
+std::string list_name(const std::string& path) {
+  std::string name = std::filesystem::path{path}.stem().string();
+  if (constexpr std::string_view prefix = "openb_pod_list_"; name.starts_with(prefix)) name.erase(0, prefix.size());
+  return name;
+}
+
+setting make_setting(replay::openb::trace from, bool split, const std::string& source) {
+  setting made{.nodes = std::move(from.nodes),
+               .list = {.name = list_name(source), .learn = {}, .play = std::move(from.pods)}};
+  made.list.learn = made.list.play;
+  if (split) {
+    auto& later = made.list.play;
+    std::ranges::stable_sort(later, {}, &replay::openb::pod::creation);
+    const auto half = later.begin() + static_cast<std::ptrdiff_t>(later.size() / 2);
+    made.list.learn.assign(later.begin(), half);
+    later.erase(later.begin(), half);
+  }
+  std::erase_if(made.nodes, [](const replay::openb::node& one) { return one.gpus == 0; });
+  for (const replay::openb::node& one : made.nodes) made.gpus += one.gpus;
+  std::int64_t demand = 0;
+  for (const replay::openb::pod& one : made.list.play) demand += one.gpus * one.gpu_milli;
+  if (made.gpus == 0 || demand == 0) throw replay::bad_input{source + ":1:1: nobody has, or asks for, a GPU"};
+  constexpr double most_arrivals = 5'000'000;
+  const double arrivals = 1300.0 * static_cast<double>(made.gpus) * static_cast<double>(made.list.play.size()) /
+                          static_cast<double>(demand);
+  if (arrivals > most_arrivals)
+    throw replay::bad_input{
+        fmt::format("{}:1:1: {:.0f} pods like these would arrive for 130 % of the GPUs, more than {:.0f}", source,
+                    arrivals, most_arrivals)};
+  return made;
+}
+
 arrivals draw(const pod_list& list, std::size_t nodes, std::int64_t gpus, std::uint64_t seed) {
   std::mt19937_64 random{seed};
   const auto& pods = list.play;
@@ -179,12 +218,12 @@ arrivals draw(const pod_list& list, std::size_t nodes, std::int64_t gpus, std::u
 }
 
 outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list, const arrivals& order,
-            std::string_view policy, std::uint64_t seed) {
+            std::string_view policy, std::uint64_t seed, const plugin_entry* own) {
   const std::vector<expected_pods> prior = lines_of(list.learn), target = most_frequent(prior, 95);
   std::vector<gpu_supply> supply = supply_of(nodes);
   std::int64_t gpus = 0;
   for (const gpu_supply& one : supply) gpus += one.gpus;
-  const bool learns = policy == "pricing";
+  const bool learns = own == nullptr && policy == "pricing";
   const auto book = std::make_shared<gpu_price_book>(learns ? gpu_price_book::of(prior, supply) : gpu_price_book{});
   demand_learner learner{prior};
 
@@ -199,7 +238,7 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
   for (const replay::openb::pod& one : list.play) specs.push_back(to_pod(one));
   scheduler scheduler{
       cluster,
-      profile_of(policy, target, book, seed),
+      profile_of(policy, target, book, seed, own),
       {.seed = seed, .ties = policy == "random" ? tie_rule::uniform : tie_rule::lowest_row, .indexed_classes = 4096}};
   fragmentation_meter meter{target, ids.size()};
   for (std::size_t i = 0; i < ids.size(); ++i) meter.look(cluster, ids[i], models[i]);
@@ -224,6 +263,7 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
     }
     const pod_id id = cluster.add_pod(spec).value();
     while (const cycle done = scheduler.schedule_cycle(instant{})) {
+      if (done.error() != nullptr) throw std::runtime_error{done.error()->message()};
       for (const decision& one : done) placed = one.kind == decision_kind::bind ? one.node : node_id{};
     }
     if (placed)

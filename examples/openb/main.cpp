@@ -8,7 +8,6 @@
 #include <cctype>
 #include <cmath>
 #include <exception>
-#include <filesystem>
 
 #include "openb/experiment.hpp"
 #include "progress.hpp"
@@ -26,13 +25,6 @@ struct options {
   std::uint64_t first = 42, last = 51;
   bool json = false;
 };
-
-/// "openb_pod_list_default.csv" → "default"
-std::string list_name(const std::string& path) {
-  std::string name = std::filesystem::path{path}.stem().string();
-  if (constexpr std::string_view prefix = "openb_pod_list_"; name.starts_with(prefix)) name.erase(0, prefix.size());
-  return name;
-}
 
 /// The middle of the Student distribution that holds 95 %, for so many degrees of freedom, rounded up.
 double student(std::size_t freedom) {
@@ -106,17 +98,6 @@ void print_json(const std::vector<line>& all) {
   fmt::print("\n]\n");
 }
 
-openb::pod_list split_list(const std::string& path, std::vector<replay::openb::pod> pods, bool split) {
-  openb::pod_list made{.name = list_name(path), .learn = {}, .play = std::move(pods)};
-  made.learn = made.play;
-  if (!split) return made;
-  std::ranges::stable_sort(made.play, {}, &replay::openb::pod::creation);
-  const auto half = made.play.begin() + static_cast<std::ptrdiff_t>(made.play.size() / 2);
-  made.learn.assign(made.play.begin(), half);
-  made.play.erase(made.play.begin(), half);
-  return made;
-}
-
 int run(const options& asked) {
   std::vector<line> all;
   if (!asked.json) {
@@ -124,25 +105,8 @@ int run(const options& asked) {
                "sd", "frag@100", "us/pod");
   }
   for (const std::string& path : asked.lists) {
-    replay::openb::trace trace = replay::openb::read(asked.nodes, path, gangsched::max_node_gpus);
-    const openb::pod_list list = split_list(path, std::move(trace.pods), asked.train == "earlier-half");
-    std::vector<replay::openb::node> nodes = std::move(trace.nodes);
-    std::erase_if(nodes, [](const replay::openb::node& one) { return one.gpus == 0; });
-    std::int64_t gpus = 0;
-    for (const replay::openb::node& one : nodes) gpus += one.gpus;
-    const std::int64_t demand = [&] {
-      std::int64_t sum = 0;
-      for (const replay::openb::pod& one : list.play) sum += one.gpus * one.gpu_milli;
-      return sum;
-    }();
-    if (gpus == 0 || demand == 0) throw replay::bad_input{path + ":1:1: nobody has, or asks for, a GPU"};
-    constexpr double most_arrivals = 5'000'000;
-    const double arrivals =
-        1300.0 * static_cast<double>(gpus) * static_cast<double>(list.play.size()) / static_cast<double>(demand);
-    if (arrivals > most_arrivals)
-      throw replay::bad_input{
-          fmt::format("{}:1:1: {:.0f} pods like these would arrive for 130 % of the GPUs, more than {:.0f}", path,
-                      arrivals, most_arrivals)};
+    const auto [nodes, list, gpus] = openb::make_setting(
+        replay::openb::read(asked.nodes, path, gangsched::max_node_gpus), asked.train == "earlier-half", path);
     const std::size_t first = all.size();
     for (const std::string& policy : asked.policies) all.push_back({list.name, policy, {}});
     examples::progress bar{list.name, (asked.last - asked.first + 1) * asked.policies.size()};

@@ -24,10 +24,6 @@ T checked(result<T> got) {
   return *std::move(got);
 }
 
-void show(const std::vector<kube::warning>& warnings) {
-  for (const kube::warning& one : warnings) fmt::print(stderr, "warning: {}\n", one.message());
-}
-
 kube::source read_file(const std::string& path) {
   return checked(path == "-" ? kube::load(std::cin, "stdin", whole_clusters) : kube::load(path, whole_clusters));
 }
@@ -86,29 +82,28 @@ bool has_queue_policy(const kube::scheduler_configuration& settings, const plugi
 
 }  // namespace
 
-scenario read_scenario(const command_line& from) {
+scenario make_scenario(const command_line& how, std::span<const kube::source> files,
+                       const std::optional<kube::source>& config, std::vector<kube::warning>& warnings) {
   const plugin_registry plugins = builtin_plugins();
   kube::scheduler_configuration settings = checked(kube::read_configuration({"defaults", ""}, plugins));
-  if (!from.config.empty()) {
+  if (config) {
     const std::vector<kube::warning> usual =
-        std::exchange(settings, checked(kube::read_configuration(read_file(from.config), plugins))).warnings;
+        std::exchange(settings, checked(kube::read_configuration(*config, plugins))).warnings;
     std::erase_if(settings.warnings, [&](const kube::warning& one) {  // what the defaults lack too is no news
       return std::ranges::any_of(usual, [&](const kube::warning& other) { return other.reason == one.reason; });
     });
-    show(settings.warnings);
+    warnings.insert(warnings.end(), settings.warnings.begin(), settings.warnings.end());
   }
 
   scenario made;
   made.options = settings.options(with_kube_queue());
-  made.options.seed = from.seed;
-  made.grace = !from.no_grace;
+  made.options.seed = how.seed;
+  made.grace = !how.no_grace;
 
-  std::vector<kube::source> files;
-  for (const std::string& path : from.files) files.push_back(read_file(path));
   made.what = checked(kube::read(files, {.most = whole_clusters}));
-  show(made.what.warnings);
+  warnings.insert(warnings.end(), made.what.warnings.begin(), made.what.warnings.end());
   const bool has_own = made.what.queues.empty() || has_queue_policy(settings, plugins);
-  const std::string policy = !from.queues_policy.empty() ? from.queues_policy : has_own ? "none" : "FairShare";
+  const std::string policy = !how.queues_policy.empty() ? how.queues_policy : has_own ? "none" : "FairShare";
   if (policy != "none") {
     const std::vector<std::string> names = plugins.names();
     if (std::ranges::find(names, policy) == names.end())
@@ -116,9 +111,28 @@ scenario read_scenario(const command_line& from) {
     for (kube::scheduler_profile& one : settings.profiles) put_first(policy, plugins, one);
   }
   made.profiles = checked(kube::make_tables(settings, plugins));
-  if (!from.explain.empty()) made.explain_group = find_group(made.what, from.explain);
-  if (!from.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, from.explain);
+  if (!how.explain.empty()) made.explain_group = find_group(made.what, how.explain);
+  if (!how.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, how.explain);
   return made;
+}
+
+scenario read_scenario(const command_line& from) {
+  std::optional<kube::source> config;
+  if (!from.config.empty()) config = read_file(from.config);
+  std::vector<kube::source> files;
+  for (const std::string& path : from.files) files.push_back(read_file(path));
+  std::vector<kube::warning> warnings;
+  const auto show = [&] {
+    for (const kube::warning& one : warnings) fmt::print(stderr, "warning: {}\n", one.message());
+  };
+  try {
+    scenario made = make_scenario(from, files, config, warnings);
+    show();
+    return made;
+  } catch (const bad_input&) {
+    show();
+    throw;
+  }
 }
 
 }  // namespace simulate
