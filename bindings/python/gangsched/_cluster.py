@@ -1,0 +1,162 @@
+"""The cluster, with what Python has of its own: dicts, files and tables of nodes and pods."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, Union
+
+from ._core import ClusterBase, GroupId, NodeId, NodeTable, PodId, QueueId, Trial
+from ._errors import Error
+from ._specs import GPU, Group, Kubernetes, Node, Pod, Queue, fields_of
+
+Manifest = Union[str, "os.PathLike[str]", Kubernetes, Sequence[Kubernetes]]
+
+_LABEL = "label:"
+_RESOURCES = ("cpu", "memory", "pods", GPU)
+
+
+def texts_of(manifests: Iterable[Manifest]) -> List[Tuple[str, str]]:
+    """Name and text of each; what is one word and ends like a manifest, or is a path, is read."""
+    made: List[Tuple[str, str]] = []
+    for one in manifests:
+        if isinstance(one, str) and ("\n" in one or not one.endswith((".yaml", ".yml", ".json", ".jsonl"))):
+            made.append(("text", one))
+        elif isinstance(one, (str, os.PathLike)):
+            with open(one, encoding="utf-8") as file:
+                made.append((os.fspath(one), file.read()))
+        else:
+            items = [one] if isinstance(one, Mapping) else list(one)
+            made.append(("objects.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items})))
+    return made
+
+
+def _is_there(value: Any) -> bool:
+    """Tables have a NaN, or None, where a row says nothing."""
+    return value is not None and value == value
+
+
+def _rows(table: Any) -> Iterator[Dict[str, Any]]:
+    if hasattr(table, "to_dict"):
+        table = table.to_dict("records")
+    elif hasattr(table, "to_pylist"):  # of Arrow
+        table = table.to_pylist()
+    for row in table:
+        yield {str(name): value for name, value in row.items() if _is_there(value)}
+
+
+def _from_row(kind: Any, amounts: str, row: Mapping[str, Any]) -> Any:
+    """A dataclass out of a row: its own fields, labels, and what is left as resources."""
+    own = set(fields_of(kind))
+    fields: Dict[str, Any] = {name: value for name, value in row.items() if name in own}
+    labels = {name[len(_LABEL):]: str(value) for name, value in row.items() if name.startswith(_LABEL)}
+    others = {name: value for name, value in row.items() if name not in own and not name.startswith(_LABEL)}
+    if labels:
+        fields["labels"] = {**fields.get("labels", {}), **labels}
+    if others:
+        fields[amounts] = {**others, **fields.get(amounts, {})}
+    for name in ("priority", "rank", "cookie", "pods", "gpu_devices", "gpu_milli"):  # a column with gaps holds fractions
+        if isinstance(fields.get(name), float) and fields[name].is_integer():
+            fields[name] = int(fields[name])
+    return kind(**fields)
+
+
+class Cluster(ClusterBase):
+    """Nodes, pods, groups and queues as the host knows them. A call does all it says, or raises `Error` and changes nothing.
+
+    Wherever an id is taken, a name will do: of a pod or group ``"name"`` in the namespace default, or ``"namespace/name"``.
+    """
+
+    def add_node(self, node: Union[Node, Kubernetes]) -> NodeId:
+        """Adds a node, also one of Kubernetes' shape."""
+        if isinstance(node, Mapping):
+            name = self._apply_one("Node", node)
+            found = self.find_node(name)
+            assert found is not None
+            return found
+        added: NodeId = self._add_node(node)
+        return added
+
+    def update_node(self, node: Union[NodeId, str], spec: Node) -> None:
+        """Replaces the whole spec; the name must stay. Pods on it stay."""
+        self._update_node(node, spec)
+
+    def add_pod(self, pod: Union[Pod, Kubernetes]) -> PodId:
+        """Adds a pod that waits for a node, or runs already, also one of Kubernetes' shape."""
+        if isinstance(pod, Mapping):
+            name = self._apply_one("Pod", pod)
+            found = self.find_pod(name, pod.get("metadata", {}).get("namespace", "default"))
+            assert found is not None
+            return found
+        added: PodId = self._add_pod(pod)
+        return added
+
+    def update_pod(self, pod: Union[PodId, str], spec: Pod) -> None:
+        """Replaces the spec; name, namespace and group must stay. A pending pod given a node is bound there, by others."""
+        self._update_pod(pod, spec)
+
+    def add_nodes(self, table: Any) -> List[NodeId]:
+        """Adds a node a row of a DataFrame, of a table of Arrow, or of dicts: all, or none.
+
+        Columns are fields of `Node`, ``label:KEY``, and for each further resource one; cells without a value say nothing.
+        """
+        return self._all_or_none([_from_row(Node, "allocatable", row) for row in _rows(table)], self._add_node)
+
+    def add_pods(self, table: Any) -> List[PodId]:
+        """Adds a pod a row, as `add_nodes`: columns are fields of `Pod`, ``label:KEY``, and further resources."""
+        return self._all_or_none([_from_row(Pod, "requests", row) for row in _rows(table)], self._add_pod)
+
+    def add_group(self, group: Group) -> GroupId:
+        """Adds a group, or makes one that was only named what it is."""
+        added: GroupId = self._add_group(group)
+        return added
+
+    def update_group(self, group: Union[GroupId, str], spec: Group) -> None:
+        """Replaces the spec; name, parent, whether it is a gang, and its mode must stay."""
+        self._update_group(group, spec)
+
+    def add_queue(self, queue: Queue) -> QueueId:
+        """Adds a queue; the parent need not be there yet. Queues with quota by flavor are for `apply`."""
+        added: QueueId = self._add_queue(queue)
+        return added
+
+    def update_queue(self, queue: Union[QueueId, str], spec: Queue) -> None:
+        """Replaces the spec; the name must stay."""
+        self._update_queue(queue, spec)
+
+    def apply(self, *manifests: Manifest, defaulting: bool = True, expand: bool = True) -> List[str]:
+        """Adds everything of manifests, or nothing: text of YAML or JSON, paths of files, objects of Kubernetes' shape, lists of them.
+
+        Returns warnings about what was left out. `defaulting`: what the API server would have filled in is; `expand`: controllers become
+        the pods that they lack.
+        """
+        warnings: List[str] = self._apply(texts_of(manifests), defaulting, expand)
+        return warnings
+
+    def nodes(self, resources: Sequence[str] = _RESOURCES) -> NodeTable:
+        """A table of all nodes as they are now, with these resources."""
+        table: NodeTable = self._node_table(list(resources))
+        return table
+
+    def trial(self) -> Trial:
+        """A transaction, for ``with``: what is done to the cluster within is undone at its end, bit for bit, unless it is committed.
+
+        Within, `Scheduler.explain` says how things stand there; schedulers do not schedule (busy). Ids made within are void after it.
+        """
+        made: Trial = self._trial()
+        return made
+
+    def _apply_one(self, kind: str, given: Kubernetes) -> str:
+        if given.get("kind", kind) != kind:
+            raise Error("malformed", kind, "kind", f"is {given['kind']}")
+        self._apply(texts_of([{"apiVersion": "v1", "kind": kind, **given}]), True, True)
+        return str(given["metadata"]["name"])
+
+    def _all_or_none(self, specs: List[Any], add: Any) -> List[Any]:
+        with self.trial() as trial:
+            ids = [add(spec) for spec in specs]
+            trial.commit()
+        return ids
+
+
+__all__ = ["Cluster", "Manifest"]

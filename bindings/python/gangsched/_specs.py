@@ -1,0 +1,146 @@
+"""What a host says of nodes, pods, groups and queues. The library checks it when it is handed over."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._core import GroupId, NodeId
+
+#: An amount of a resource: whole units, a fraction, or Kubernetes' text ("500m", "64Gi"), which is exact.
+Quantity = Union[int, float, str]
+#: A part of an object in Kubernetes' shape, with its names for fields.
+Kubernetes = Mapping[str, Any]
+
+GPU = "nvidia.com/gpu"
+
+
+def _amounts(own: Mapping[str, Quantity], cpu: Optional[Quantity], memory: Optional[Quantity], gpu: Optional[Quantity]) -> Dict[str, Quantity]:
+    named = {"cpu": cpu, "memory": memory, GPU: gpu}
+    return {**{name: amount for name, amount in named.items() if amount is not None}, **own}
+
+
+@dataclasses.dataclass
+class Node:
+    """A node. ``cpu``, ``memory``, ``gpu`` and ``pods`` are short for entries of ``allocatable``, which wins.
+
+    ``gpu_devices`` tells of so many single GPUs of ``gpu_model``, which pods can have parts of; ``gpu`` only counts them.
+    """
+
+    name: str
+    cpu: Optional[Quantity] = None
+    memory: Optional[Quantity] = None
+    gpu: Optional[Quantity] = None
+    pods: int = 110
+    allocatable: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: In Kubernetes' shape: ``{"key": …, "value": …, "effect": "NoSchedule"}``.
+    taints: Sequence[Kubernetes] = ()
+    unschedulable: bool = False
+    gpu_devices: int = 0
+    gpu_model: str = ""
+    #: The host's own word, handed back with every decision.
+    cookie: int = 0
+
+    def amounts(self) -> Dict[str, Quantity]:
+        """All of ``allocatable``, what is short for it included."""
+        return {"pods": self.pods, **_amounts(self.allocatable, self.cpu, self.memory, self.gpu)}
+
+
+@dataclasses.dataclass
+class Pod:
+    """A pod that waits for a node, or runs on ``node`` already. ``cpu``, ``memory`` and ``gpu`` are short for entries of ``requests``.
+
+    A ``group`` may be a name, of one that need not be there yet. Of ``gpu_devices`` single GPUs it has ``gpu_milli`` thousandths each.
+    """
+
+    name: str
+    namespace: str = "default"
+    cpu: Optional[Quantity] = None
+    memory: Optional[Quantity] = None
+    gpu: Optional[Quantity] = None
+    requests: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    priority: Optional[int] = None
+    priority_class: str = ""
+    group: Optional[Union[GroupId, str]] = None
+    #: What it is in its group, for minimums by role, and its index there.
+    role: str = ""
+    rank: Optional[int] = None
+    #: Empty: that of its group, else the one that takes its namespace.
+    queue: str = ""
+    node: Optional[Union[NodeId, str]] = None
+    node_selector: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # In Kubernetes' shape.
+    tolerations: Sequence[Kubernetes] = ()
+    affinity: Optional[Kubernetes] = None
+    topology_spread_constraints: Sequence[Kubernetes] = ()
+    scheduling_gates: Sequence[str] = ()
+    scheduler_name: str = "default-scheduler"
+    gpu_devices: int = 0
+    gpu_milli: int = 1000
+    gpu_models: Sequence[str] = ()
+    cookie: int = 0
+
+    def amounts(self) -> Dict[str, Quantity]:
+        """All of ``requests``, what is short for it included."""
+        return _amounts(self.requests, self.cpu, self.memory, self.gpu)
+
+
+@dataclasses.dataclass
+class Group:
+    """Pods that are queued as one. With ``min_count`` a gang: so many members start together, or none; without it one is enough."""
+
+    name: str
+    namespace: str = "default"
+    min_count: Optional[int] = None
+    #: Elastic gangs: members above ``desired_count`` take only room that is free, members above ``max_count`` wait.
+    desired_count: Optional[int] = None
+    max_count: Optional[int] = None
+    #: Minimums by role, beside ``min_count``.
+    roles: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: ``group_cycle``: the whole gang in one transaction; ``permit``: one by one, waiting with their nodes reserved.
+    mode: str = "group_cycle"
+    #: Seconds that a member waits so.
+    timeout: float = 300.0
+    atomic: bool = False
+    strict: bool = False
+    priority: Optional[int] = None
+    queue: str = ""
+    #: Node labels: all members share a domain of the first; if none has room, of the second, …
+    within: Sequence[str] = ()
+    #: … and last of all nodes.
+    or_anywhere: bool = False
+    #: A group of groups: its members are groups that name it as ``parent``.
+    composite: bool = False
+    parent: Optional[Union[GroupId, str]] = None
+    cookie: int = 0
+
+
+@dataclasses.dataclass
+class Queue:
+    """A queue with quota of the whole cluster; flavors are for ``Cluster.apply``. Amounts are by resource, as in a pod's requests."""
+
+    name: str
+    parent: str = ""
+    #: Its own, to be had back if lent.
+    guaranteed: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    #: The most in use at once.
+    limit: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    #: The most above what is guaranteed, and the most of that which others may use meanwhile.
+    borrowing_limit: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    lending_limit: Mapping[str, Quantity] = dataclasses.field(default_factory=dict)
+    weight: float = 1.0
+    priority: int = 0
+    #: ``open``, ``hold`` (nobody is admitted) or ``drain`` (and who runs is evicted).
+    state: str = "open"
+    #: Their pods are in this queue, if neither they nor their group name one.
+    namespaces: Sequence[str] = ()
+    #: The most groups and single pods on nodes at once.
+    max_running: Optional[int] = None
+    cookie: int = 0
+
+
+def fields_of(kind: Any) -> List[str]:
+    """The names of a dataclass' fields."""
+    return [one.name for one in dataclasses.fields(kind)]

@@ -1,0 +1,442 @@
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <gangsched/devices/device_inventory.hpp>
+#include <gangsched/kube/manifests.hpp>
+#include <gangsched/model/transaction.hpp>
+
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "arrays.hpp"
+#include "common.hpp"
+
+namespace bindings {
+namespace {
+
+using namespace gangsched;
+
+const char* state_name(pod_state state) {
+  switch (state) {
+    case pod_state::none: return "none";
+    case pod_state::pending: return "pending";
+    case pod_state::assumed: return "assumed";
+    case pod_state::bound: return "bound";
+  }
+  return "none";
+}
+
+/// Everything of text, or nothing. Returns what was left out.
+std::vector<std::string> apply_texts(cluster& to, const std::vector<std::pair<std::string, std::string>>& texts,
+                                     bool defaulting, bool expand) {
+  std::vector<kube::source> files;
+  for (const auto& [name, text] : texts) files.push_back({name, text});
+  const kube::manifests read = must(kube::read(files, {.defaulting = defaulting, .expand = expand}));
+  must(kube::apply(to, read));
+  std::vector<std::string> warnings;
+  for (const kube::warning& one : read.warnings) warnings.push_back(one.message());
+  return warnings;
+}
+
+/// Nodes as they were when the table was made: vectors of amounts by resource.
+struct node_table {
+  std::vector<node_id> ids;
+  std::vector<std::string> names, resources;
+  std::vector<std::int64_t> allocatable, requested, free;  // nodes × resources
+
+  node_table(const cluster& in, std::vector<std::string> of) : ids(in.nodes()), resources(std::move(of)) {
+    const std::size_t size = ids.size() * resources.size();
+    allocatable.reserve(size), requested.reserve(size), free.reserve(size);
+    for (const node_id id : ids) {
+      names.emplace_back(in.name_of(id));
+      for (const std::string& resource : resources) {
+        allocatable.push_back(in.allocatable(id, resource));
+        requested.push_back(in.requested(id, resource));
+        free.push_back(allocatable.back() - requested.back());
+      }
+    }
+  }
+};
+
+/// Pods as they were when the table was made.
+struct pod_table {
+  std::vector<pod_id> ids;
+  std::vector<std::string> names;
+  std::vector<std::uint8_t> state;
+  std::vector<std::int32_t> priority;
+  std::vector<std::uint32_t> node;
+  std::vector<std::uint64_t> attempt, cookie;
+  std::vector<std::string> node_names, queues;
+
+  explicit pod_table(const cluster& in) : ids(in.pods()) {
+    const queue_questions queues_of = in.queues();
+    for (const pod_id id : ids) {
+      names.emplace_back(in.name_of(id));
+      state.push_back(static_cast<std::uint8_t>(in.state_of(id)));
+      priority.push_back(in.priority_of(id));
+      const node_id where = in.node_of(id);
+      node.push_back(where.row);
+      node_names.emplace_back(where ? in.name_of(where) : std::string_view{});
+      attempt.push_back(static_cast<std::uint64_t>(in.attempt_of(id)));
+      cookie.push_back(in.cookie_of(id));
+      queues.emplace_back(queues_of.name_of(queues_of.queue_of(id)));
+    }
+  }
+};
+
+/// A transaction from `with` to its end. It keeps the cluster.
+class trial {
+ public:
+  explicit trial(shared_cluster on) : on_(std::move(on)) {}
+  void enter() {
+    if (open_) raise({errc::wrong_state, "trial", "", "is entered already"});
+    open_ = std::make_unique<transaction>(on_->open());
+  }
+  void leave() {
+    if (open_) static_cast<void>(on_->open());
+    open_.reset();
+  }
+  void commit() {
+    if (!open_) raise({errc::wrong_state, "trial", "", "is not open"});
+    static_cast<void>(on_->open());
+    open_->commit();
+    open_.reset();
+  }
+
+ private:
+  shared_cluster on_;
+  std::unique_ptr<transaction> open_;
+};
+
+// The words of a column, by whose it is.
+template <class Ref>
+auto set_word = [](py_cluster& of, const Ref& ref, const std::string& column, std::int64_t value) {
+  cluster& in = of.open();
+  must(in.set_column(find(in, ref), column, value));
+};
+template <class Ref>
+auto get_word = [](py_cluster& of, const Ref& ref, const std::string& column) {
+  cluster& in = of.open();
+  return in.column_of(find(in, ref), column);
+};
+
+using class_of_cluster = nb::class_<py_cluster>;
+
+void add_nodes(class_of_cluster& to) {
+  to.def(
+        "_add_node", [](py_cluster& of, nb::handle spec) { return must(of.open().add_node(to_node_spec(spec))); },
+        "spec"_a)
+      .def(
+          "_update_node",
+          [](py_cluster& of, const node_ref& node, nb::handle spec) {
+            must(of.open().update_node(find(of.open(), node), to_node_spec(spec)));
+          },
+          "node"_a, "spec"_a)
+      .def(
+          "remove_node",
+          [](py_cluster& of, const node_ref& node) { return must(of.open().remove_node(find(of.open(), node))); },
+          "node"_a,
+          "Removes the node and the pods that are bound there, which are returned; what was assumed there is pending "
+          "again.")
+      .def(
+          "allocatable",
+          [](py_cluster& of, const node_ref& node, const std::string& resource) {
+            return of.open().allocatable(find(of.open(), node), resource);
+          },
+          "node"_a, "resource"_a,
+          "How much of a resource the node has for pods: cpu in milli, everything else in whole units.")
+      .def(
+          "requested",
+          [](py_cluster& of, const node_ref& node, const std::string& resource) {
+            return of.open().requested(find(of.open(), node), resource);
+          },
+          "node"_a, "resource"_a, "How much of it the pods there have requested, in the same units.")
+      .def(
+          "gpu_free_milli",
+          [](py_cluster& of, const node_ref& node) {
+            const device_state state = of.open().devices_of(find(of.open(), node));
+            std::vector<std::int32_t> free;
+            for (std::uint32_t gpu = 0; gpu < state.gpu_count(); ++gpu) free.push_back(state.free_milli(gpu));
+            return array_of(std::move(free));
+          },
+          "node"_a, "Thousandths that nobody has of each GPU that the node tells of.")
+      .def(
+          "find_node", [](py_cluster& of, const std::string& name) { return of.open().find_node(name); }, "name"_a)
+      .def(
+          "_node_table",
+          [](py_cluster& of, std::vector<std::string> resources) {
+            return node_table{of.open(), std::move(resources)};
+          },
+          "resources"_a);
+}
+
+void add_pods(class_of_cluster& to) {
+  to.def(
+        "_add_pod",
+        [](py_cluster& of, nb::handle spec) {
+          const pod_spec made = to_pod_spec(of.open(), spec);
+          return must(of.open().add_pod(made));
+        },
+        "spec"_a)
+      .def(
+          "_update_pod",
+          [](py_cluster& of, const pod_ref& pod, nb::handle spec) {
+            const pod_spec made = to_pod_spec(of.open(), spec);
+            must(of.open().update_pod(find(of.open(), pod), made));
+          },
+          "pod"_a, "spec"_a)
+      .def(
+          "remove_pod", [](py_cluster& of, const pod_ref& pod) { must(of.open().remove_pod(find(of.open(), pod))); },
+          "pod"_a, "The pod is gone: what it held is free.")
+      .def(
+          "set_terminating",
+          [](py_cluster& of, const pod_ref& pod, bool preempted) {
+            must(of.open().set_terminating(find(of.open(), pod), preempted));
+          },
+          "pod"_a, "preempted"_a = false,
+          "The pod is being deleted: not scheduled any more, and keeps what it holds until it is removed.")
+      .def(
+          "find_pod",
+          [](py_cluster& of, const std::string& name, const std::string& ns) { return of.open().find_pod(ns, name); },
+          "name"_a, "namespace"_a = "default")
+      .def(
+          "state_of",
+          [](py_cluster& of, const pod_ref& pod) {
+            return std::string{state_name(of.open().state_of(find(of.open(), pod)))};
+          },
+          "pod"_a, "pending, assumed (a node is reserved), bound; none for an id that nothing has.")
+      .def(
+          "node_of",
+          [](py_cluster& of, const pod_ref& pod) -> std::optional<node_id> {
+            const node_id node = of.open().node_of(find(of.open(), pod));
+            return node ? std::optional{node} : std::nullopt;
+          },
+          "pod"_a, "Where the pod runs or is assumed, if anywhere.")
+      .def(
+          "name_of",
+          [](py_cluster& of, const std::variant<node_id, pod_id, group_id, queue_id>& id) {
+            cluster& in = of.open();
+            if (const auto* queue = std::get_if<queue_id>(&id)) return std::string{in.queues().name_of(*queue)};
+            if (const auto* node = std::get_if<node_id>(&id)) return std::string{in.name_of(*node)};
+            if (const auto* pod = std::get_if<pod_id>(&id)) return std::string{in.name_of(*pod)};
+            return std::string{in.name_of(std::get<group_id>(id))};
+          },
+          "id"_a, "The name of what an id names; empty if nothing has it any more.")
+      .def(
+          "devices_of",
+          [](py_cluster& of, const pod_ref& pod) {
+            cluster& in = of.open();
+            const pod_id id = find(in, pod);
+            std::vector<std::string> names;
+            for (const device_grant& grant : in.devices_of(id)) names.emplace_back(in.name_of(in.node_of(id), grant));
+            return names;
+          },
+          "pod"_a, "The ids of what the pod has of its node's devices.")
+      .def(
+          "pods", [](py_cluster& of) { return pod_table{of.open()}; }, "A table of all pods as they are now.");
+}
+
+void add_groups_and_names(class_of_cluster& to) {
+  to.def(
+        "_add_group",
+        [](py_cluster& of, nb::handle spec) {
+          const group_spec made = to_group_spec(of.open(), spec);
+          return must(of.open().add_group(made));
+        },
+        "spec"_a)
+      .def(
+          "_update_group",
+          [](py_cluster& of, const group_ref& group, nb::handle spec) {
+            const group_spec made = to_group_spec(of.open(), spec);
+            must(of.open().update_group(find(of.open(), group), made));
+          },
+          "group"_a, "spec"_a)
+      .def(
+          "remove_group",
+          [](py_cluster& of, const group_ref& group) { must(of.open().remove_group(find(of.open(), group))); },
+          "group"_a, "If it has members left it is expected from then on.")
+      .def(
+          "find_group",
+          [](py_cluster& of, const std::string& name, const std::string& ns, bool composite) {
+            return of.open().find_group(ns, name, composite);
+          },
+          "name"_a, "namespace"_a = "default", "composite"_a = false)
+      .def(
+          "set_namespace",
+          [](py_cluster& of, const std::string& name, const std::map<std::string, std::string>& labels) {
+            must(of.open().set_namespace({name, label_map(labels.begin(), labels.end())}));
+          },
+          "name"_a, "labels"_a, "Adds the namespace or replaces its labels.")
+      .def(
+          "set_priority_class",
+          [](py_cluster& of, const std::string& name, std::int32_t value, bool global_default, bool preempts) {
+            must(of.open().set_priority_class(
+                {name, value, global_default,
+                 preempts ? preemption_policy::preempt_lower_priority : preemption_policy::never}));
+          },
+          "name"_a, "value"_a, "global_default"_a = false, "preempts"_a = true, "Adds or replaces a priority class.");
+}
+
+void add_queues(class_of_cluster& to) {
+  to.def(
+        "_add_queue", [](py_cluster& of, nb::handle spec) { return must(of.open().queues().add(to_queue_spec(spec))); },
+        "spec"_a)
+      .def(
+          "_update_queue",
+          [](py_cluster& of, const queue_ref& queue, nb::handle spec) {
+            must(of.open().queues().update(find(of.open(), queue), to_queue_spec(spec)));
+          },
+          "queue"_a, "spec"_a)
+      .def(
+          "remove_queue",
+          [](py_cluster& of, const queue_ref& queue) { must(of.open().queues().remove(find(of.open(), queue))); },
+          "queue"_a, "Pods that name it go on waiting.")
+      .def(
+          "find_queue", [](py_cluster& of, const std::string& name) { return of.open().queues().find(name); }, "name"_a)
+      .def(
+          "queues", [](py_cluster& of) { return of.open().queues().all(); },
+          "All of them, parents first, siblings by name.")
+      .def(
+          "queue_of",
+          [](py_cluster& of, const pod_ref& pod) -> std::optional<queue_id> {
+            const queue_id queue = of.open().queues().queue_of(find(of.open(), pod));
+            return queue ? std::optional{queue} : std::nullopt;
+          },
+          "pod"_a, "The queue that the pod is in, if any.")
+      .def(
+          "queue_usage",
+          [](py_cluster& of, const queue_ref& queue) { return of.open().queues().usage_of(find(of.open(), queue)); },
+          "queue"_a, "What the queue and those below it use and request.");
+}
+
+void add_rest(class_of_cluster& to) {
+  to.def(
+        "_apply",
+        [](py_cluster& of, const std::vector<std::pair<std::string, std::string>>& texts, bool defaulting,
+           bool expand) { return apply_texts(of.open(), texts, defaulting, expand); },
+        "texts"_a, "defaulting"_a, "expand"_a)
+      .def(
+          "add_node_column", [](py_cluster& of, const std::string& name) { must(of.open().add_node_column(name)); },
+          "name"_a, "Makes a column of numbers beside nodes, for plugins.")
+      .def(
+          "add_pod_column", [](py_cluster& of, const std::string& name) { must(of.open().add_pod_column(name)); },
+          "name"_a, "Makes a column of numbers beside pods, for plugins.")
+      .def("set_node_column", set_word<node_ref>, "node"_a, "column"_a, "value"_a,
+           "Sets a node's word; wakes pods that it may help.")
+      .def("set_pod_column", set_word<pod_ref>, "pod"_a, "column"_a, "value"_a,
+           "Sets a pod's word; wakes pods that it may help.")
+      .def("node_column", get_word<node_ref>, "node"_a, "column"_a, "A node's word; None if there is no such column.")
+      .def("pod_column", get_word<pod_ref>, "pod"_a, "column"_a, "A pod's word; None if there is no such column.")
+      .def(
+          "digest", [](py_cluster& of) { return of.open().digest(); }, "Equal states, equal digests.")
+      .def("_trial", [](shared_cluster of) { return trial{std::move(of)}; });
+}
+
+void add_tables(nb::module_& to) {
+  nb::class_<node_table>(to, "NodeTable", "Nodes as they were when it was made. Arrays are views of it.")
+      .def_ro("ids", &node_table::ids)
+      .def_ro("names", &node_table::names)
+      .def_ro("resources", &node_table::resources, "Of the columns of the arrays")
+      .def_prop_ro(
+          "allocatable",
+          [](nb::handle_t<node_table> self) {
+            const auto& of = nb::cast<node_table&>(self);
+            return view_of<std::int64_t, nb::ndim<2>>(of.allocatable, {of.ids.size(), of.resources.size()}, self);
+          },
+          "nodes × resources: cpu in milli, everything else in whole units")
+      .def_prop_ro(
+          "requested",
+          [](nb::handle_t<node_table> self) {
+            const auto& of = nb::cast<node_table&>(self);
+            return view_of<std::int64_t, nb::ndim<2>>(of.requested, {of.ids.size(), of.resources.size()}, self);
+          },
+          "nodes × resources")
+      .def_prop_ro(
+          "free",
+          [](nb::handle_t<node_table> self) {
+            const auto& of = nb::cast<node_table&>(self);
+            return view_of<std::int64_t, nb::ndim<2>>(of.free, {of.ids.size(), of.resources.size()}, self);
+          },
+          "nodes × resources: allocatable less requested")
+      .def(
+          "to_pandas",
+          [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("nodes_to_pandas")(self); },
+          nb::sig("def to_pandas(self) -> pandas.DataFrame"),
+          "A row a node; columns allocatable_R, requested_R and free_R for each resource R.")
+      .def(
+          "to_arrow", [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("to_arrow")(self); },
+          nb::sig("def to_arrow(self) -> pyarrow.Table"), "The same as a table of Arrow.")
+      .def("__len__", [](const node_table& of) { return of.ids.size(); });
+
+  const auto view = [](auto member) {
+    return [member](nb::handle_t<pod_table> self) {
+      const auto& data = nb::cast<pod_table&>(self).*member;
+      using T = typename std::remove_cvref_t<decltype(data)>::value_type;
+      return view_of<T, nb::ndim<1>>(data, {data.size()}, self);
+    };
+  };
+  nb::class_<pod_table>(to, "PodTable", "Pods as they were when it was made. Arrays are views of it.")
+      .def_ro("ids", &pod_table::ids)
+      .def_ro("names", &pod_table::names)
+      .def_ro("node_names", &pod_table::node_names, "Of its node; empty if it has none")
+      .def_ro("queues", &pod_table::queues, "Of its queue; empty if it is in none")
+      .def_prop_ro("state", view(&pod_table::state), "1 pending, 2 assumed, 3 bound")
+      .def_prop_ro("priority", view(&pod_table::priority))
+      .def_prop_ro("node", view(&pod_table::node), "The row of its node; 4294967295 if it has none")
+      .def_prop_ro("attempt", view(&pod_table::attempt), "By which it has its node; 0 if it has none, or came with it")
+      .def_prop_ro("cookie", view(&pod_table::cookie))
+      .def(
+          "to_pandas",
+          [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("pods_to_pandas")(self); },
+          nb::sig("def to_pandas(self) -> pandas.DataFrame"), "A row a pod.")
+      .def(
+          "to_arrow", [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("to_arrow")(self); },
+          nb::sig("def to_arrow(self) -> pyarrow.Table"), "The same as a table of Arrow.")
+      .def("__len__", [](const pod_table& of) { return of.ids.size(); });
+}
+
+}  // namespace
+
+void add_cluster(nb::module_& to) {
+  nb::class_<removed_pod>(to, "RemovedPod", "A pod that is gone")
+      .def_ro("id", &removed_pod::id)
+      .def_ro("namespace", &removed_pod::ns)
+      .def_ro("name", &removed_pod::name)
+      .def_ro("cookie", &removed_pod::cookie);
+  nb::class_<queue_usage>(to, "QueueUsage", "What is counted of a queue, with all that are below it: cpu in milli")
+      .def_prop_ro(
+          "used",
+          [](const queue_usage& of) { return std::map<std::string, std::int64_t>(of.used.begin(), of.used.end()); })
+      .def_prop_ro("requested",
+                   [](const queue_usage& of) {
+                     return std::map<std::string, std::int64_t>(of.requested.begin(), of.requested.end());
+                   })
+      .def_ro("running", &queue_usage::running, "Groups and single pods with somebody on a node");
+  add_tables(to);
+  nb::class_<trial>(to, "Trial", "A transaction on a cluster: undone when it ends, unless it was committed")
+      .def(
+          "__enter__",
+          [](nb::handle_t<trial> self) {
+            nb::cast<trial&>(self).enter();
+            return nb::borrow(self);
+          },
+          nb::sig("def __enter__(self) -> Trial"))
+      .def(
+          "__exit__", [](trial& of, nb::handle, nb::handle, nb::handle) { of.leave(); }, "kind"_a.none(),
+          "value"_a.none(), "trace"_a.none(),
+          nb::sig("def __exit__(self, kind: object, value: object, trace: object) -> None"))
+      .def("commit", &trial::commit, "Keeps what was done; nothing can be undone any more.");
+
+  class_of_cluster made(to, "ClusterBase", nb::dynamic_attr(), "Nodes, pods, groups and queues as the host knows them");
+  made.def(
+      "__init__",
+      [](py_cluster* self, std::uint64_t attempts_after) { new (self) py_cluster({.attempts_after = attempts_after}); },
+      nb::kw_only(), "attempts_after"_a = 0, "Attempts are numbered above attempts_after.");
+  add_nodes(made);
+  add_pods(made);
+  add_groups_and_names(made);
+  add_queues(made);
+  add_rest(made);
+}
+
+}  // namespace bindings

@@ -1,0 +1,107 @@
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <gangsched/core/result.hpp>
+#include <gangsched/model/cluster.hpp>
+#include <gangsched/model/cluster_queues.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+/// What all parts of the module share: errors, ids that may be names, and the cluster that one thread at a time may touch.
+namespace bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using gangsched::cluster;
+
+/// Throws gangsched.Error; @p cause, if it is one, becomes its __cause__, and @p decisions its attribute.
+[[noreturn]] void raise(const gangsched::error& failure, nb::handle cause = {}, nb::handle decisions = {});
+
+template <class T>
+T must(gangsched::result<T> got) {
+  if (!got) raise(got.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(got);
+}
+
+/// A cluster with the thread that is in a call on it. Everything here happens with the GIL held but for what `away` runs.
+class py_cluster {
+ public:
+  py_cluster() = default;
+  explicit py_cluster(const gangsched::cluster_options& options) : state_(options) {}
+
+  /// The cluster, for the thread that is in a call on it, or if none is. Throws busy.
+  [[nodiscard]] cluster& open() {
+    if (runs_in_ != 0 && runs_in_ != PyThread_get_thread_ident()) raise_busy();
+    return state_;
+  }
+  /// Runs @p work on the cluster without the GIL. Other threads that want the cluster meanwhile are told that it is busy.
+  template <class Work>
+  auto away(Work&& work) {
+    cluster& mine = open();
+    const caller remembered{runs_in_, std::exchange(runs_in_, PyThread_get_thread_ident())};
+    const nb::gil_scoped_release released;
+    return work(mine);
+  }
+
+ private:
+  /// Made before the GIL is released, so that it ends after it is taken back.
+  struct caller {
+    unsigned long& now;
+    unsigned long before;
+    caller(unsigned long& at, unsigned long was) : now(at), before(was) {}
+    caller(const caller&) = delete;
+    caller& operator=(const caller&) = delete;
+    ~caller() { now = before; }
+  };
+  [[noreturn]] static void raise_busy();
+
+  cluster state_;
+  unsigned long runs_in_ = 0;
+};
+using shared_cluster = std::shared_ptr<py_cluster>;
+
+// What a caller names an object by.
+using node_ref = std::variant<gangsched::node_id, std::string>;
+using pod_ref = std::variant<gangsched::pod_id, std::string>;
+using group_ref = std::variant<gangsched::group_id, std::string>;
+using queue_ref = std::variant<gangsched::queue_id, std::string>;
+
+// The id that is meant; of a pod or a group "name" is that in the namespace "default". Throws unknown.
+[[nodiscard]] gangsched::node_id find(const cluster& in, const node_ref& node);
+[[nodiscard]] gangsched::pod_id find(const cluster& in, const pod_ref& pod);
+[[nodiscard]] gangsched::group_id find(const cluster& in, const group_ref& group);
+[[nodiscard]] gangsched::queue_id find(const cluster& in, const queue_ref& queue);
+
+/// "namespace/name", or a name in the namespace "default".
+[[nodiscard]] std::pair<std::string, std::string> split_name(const std::string& name);
+
+/// Seconds as a host in Python has them: whole ones are exact.
+[[nodiscard]] gangsched::instant to_instant(nb::handle seconds);
+[[nodiscard]] double to_seconds(gangsched::instant time);
+
+// Dataclasses of _specs.py.
+[[nodiscard]] gangsched::node_spec to_node_spec(nb::handle from);
+/// Groups that are named and not there are expected from then on.
+[[nodiscard]] gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from);
+[[nodiscard]] gangsched::group_spec to_group_spec(cluster& in, nb::handle from);
+[[nodiscard]] gangsched::queue_spec to_queue_spec(nb::handle from);
+
+// What each file adds to the module.
+void add_ids(nb::module_& to);
+void add_cluster(nb::module_& to);
+void add_plugins(nb::module_& to);
+void add_profile(nb::module_& to);
+void add_decisions(nb::module_& to);
+void add_scheduler(nb::module_& to);
+void add_tools(nb::module_& to);
+
+}  // namespace bindings

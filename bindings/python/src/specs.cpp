@@ -1,0 +1,257 @@
+#include <gangsched/kube/manifests.hpp>
+#include <gangsched/model/queue_spec.hpp>
+
+#include "common.hpp"
+
+// Specs out of the dataclasses of _specs.py.
+namespace bindings {
+namespace {
+
+using gangsched::errc;
+
+template <class T>
+T field(nb::handle of, const char* name) {
+  const nb::object value = nb::getattr(of, name);
+  T made;
+  if (!nb::try_cast(value, made)) {
+    raise({errc::malformed, nb::cast<std::string>(nb::str(of.type().attr("__name__"))), name,
+           "cannot be " + nb::cast<std::string>(nb::repr(value))});
+  }
+  return made;
+}
+
+std::string text_of(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
+
+/// A truth is no amount; a fraction is what Python writes for it.
+gangsched::quantity to_quantity(nb::handle from, const std::string& object, const std::string& where) {
+  if (!PyBool_Check(from.ptr())) {
+    if (PyIndex_Check(from.ptr())) {
+      const nb::object whole = nb::steal(PyNumber_Index(from.ptr()));
+      int beyond = 0;
+      const long long units = PyLong_AsLongLongAndOverflow(whole.ptr(), &beyond);
+      if (beyond != 0) raise({errc::out_of_range, object, where, "does not fit into 64 bits"});
+      return gangsched::quantity{std::int64_t{units}};
+    }
+    std::string text;
+    if (nb::isinstance<nb::str>(from))
+      text = text_of(from);
+    else if (nb::hasattr(from, "__float__"))
+      text = text_of(nb::repr(nb::steal(PyNumber_Float(from.ptr()))));
+    if (!text.empty()) {
+      auto parsed = gangsched::quantity::parse(text);
+      if (!parsed) raise({parsed.error().code, object, where, "\"" + text + "\": " + parsed.error().reason});
+      return *parsed;
+    }
+  }
+  raise({errc::malformed, object, where, "is no amount: " + nb::cast<std::string>(nb::repr(from))});
+}
+
+/// Calls visit(key, value) for all of a mapping; an attribute that is none is an error.
+template <class Visit>
+void each_item(nb::handle mapping, const std::string& object, const char* name, const Visit& visit) {
+  if (!PyMapping_Check(mapping.ptr())) raise({errc::malformed, object, name, "is no mapping"});
+  const nb::object items = nb::steal(PyMapping_Items(mapping.ptr()));
+  if (!items.is_valid()) throw nb::python_error();
+  for (const nb::handle item : items) visit(text_of(item[0]), item[1]);
+}
+
+gangsched::resource_list to_amounts(nb::handle mapping, const std::string& object, const char* name) {
+  gangsched::resource_list made;
+  each_item(mapping, object, name, [&](std::string key, nb::handle value) {
+    const std::string where = std::string{name} + "[" + key + "]";
+    made.insert_or_assign(std::move(key), to_quantity(value, object, where));
+  });
+  return made;
+}
+
+gangsched::label_map to_labels(nb::handle mapping, const std::string& object, const char* name) {
+  gangsched::label_map made;
+  each_item(mapping, object, name,
+            [&](std::string key, nb::handle value) { made.insert_or_assign(std::move(key), text_of(value)); });
+  return made;
+}
+
+/// What JSON would have of it.
+gangsched::kube::value to_value(nb::handle from) {
+  using gangsched::kube::value_kind;
+  gangsched::kube::value made;
+  if (from.is_none()) return made;
+  if (PyBool_Check(from.ptr())) {
+    made.kind = value_kind::boolean;
+    made.text = from.is(nb::handle(Py_True)) ? "true" : "false";
+  } else if (nb::isinstance<nb::str>(from)) {
+    made.kind = value_kind::text;
+    made.text = text_of(from);
+  } else if (PyNumber_Check(from.ptr())) {
+    made.kind = value_kind::number;
+    made.text = text_of(from);
+  } else if (nb::hasattr(from, "items")) {
+    made.kind = value_kind::object;
+    each_item(from, "object", "", [&](std::string key, nb::handle value) {
+      made.keys.push_back(std::move(key));
+      made.items.push_back(to_value(value));
+    });
+  } else {
+    made.kind = value_kind::list;
+    for (const nb::handle item : nb::iter(from)) made.items.push_back(to_value(item));
+  }
+  return made;
+}
+
+gangsched::kube::value object_of(std::initializer_list<std::pair<const char*, gangsched::kube::value>> fields) {
+  gangsched::kube::value made{.kind = gangsched::kube::value_kind::object};
+  for (const auto& [key, value] : fields) {
+    if (value.kind == gangsched::kube::value_kind::null) continue;
+    made.keys.emplace_back(key);
+    made.items.push_back(value);
+  }
+  return made;
+}
+
+gangsched::kube::value text_value(std::string text) {
+  return {.kind = gangsched::kube::value_kind::text, .text = std::move(text)};
+}
+
+bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) > 0; }
+
+template <class Choice>
+Choice one_of(const std::string& word, std::initializer_list<std::pair<const char*, Choice>> words,
+              const std::string& object, const char* where) {
+  std::string all;
+  for (const auto& [known, choice] : words) {
+    if (word == known) return choice;
+    all += (all.empty() ? "" : ", ") + std::string{known};
+  }
+  raise({errc::malformed, object, where, "\"" + word + "\" is none of " + all});
+}
+
+}  // namespace
+
+gangsched::node_spec to_node_spec(nb::handle from) {
+  gangsched::node_spec made{.name = field<std::string>(from, "name")};
+  const std::string object = "node " + made.name;
+  made.allocatable = to_amounts(from.attr("amounts")(), object, "allocatable");
+  made.labels = to_labels(from.attr("labels"), object, "labels");
+  made.unschedulable = field<bool>(from, "unschedulable");
+  if (const nb::object taints = from.attr("taints"); has_some(taints)) {
+    const gangsched::kube::value whole = object_of({{"metadata", object_of({{"name", text_value(made.name)}})},
+                                                    {"spec", object_of({{"taints", to_value(taints)}})}});
+    made.taints = must(gangsched::kube::read_node(whole, "python")).spec.taints;
+  }
+  if (const auto gpus = field<std::uint32_t>(from, "gpu_devices"); gpus > 0) {
+    made.devices.gpu = {.model = field<std::string>(from, "gpu_model"), .resource = ""};
+    if (gpus > 16) raise({errc::out_of_range, object, "gpu_devices", "a node tells of at most 16 GPUs"});
+    made.devices.gpus.resize(gpus);
+  }
+  made.cookie = field<std::uint64_t>(from, "cookie");
+  return made;
+}
+
+gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
+  gangsched::pod_spec made;
+  made.name = field<std::string>(from, "name");
+  made.ns = field<std::string>(from, "namespace");
+  const std::string object = "pod " + made.ns + "/" + made.name;
+  made.labels = to_labels(from.attr("labels"), object, "labels");
+  const nb::object tolerations = from.attr("tolerations"), affinity = from.attr("affinity"),
+                   spread = from.attr("topology_spread_constraints");
+  if (has_some(tolerations) || has_some(affinity) || has_some(spread)) {
+    const gangsched::kube::value whole =
+        object_of({{"metadata", object_of({{"name", text_value(made.name)},
+                                           {"namespace", text_value(made.ns)},
+                                           {"labels", to_value(from.attr("labels"))}})},
+                   {"spec", object_of({{"tolerations", to_value(tolerations)},
+                                       {"affinity", to_value(affinity)},
+                                       {"topologySpreadConstraints", to_value(spread)}})}});
+    gangsched::pod_spec read = must(gangsched::kube::read_pod(whole, "python")).spec;
+    made.tolerations = std::move(read.tolerations);
+    made.affinity = std::move(read.affinity);
+    made.affinity_to_pods = std::move(read.affinity_to_pods);
+    made.anti_affinity_to_pods = std::move(read.anti_affinity_to_pods);
+    made.topology_spread_constraints = std::move(read.topology_spread_constraints);
+  }
+  made.containers.push_back({.requests = to_amounts(from.attr("amounts")(), object, "requests")});
+  made.node_selector = to_labels(from.attr("node_selector"), object, "node_selector");
+  made.priority = field<std::optional<std::int32_t>>(from, "priority");
+  made.priority_class = field<std::string>(from, "priority_class");
+  made.scheduler_name = field<std::string>(from, "scheduler_name");
+  made.scheduling_gates = field<std::vector<std::string>>(from, "scheduling_gates");
+  made.queue = field<std::string>(from, "queue");
+  made.role = field<std::string>(from, "role");
+  made.rank = field<std::optional<std::int32_t>>(from, "rank");
+  made.cookie = field<std::uint64_t>(from, "cookie");
+  if (const auto gpus = field<std::int32_t>(from, "gpu_devices"); gpus != 0) {
+    made.devices.push_back({.count = gpus,
+                            .milli = field<std::int32_t>(from, "gpu_milli"),
+                            .models = field<std::vector<std::string>>(from, "gpu_models")});
+  }
+  if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);
+  if (const auto group = field<std::optional<group_ref>>(from, "group")) {
+    if (const auto* id = std::get_if<gangsched::group_id>(&*group))
+      made.group = *id;
+    else
+      made.group = must(in.expect_group(made.ns, std::get<std::string>(*group)));
+  }
+  return made;
+}
+
+gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
+  using gangsched::gang_mode;
+  gangsched::group_spec made{.name = field<std::string>(from, "name"), .ns = field<std::string>(from, "namespace")};
+  const std::string object = "group " + made.ns + "/" + made.name;
+  if (const auto least = field<std::optional<std::int32_t>>(from, "min_count")) {
+    gangsched::gang gang{.min_count = *least};
+    gang.desired_count = field<std::optional<std::int32_t>>(from, "desired_count");
+    gang.max_count = field<std::optional<std::int32_t>>(from, "max_count");
+    each_item(from.attr("roles"), object, "roles", [&](std::string role, nb::handle count) {
+      gang.roles.push_back({std::move(role), nb::cast<std::int32_t>(count)});
+    });
+    gang.mode =
+        one_of<gang_mode>(field<std::string>(from, "mode"),
+                          {{"group_cycle", gang_mode::group_cycle}, {"permit", gang_mode::permit}}, object, "mode");
+    gang.timeout = to_instant(from.attr("timeout"));
+    gang.atomic = field<bool>(from, "atomic");
+    gang.strict = field<bool>(from, "strict");
+    made.policy = std::move(gang);
+  }
+  made.priority = field<std::optional<std::int32_t>>(from, "priority");
+  made.queue = field<std::string>(from, "queue");
+  made.topology.within = field<std::vector<std::string>>(from, "within");
+  made.topology.or_anywhere = field<bool>(from, "or_anywhere");
+  made.composite = field<bool>(from, "composite");
+  made.cookie = field<std::uint64_t>(from, "cookie");
+  if (const auto parent = field<std::optional<group_ref>>(from, "parent")) {
+    if (const auto* id = std::get_if<gangsched::group_id>(&*parent))
+      made.parent = *id;
+    else
+      made.parent = must(in.expect_group(made.ns, std::get<std::string>(*parent), true));
+  }
+  return made;
+}
+
+gangsched::queue_spec to_queue_spec(nb::handle from) {
+  using gangsched::queue_state;
+  gangsched::queue_spec made;
+  made.name = field<std::string>(from, "name");
+  const std::string object = "queue " + made.name;
+  made.parent = field<std::string>(from, "parent");
+  gangsched::queue_quota quota;
+  quota.guaranteed = to_amounts(from.attr("guaranteed"), object, "guaranteed");
+  quota.limit = to_amounts(from.attr("limit"), object, "limit");
+  quota.borrowing_limit = to_amounts(from.attr("borrowing_limit"), object, "borrowing_limit");
+  quota.lending_limit = to_amounts(from.attr("lending_limit"), object, "lending_limit");
+  if (!quota.guaranteed.empty() || !quota.limit.empty() || !quota.borrowing_limit.empty() ||
+      !quota.lending_limit.empty())
+    made.quotas.push_back(std::move(quota));
+  made.weight = field<double>(from, "weight");
+  made.priority = field<std::int32_t>(from, "priority");
+  made.state = one_of<queue_state>(
+      field<std::string>(from, "state"),
+      {{"open", queue_state::open}, {"hold", queue_state::hold}, {"drain", queue_state::drain}}, object, "state");
+  made.namespaces = field<std::vector<std::string>>(from, "namespaces");
+  made.max_running = field<std::optional<std::int32_t>>(from, "max_running");
+  made.cookie = field<std::uint64_t>(from, "cookie");
+  return made;
+}
+
+}  // namespace bindings
