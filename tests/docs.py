@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds README.md and docs/ to what they show.
+"""Holds README.md, docs/ and the pages of bindings/ to what they show.
 
 usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the built examples, or - to skip what they print
 
@@ -62,7 +62,7 @@ def spans(page):
 
 
 def check_names(pages, root):
-    files = [path for folder in ("include", "src", "tests", "examples", "bench") for path in (root / folder).rglob("*") if path.suffix in (".hpp", ".cpp", ".py")]
+    files = [path for folder in ("include", "src", "tests", "examples", "bench", "bindings") for path in (root / folder).rglob("*") if path.suffix in (".hpp", ".cpp", ".py")]
     paths = ["/" + path.relative_to(root).as_posix() for path in files]
     for page in pages:
         for line, text in spans(page):
@@ -142,7 +142,7 @@ def compiles_as_c(page, line, text, command):
 
 def main(root, examples, compiler, *flags):
     root = pathlib.Path(root)
-    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "bindings").glob("*/README.md"))]
     problems = [*check_points(root), *check_names(pages, root)]
     for page in pages:
         problems += check_links(page)

@@ -9,7 +9,8 @@ core <- devices <- queues <- model <- framework <- policies <- plugins <- schedu
 ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
-and nothing but c/, the library for C, which stands on both, includes it; the bodies of components are always compiled.
+and nothing but c/, the library for C, which stands on both, includes it; the bodies of components are always compiled. A binding (bindings/)
+includes what a host or a plugin's author does, or the library for C.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
 configuration, which stands on documents.
 """
@@ -35,6 +36,8 @@ COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],
             "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues"]}
+# A binding (bindings/) stands on what hosts include, on components, and on framework/, whose hooks it fills from another language.
+BINDING_ALSO = {"devices/device_inventory.hpp", "devices/gpu_outlook.hpp"}
 MAX_LINES = 600
 MAX_PLUGIN_LINES = 200
 MAX_COLUMNS = 140
@@ -117,6 +120,13 @@ def check_include(own, target, exists, is_header):
     return None
 
 
+def check_binding(target):
+    """Why a binding may not include @p target ("gangsched/..."), or None."""
+    below = target.removeprefix("gangsched/")
+    fine = not below.startswith("src/") and (for_hosts(below) or layer(below) in [*COMPONENTS, "framework"] or below in BINDING_ALSO)
+    return None if fine else "a binding may only include what a host or a plugin's author does"
+
+
 def check_plugin(text):
     """What is wrong with the code @p text of a plugin's header: it ends with static_asserts that the plugin is what it says it is."""
     points = re.search(r"using\s+points\s*=\s*implements<([^>]*)>", text)
@@ -166,6 +176,12 @@ def check(files):
             why = check_plugin(strip(text))
             if why:
                 problems.append(f"{path}: {why}")
+        if path.startswith("bindings/"):
+            for number, line in enumerate(strip(text).split("\n"), 1):
+                include = re.match(r'\s*#\s*include\s*[<"](gangsched/[^>"]+)', line)
+                why = check_binding(include[1]) if include else None
+                if why:
+                    problems.append(f"{path}:{number}: {include[1]}: {why}")
         if not path.startswith(("include/", "src/")):
             continue
 
@@ -279,6 +295,11 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/scheduling/attempt.hpp": '#include "gangsched/engine/e.hpp"\n'}, "scheduling may not include engine"),
     ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduling/attempt.hpp"\n', "include/gangsched/scheduling/attempt.hpp": ""}, None),
     ({"src/core/lost.cpp": "\n"}, "missing from header-only builds"),
+    ({"bindings/x/b.cpp": "#include <gangsched/scheduler.hpp>\n#include <gangsched/kube/k.hpp>\n#include <gangsched/framework/f.hpp>\n"}, None),
+    ({"bindings/x/b.cpp": "#include <gangsched/engine/e.hpp>\n"}, "a binding may only include"),
+    ({"bindings/x/b.cpp": "#include <gangsched/model/b.hpp>\n"}, "a binding may only include"),
+    ({"bindings/x/b.cpp": "#include <gangsched/src/core/a.cpp>\n"}, "a binding may only include"),
+    ({"bindings/x/b.cpp": "\n" * 601}, "more than 600"),
 ]
 
 
@@ -298,7 +319,7 @@ def self_test():
 
 def main(root):
     root = pathlib.Path(root)
-    paths = [path for folder in ("include", "src", "tests", "bench", "examples")
+    paths = [path for folder in ("include", "src", "tests", "bench", "examples", "bindings")
              for suffix in ("*.hpp", "*.cpp", "*.h", "*.c") for path in (root / folder).rglob(suffix)]
     files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     problems = check(files)

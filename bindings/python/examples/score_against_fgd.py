@@ -2,15 +2,13 @@
 
 Without files it runs on a generated cluster of openb's shape. With the lists of alibaba/clusterdata, cluster-trace-gpu-v2023:
 
-    python score_against_fgd.py --nodes openb_node_list_gpu_node.csv --pods openb_pod_list_default.csv --seeds 42-51
+    python score_against_fgd.py --nodes openb_node_list_gpu_node.csv --pods openb_pod_list_default.csv --seeds 42 43 44 45 46
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from typing import List
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -26,9 +24,9 @@ class LeastLeft(gs.Plugin):
         free = nodes.gpu_free_milli().astype(np.int64)  # nodes × GPUs
         gpus, milli = nodes.gpu_ask()
         if gpus == 1 and milli < 1000:
-            left = np.where(free >= milli, free - milli, 1000).min(axis=1)
+            left: npt.NDArray[np.int64] = np.where(free >= milli, free - milli, 1000).min(axis=1)
             return 100 - left // 10
-        idle = (free == 1000).sum(axis=1)
+        idle: npt.NDArray[np.int64] = (free == 1000).sum(axis=1)
         return 100 - 100 * idle // max(int(idle.max()), 1)
 
 
@@ -56,16 +54,11 @@ def differences(runs: "pd.DataFrame", against: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def seed_range(text: str) -> List[int]:
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--nodes", help="node list of openb")
     options.add_argument("--pods", help="pod list of openb")
-    options.add_argument("--seeds", type=seed_range, default=seed_range("42-46"), metavar="FROM-TO")
+    options.add_argument("--seeds", type=int, nargs="+", default=list(range(42, 47)))
     options.add_argument("--take", type=int, default=0, metavar="N", help="of a generated cluster only the first N nodes")
     asked = options.parse_args()
     nodes, pods = asked.nodes, asked.pods

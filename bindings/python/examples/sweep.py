@@ -1,6 +1,6 @@
 """Seeds × policies × traces of the openb experiment on all processors, or on all of a Ray cluster.
 
-    python sweep.py --seeds 42-51 --policies fgd bestfit pricing --lists openb_pod_list_*.csv --nodes openb_node_list_gpu_node.csv
+    python sweep.py --seeds 42 43 44 45 46 --policies fgd bestfit pricing --lists openb_pod_list_*.csv --nodes openb_node_list_gpu_node.csv
     python sweep.py --ray-address auto …            the same on a cluster of Ray's, whose machines have this package and the files
 
 With Ray, if it is installed, its tasks run the experiment; on this machine alone without --ray-address. Without Ray processes do.
@@ -63,17 +63,12 @@ def with_processes(tasks: Iterable[Task], workers: Optional[int]) -> Iterator[Di
             yield done.result()
 
 
-def seed_range(text: str) -> List[int]:
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--nodes", help="node list of openb")
     options.add_argument("--lists", nargs="*", default=[], help="pod lists of openb; none: a generated one")
     options.add_argument("--policies", nargs="+", choices=gs.OPENB_POLICIES, default=["fgd", "bestfit", "pricing"])
-    options.add_argument("--seeds", type=seed_range, default=seed_range("42-46"), metavar="FROM-TO")
+    options.add_argument("--seeds", type=int, nargs="+", default=list(range(42, 47)))
     options.add_argument("--take", type=int, default=0, metavar="N", help="of a generated cluster only the first N nodes")
     options.add_argument("--workers", type=int, default=None, help="processes on this machine; default: one a processor")
     options.add_argument("--ray-address", default=None, help="of a running cluster: auto, or HOST:PORT")

@@ -6,6 +6,10 @@
 namespace bindings {
 
 void raise(const gangsched::error& failure, nb::handle cause, nb::handle decisions) {
+  if (cause.is_valid() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {  // an interrupt goes through
+    PyErr_SetObject(cause.type().ptr(), cause.ptr());
+    throw nb::python_error();
+  }
   const nb::object kind = nb::module_::import_("gangsched._errors").attr("Error");
   const std::string_view code = gangsched::to_string(failure.code);
   const nb::object made =

@@ -3,7 +3,6 @@
 #include <nanobind/make_iterator.h>
 #include <nanobind/stl/map.h>
 
-#include <array>
 #include <map>
 
 #include "arrays.hpp"
@@ -25,10 +24,13 @@ void decision_batch::add(const cluster& in, const decision& made) {
   for (const device_grant& grant : made.devices) its.emplace_back(in.name_of(made.node, grant));
 }
 
-namespace {
+std::string code_name(code of) {
+  static constexpr const char* names[] = {"success", "error", "unschedulable", "unresolvable",
+                                          "wait",    "skip",  "pending"};
+  return names[static_cast<std::size_t>(of)];
+}
 
-constexpr std::array<const char*, 7> code_names = {"success", "error", "unschedulable", "unresolvable",
-                                                   "wait",    "skip",  "pending"};
+namespace {
 
 const decision_batch& batch_of(const decision_seen& of) { return *nb::inst_ptr<decision_batch>(of.batch); }
 const decision_row& row_of(const decision_seen& of) { return batch_of(of).rows[of.at]; }
@@ -70,7 +72,7 @@ void add_decisions(nb::module_& to) {
       .def_prop_ro(
           "score", [](const decision_seen& of) { return row_of(of).score; }, "The weighted sum of the chosen node")
       .def_prop_ro(
-          "code", [](const decision_seen& of) { return std::string{code_names[row_of(of).code]}; }, "Of a reject")
+          "code", [](const decision_seen& of) { return code_name(static_cast<code>(row_of(of).code)); }, "Of a reject")
       .def_prop_ro(
           "reason",
           [](const decision_seen& of) {

@@ -8,6 +8,9 @@
 
 namespace bindings {
 
+/// The library's word for a code.
+[[nodiscard]] std::string code_name(gangsched::code of);
+
 /// A decision as a row of an array: its layout is the dtype DECISION of _frames.py.
 struct decision_row {
   std::uint8_t kind, code;

@@ -26,8 +26,6 @@ constexpr std::array<word<timer_rule>, 2> timer_words{
     {{"by_now", timer_rule::by_now}, {"by_host", timer_rule::by_host}}};
 constexpr std::array<const char*, 8> place_names = {"none",          "active", "backoff",   "error_backoff",
                                                     "unschedulable", "gated",  "in_flight", "kept_back"};
-constexpr std::array<const char*, 7> code_names = {"success", "error", "unschedulable", "unresolvable",
-                                                   "wait",    "skip",  "pending"};
 
 template <class Words>
 auto choice(const Words& among, const std::string& name, const char* option) {
@@ -319,8 +317,7 @@ void add_explanations(nb::module_& to) {
   nb::class_<node_verdict>(to, "NodeVerdict", "What a node says to a pod")
       .def_ro("node", &node_verdict::node)
       .def_ro("name", &node_verdict::name)
-      .def_prop_ro("code",
-                   [](const node_verdict& of) { return std::string{code_names[static_cast<std::size_t>(of.code)]}; })
+      .def_prop_ro("code", [](const node_verdict& of) { return code_name(of.code); })
       .def_ro("plugin", &node_verdict::plugin, "The first that rejects")
       .def_ro("reasons", &node_verdict::reasons)
       .def_ro("scores", &node_verdict::scores)

@@ -148,6 +148,18 @@ def test_what_a_hook_raises_ends_the_cycle_and_is_the_cause(cluster, hook, kept)
     assert cluster.pods().state.tolist() == [1, 1] or hook.startswith("queue")  # the attempt left nothing behind
 
 
+def test_an_interrupt_in_a_hook_goes_through(cluster):
+    class Interrupted(gs.Plugin):
+        def score(self, pod, node):
+            raise KeyboardInterrupt
+
+    cluster.add_pod(gs.Pod("p"))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Interrupted()))
+    with pytest.raises(KeyboardInterrupt):
+        scheduler.run(0)
+    assert cluster.state_of("p") == "pending"
+
+
 @pytest.mark.parametrize(
     "hook, said",
     [("score", 101), ("score", -1), ("score", "fifty"), ("score", 1.5), ("score_nodes", np.array([1.0, 2.0])), ("score_nodes", np.array([1])),
