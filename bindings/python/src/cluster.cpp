@@ -88,24 +88,42 @@ struct pod_table {
 class trial {
  public:
   explicit trial(shared_cluster on) : on_(std::move(on)) {}
+  trial(trial&&) = default;
+  ~trial() {
+    if (open_ && depth_ == on_->open_trials)
+      --on_->open_trials;
+    else
+      static_cast<void>(open_.release());  // it cannot end before those within it
+  }
   void enter() {
     if (open_) raise({errc::wrong_state, "trial", "", "is entered already"});
     open_ = std::make_unique<transaction>(on_->open());
+    depth_ = ++on_->open_trials;
   }
   void leave() {
-    if (open_) static_cast<void>(on_->open());
-    open_.reset();
+    if (open_) end();
   }
   void commit() {
     if (!open_) raise({errc::wrong_state, "trial", "", "is not open"});
-    static_cast<void>(on_->open());
+    check_innermost();
     open_->commit();
-    open_.reset();
+    end();
   }
 
  private:
+  void check_innermost() {
+    static_cast<void>(on_->open());
+    if (depth_ != on_->open_trials)
+      raise({errc::wrong_state, "trial", "", "another one was opened within it and is still open"});
+  }
+  void end() {
+    check_innermost();
+    open_.reset();
+    --on_->open_trials;
+  }
   shared_cluster on_;
   std::unique_ptr<transaction> open_;
+  std::size_t depth_ = 0;
 };
 
 // The words of a column, by whose it is.

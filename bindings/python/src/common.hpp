@@ -52,6 +52,8 @@ class py_cluster {
     return work(mine);
   }
 
+  std::size_t open_trials = 0;  ///< transactions that Python has open, each within those before it
+
  private:
   /// Made before the GIL is released, so that it ends after it is taken back.
   struct caller {

@@ -48,9 +48,13 @@ auto ask(plugin_state& of, const Hook& hook) {
     return hook();
   } catch (nb::python_error& thrown) {
     if (!of.raised.is_valid()) of.raised = nb::borrow(thrown.value());
-    throw hook_error{of.name, text_of(thrown.type().attr("__name__")) + ": " + text_of(thrown.value())};
+    throw hook_error{of.name, text_of(thrown.type().attr("__name__"))};
   } catch (const nb::cast_error&) {
     throw hook_error{of.name, "a hook returned what is not of the type that was expected"};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    throw hook_error{of.name, thrown.what()};
   }
 }
 
@@ -290,8 +294,27 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep) 
   made.filter.reasons = filter_reasons;
   made.score.rows = has("score_nodes") ? score_all_rows : score_rows;
   made.score.one = has("score_nodes") ? score_one<score_all_rows> : score_one<score_rows>;
+  state->kernel = made.self.get();
   keep.plugins.push_back(nb::borrow(plugin));
   keep.states.push_back(state);
+  return made;
+}
+
+py_profile own_copy(const py_profile& of) {
+  py_profile made{of.table, of.plugins, {}};
+  for (const auto& known : of.states) {
+    for (plugin_entry& entry : made.table.plugins) {
+      if (entry.self.get() != known->kernel) continue;
+      const auto state = std::make_shared<plugin_state>();
+      state->self = known->self;
+      state->name = known->name;
+      state->may_read = known->may_read;
+      state->columns = known->columns;
+      entry.self = std::make_shared<python_plugin>(python_plugin{state});
+      state->kernel = entry.self.get();
+      made.states.push_back(state);
+    }
+  }
   return made;
 }
 

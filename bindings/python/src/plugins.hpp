@@ -21,6 +21,7 @@ struct plugin_state {
   std::unordered_map<std::string, std::int64_t> queue_numbers;
   std::vector<std::string> queue_names;  ///< by number
   nb::object raised;                     ///< what a hook raised first since somebody asked
+  const void* kernel = nullptr;          ///< its `plugin_entry::self`
 
   plugin_state() = default;
   plugin_state(const plugin_state&) = delete;
@@ -37,6 +38,9 @@ struct py_profile {
 
 /// A plugin of Python's ready for a table, which is to be kept with @p keep. Throws malformed, if it has no hook.
 [[nodiscard]] gangsched::plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep);
+
+/// The same profile for a scheduler of its own: columns have other numbers in each cluster.
+[[nodiscard]] py_profile own_copy(const py_profile& of);
 
 /// What a hook raised lately, which is forgotten; an invalid object if none did.
 [[nodiscard]] nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of);

@@ -147,10 +147,11 @@ void make(py_scheduler* self, shared_cluster on, const std::vector<const py_prof
   std::vector<kernel_table> tables;
   std::vector<nb::object> plugins;
   std::vector<std::shared_ptr<plugin_state>> states;
-  for (const py_profile* one : profiles) {
-    tables.push_back(one->table);
-    plugins.insert(plugins.end(), one->plugins.begin(), one->plugins.end());
-    states.insert(states.end(), one->states.begin(), one->states.end());
+  for (const py_profile* profile : profiles) {
+    py_profile one = own_copy(*profile);
+    tables.push_back(std::move(one.table));
+    plugins.insert(plugins.end(), one.plugins.begin(), one.plugins.end());
+    states.insert(states.end(), one.states.begin(), one.states.end());
   }
   must(scheduler::check(tables));
   cluster& in = on->open();

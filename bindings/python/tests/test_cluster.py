@@ -197,6 +197,24 @@ def test_a_trial_is_undone_bit_for_bit_unless_it_is_committed(cluster):
     assert [d.node_name for d in scheduler.run(1)] == ["big-node"]
 
 
+def test_trials_end_from_the_inside(cluster):
+    before = cluster.digest()
+    outer, inner = cluster.trial(), cluster.trial()
+    with outer:
+        cluster.add_node(gs.Node("outer"))
+        with inner:
+            cluster.add_node(gs.Node("inner"))
+            for end in (outer.commit, lambda: outer.__exit__(None, None, None), inner.__enter__):
+                with pytest.raises(gs.Error) as refused:
+                    end()
+                assert refused.value.code == "wrong_state"
+            inner.commit()
+        assert cluster.find_node("inner") is not None
+        with pytest.raises(gs.Error):
+            inner.commit()
+    assert cluster.digest() == before and cluster.find_node("inner") is None
+
+
 def test_devices_are_shared_in_thousandths():
     cluster = gs.Cluster()
     cluster.add_node(gs.Node("n", cpu=8, gpu_devices=2, gpu_model="T4"))

@@ -1,5 +1,7 @@
 """Plugins in Python: each hook, what it sees, and what becomes of one that fails."""
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 
@@ -268,6 +270,84 @@ def test_a_plugin_reads_columns_that_the_host_sets(cluster):
     cluster.set_node_column("node-a", "temperature", 50)
     assert placed(scheduler.run(400)) == {"q": "node-a"}
     assert cluster.node_column("node-a", "temperature") == 50 and cluster.node_column("node-a", "rain") is None
+
+
+def test_a_profile_does_for_many_clusters(cluster):
+    class Cool(gs.Plugin):
+        columns = ("temperature",)
+
+        def score(self, pod, node):
+            return node.column("temperature")
+
+    profile = gs.Profile.default().add(Cool(), weight=100)
+    other = gs.Cluster()
+    for name in ("noise", "dust"):
+        other.add_node_column(name)
+    for name in ("x", "y"):
+        other.add_node(gs.Node(name))
+    schedulers = [gs.Scheduler(cluster, profile), gs.Scheduler(other, profile)]
+    for made, best in ((cluster, "node-b"), (other, "y")):
+        made.set_node_column(best, "temperature", 100)
+        made.add_pod(gs.Pod("p"))
+    other.set_node_column("x", "noise", 77)
+    assert [placed(one.run(0)) for one in schedulers] == [{"p": "node-b"}, {"p": "y"}]
+
+
+def test_a_score_in_python_decides_as_the_same_of_the_library():
+    class Least(gs.Plugin):
+        """NodeResourcesFit, LeastAllocated by cpu."""
+
+        def score_nodes(self, pod, nodes):
+            room = nodes.allocatable("cpu")
+            return np.where(room > 0, np.maximum(nodes.free("cpu") - pod.request("cpu"), 0) * 100 // np.maximum(room, 1), 0)
+
+    least = {"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+    ours = gs.Profile().add("PrioritySort").add("NodeResourcesFit", without=["score", "pre_score"]).add(Least())
+    theirs = gs.Profile().add("PrioritySort").add("NodeResourcesFit", args=least)
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        nodes = [{"name": f"n{i}", "cpu": int(rng.integers(1, 40)), "gpu": int(rng.integers(0, 3))} for i in range(60)]
+        pods = [{"name": f"p{i}", "cpu": f"{rng.integers(1, 50) * 100}m", "gpu": int(rng.integers(0, 2))} for i in range(200)]
+        rows = []
+        for profile in (ours, theirs):
+            cluster = gs.Cluster()
+            cluster.add_nodes(nodes)
+            cluster.add_pods(pods)
+            rows.append(gs.Scheduler(cluster, profile, ties="lowest_row").run(0).to_numpy())
+        assert np.array_equal(rows[0], rows[1]) and (rows[0]["kind"] == 0).sum() > 50
+
+
+def test_an_exception_that_cannot_be_written_ends_the_cycle_too(cluster):
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+
+    class Broken(gs.Plugin):
+        def score(self, pod, node):
+            raise Mute
+
+    cluster.add_pod(gs.Pod("p"))
+    with pytest.raises(gs.Error) as ended:
+        gs.Scheduler(cluster, gs.Profile.default().add(Broken())).run(0)
+    assert isinstance(ended.value.__cause__, Mute)
+
+
+def test_clusters_are_scheduled_on_threads_side_by_side():
+    class Packs(gs.Plugin):
+        def score_nodes(self, pod, nodes):
+            return 100 - 100 * nodes.free("cpu") // nodes.allocatable("cpu")
+
+    profile = gs.Profile.default().add(Packs(), weight=10)
+
+    def run(seed):
+        cluster = gs.Cluster()
+        cluster.add_nodes([{"name": f"n{i}", "cpu": 16} for i in range(30)])
+        cluster.add_pods([{"name": f"p{i}", "cpu": 1} for i in range(200)])
+        return gs.Scheduler(cluster, profile, seed=seed).run(0).to_numpy().tobytes()
+
+    expected = [run(seed) for seed in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(8))) == expected
 
 
 def test_gpus_are_seen_one_by_one():
