@@ -301,9 +301,14 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep) 
 }
 
 py_profile own_copy(const py_profile& of) {
-  py_profile made{of.table, of.plugins, {}};
+  py_profile made{.table = of.table, .plugins = of.plugins};
+  std::vector<plugin_entry>& entries = made.table.plugins;
+  const kernel_table base = of.base ? of.base() : kernel_table{};
+  for (std::size_t i = 0; i < base.plugins.size(); ++i) entries[i].self = base.plugins[i].self;
+  for (std::size_t i = 0; i < of.added.size(); ++i)
+    if (of.added[i]) entries[base.plugins.size() + i].self = of.added[i]().self;
   for (const auto& known : of.states) {
-    for (plugin_entry& entry : made.table.plugins) {
+    for (plugin_entry& entry : entries) {
       if (entry.self.get() != known->kernel) continue;
       const auto state = std::make_shared<plugin_state>();
       state->self = known->self;

@@ -1,7 +1,9 @@
 #pragma once
+#include <gangsched/framework/plugin_entry.hpp>
 #include <gangsched/framework/registry.hpp>
 #include <gangsched/framework/views.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -29,17 +31,20 @@ struct plugin_state {
   ~plugin_state();
 };
 
-/// A profile, and the Python objects that it calls.
+/// A profile, and the Python objects that it calls. What plugins keep is about one cluster (the numbers of their columns), so that each
+/// scheduler has plugins of its own: `base` makes the first ones of the table anew, and `added` those of the library's behind them.
 struct py_profile {
   gangsched::kernel_table table;
-  std::vector<nb::object> plugins;
-  std::vector<std::shared_ptr<plugin_state>> states;
+  std::function<gangsched::kernel_table()> base = {};
+  std::vector<std::function<gangsched::plugin_entry()>> added = {};  ///< null for those of Python
+  std::vector<nb::object> plugins = {};
+  std::vector<std::shared_ptr<plugin_state>> states = {};
 };
 
 /// A plugin of Python's ready for a table, which is to be kept with @p keep. Throws malformed, if it has no hook.
 [[nodiscard]] gangsched::plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep);
 
-/// The same profile for a scheduler of its own: columns have other numbers in each cluster.
+/// The same profile for a scheduler of its own.
 [[nodiscard]] py_profile own_copy(const py_profile& of);
 
 /// What a hook raised lately, which is forgotten; an invalid object if none did.

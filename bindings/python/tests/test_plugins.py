@@ -293,6 +293,31 @@ def test_a_profile_does_for_many_clusters(cluster):
     assert [placed(one.run(0)) for one in schedulers] == [{"p": "node-b"}, {"p": "y"}]
 
 
+PRICED = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {score: {enabled: [{name: LowPrice, weight: 1000}]}}
+"""
+
+
+@pytest.mark.parametrize("make", [lambda: gs.Profile.default().add("LowPrice", 1000), lambda: gs.Profile.of_configuration(PRICED)])
+def test_plugins_of_the_library_do_too(make):
+    profile, placements = make(), []
+    clusters = [gs.Cluster(), gs.Cluster()]
+    for i in range(6):
+        clusters[1].add_node_column(f"noise{i}")
+    for cluster in clusters:
+        cluster.add_nodes([{"name": "dear", "cpu": 4}, {"name": "cheap", "cpu": 4}])
+    schedulers = [gs.Scheduler(cluster, profile, ties="lowest_row") for cluster in clusters]
+    for cluster, scheduler in zip(clusters, schedulers):
+        cluster.set_node_column("dear", "load.price", 900)
+        cluster.set_node_column("cheap", "load.price", 100)
+        cluster.add_pod(gs.Pod("p", cpu=1))
+        placements.append(placed(scheduler.run(0)))
+    assert placements == [{"p": "cheap"}] * 2
+
+
 def test_a_score_in_python_decides_as_the_same_of_the_library():
     class Least(gs.Plugin):
         """NodeResourcesFit, LeastAllocated by cpu."""
