@@ -23,8 +23,10 @@ def test_amounts_are_kubernetes_quantities():
 
 
 @pytest.mark.parametrize(
-    "amount, code", [("4x", "malformed"), (True, "malformed"), (float("nan"), "malformed"), ([1], "malformed"), (1 << 70, "out_of_range"), (-1, "out_of_range")]
-)
+    "amount, code",
+    [("4x", "malformed"), (True, "malformed"), (float("nan"), "malformed"), ([1], "malformed"), (1 << 70, "out_of_range"),
+     (-1, "out_of_range")],
+)  # fmt: skip
 def test_what_is_no_amount_is_refused_by_name(amount, code):
     cluster = gs.Cluster()
     with pytest.raises(gs.Error) as refused:

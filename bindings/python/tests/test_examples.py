@@ -33,7 +33,8 @@ def test_intervals_are_students():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.half_interval(pd.Series([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3.18 * 1.2909944 / 2, rel=1e-6)
-    runs = pd.DataFrame({"seed": [1, 1, 2, 2], "policy": ["a", "fgd"] * 2, "alloc_90": [3.0, 1.0, 5.0, 1.0]} | dict.fromkeys(["alloc_100", "alloc_130"], 0.0))
+    figures = {"alloc_90": [3.0, 1.0, 5.0, 1.0], "alloc_100": 0.0, "alloc_130": 0.0}
+    runs = pd.DataFrame({"seed": [1, 1, 2, 2], "policy": ["a", "fgd"] * 2, **figures})
     first = module.differences(runs, "fgd").iloc[0]
     assert (first["policy"], first["mean"], first["runs"]) == ("a", 3.0, 2) and first["±"] == pytest.approx(12.71)
 

@@ -82,7 +82,8 @@ def test_openb_runs_policies_and_plugins_on_the_same_arrivals(small):
 
 def test_openb_refuses_what_it_cannot_run(small):
     nodes, pods = small
-    for wrong in ({"policies": ["fdg"]}, {"train": "later"}, {"pods": None}, {"nodes": nodes.head(0)}, {"pods": pods.drop(columns="num_gpu")}):
+    columns = pods.drop(columns="num_gpu")
+    for wrong in ({"policies": ["fdg"]}, {"train": "later"}, {"pods": None}, {"nodes": nodes.head(0)}, {"pods": columns}):
         with pytest.raises(gs.Error):
             gs.openb(**{"nodes": nodes, "pods": pods, "seeds": [1], **wrong})
 
@@ -107,7 +108,8 @@ def gangs():
     import pandas as pd
 
     rng = np.random.default_rng(11)
-    return pd.DataFrame({"job": [f"j{i}" for i in range(120)], "vc": rng.choice(["x", "y"], 120), "arrival_s": np.sort(rng.integers(0, 3000, 120)),
+    return pd.DataFrame({"job": [f"j{i}" for i in range(120)], "vc": rng.choice(["x", "y"], 120),
+                         "arrival_s": np.sort(rng.integers(0, 3000, 120)),
                          "workers": rng.choice([1, 2, 4, 8], 120), "duration_s": rng.integers(100, 3000, 120)})
 
 

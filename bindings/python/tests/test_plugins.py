@@ -72,7 +72,8 @@ def test_scores_of_all_nodes_at_once_are_those_of_one_after_another():
         cluster = gs.Cluster()
         cluster.add_nodes([{"name": f"n{i}", "cpu": int(rng.integers(4, 32))} for i in range(40)])
         cluster.add_pods([{"name": f"p{i}", "cpu": f"{rng.integers(1, 40) * 100}m"} for i in range(150)])
-        scheduler = gs.Scheduler(cluster, gs.Profile().add("PrioritySort").add("NodeResourcesFit", without=["score", "pre_score"]).add(plugin), ties="lowest_row")
+        profile = gs.Profile().add("PrioritySort").add("NodeResourcesFit", without=["score", "pre_score"]).add(plugin)
+        scheduler = gs.Scheduler(cluster, profile, ties="lowest_row")
         return scheduler.run(0).to_numpy().tobytes()
 
     runs = [run(one()) for one in (One, All, Kept, AllKept)]
@@ -164,8 +165,8 @@ def test_an_interrupt_in_a_hook_goes_through(cluster):
 
 @pytest.mark.parametrize(
     "hook, said",
-    [("score", 101), ("score", -1), ("score", "fifty"), ("score", 1.5), ("score_nodes", np.array([1.0, 2.0])), ("score_nodes", np.array([1])),
-     ("score_nodes", None), ("score_nodes", np.array([0, 101])), ("filter", 7), ("permit", "yes")],
+    [("score", 101), ("score", -1), ("score", "fifty"), ("score", 1.5), ("score_nodes", np.array([1.0, 2.0])),
+     ("score_nodes", np.array([1])), ("score_nodes", None), ("score_nodes", np.array([0, 101])), ("filter", 7), ("permit", "yes")],
 )  # fmt: skip
 def test_what_no_hook_may_say_is_a_contract_error(cluster, hook, said):
     broken = type("Broken", (), {hook: lambda self, *arguments: said})()

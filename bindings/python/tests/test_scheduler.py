@@ -94,7 +94,8 @@ def test_explanations_have_the_score_sheet(cluster):
 
 
 def test_profiles_are_made_of_names_weights_and_arguments(cluster):
-    profile = gs.Profile().add("PrioritySort").add("NodeResourcesFit", 3, {"scoringStrategy": {"type": "MostAllocated"}}, without=["pre_score"])
+    most = {"scoringStrategy": {"type": "MostAllocated"}}
+    profile = gs.Profile().add("PrioritySort").add("NodeResourcesFit", 3, most, without=["pre_score"])
     assert profile.plugins == [("PrioritySort", 1), ("NodeResourcesFit", 3)]
     with pytest.raises(gs.Error) as refused:
         profile.add("NodeResourcesFit")

@@ -77,8 +77,8 @@ def simulate(
     """What kube-scheduler would do with manifests, in virtual time (docs/simulate.md).
 
     `manifests` are as for `Cluster.apply`; `config` is a KubeSchedulerConfiguration; `explain` a pod or group that `data["explain"]` is
-    about; `queues_policy` the plugin that decides about queues, or ``none``. `plugins` of yours, or pairs of one and its weight, run last in
-    every profile.
+    about; `queues_policy` the plugin that decides about queues, or ``none``. `plugins` of yours, or pairs of one and its weight, run last
+    in every profile.
     """
     own = [one if isinstance(one, tuple) else (one, 1) for one in plugins]
     configs = texts_of([config]) if config is not None else []

@@ -15,7 +15,9 @@ Kubernetes = Mapping[str, Any]
 GPU = "nvidia.com/gpu"
 
 
-def _amounts(own: Mapping[str, Quantity], cpu: Optional[Quantity], memory: Optional[Quantity], gpu: Optional[Quantity]) -> Dict[str, Quantity]:
+def _amounts(
+    own: Mapping[str, Quantity], cpu: Optional[Quantity], memory: Optional[Quantity], gpu: Optional[Quantity]
+) -> Dict[str, Quantity]:
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     return {**{name: amount for name, amount in named.items() if amount is not None}, **own}
 
