@@ -351,6 +351,15 @@ GANGSCHED_INLINE result<std::vector<group_explanation>> scheduler::explain(group
   });
 }
 
+GANGSCHED_INLINE result<why_rejected> scheduler::why(pod_id pod) const {
+  const model::cluster_state& state = core_->state();
+  if (!detail::names_pod(state, pod)) return detail::unknown_id("pod");
+  if (state.pods.node[pod.row] == no_row) {
+    if (auto made = std::as_const(*core_).why(pod)) return std::move(*made);
+  }
+  return error{errc::wrong_state, detail::pod_text(state, pod.row), "queue", "was not rejected"};
+}
+
 GANGSCHED_INLINE queue_counts scheduler::counts() const { return std::as_const(*core_).counts(); }
 
 GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }

@@ -204,6 +204,12 @@ class GANGSCHED_API scheduler {
   /// O(placements · members · nodes). Error: as above.
   [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
 
+  /// Why the last attempt with the pod was rejected, by the word of that attempt: which plugins rejected it, and, with
+  /// `scheduler_options::count_reasons`, how many nodes gave which reason; of a group that was tried as one, what it lacks, and which
+  /// member. By any wake rule. Kept until the next rejection, and as long as the pod has no node. Error: unknown, wrong_state (it has one,
+  /// or was not rejected). O(plugins + reasons).
+  [[nodiscard]] result<why_rejected> why(pod_id pod) const;
+
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
   /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: as above.
   /// O(nodes tried · the group's cycle).

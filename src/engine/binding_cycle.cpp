@@ -65,6 +65,7 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
       decision& rejected = decisions_->add(decision_kind::reject, pod);
       rejected.code = said.verdict.code;
       rejected.reason = said.verdict.reason;
+      decisions_->rejections().keep(pod, profile, &plugin, said.verdict);
       const entity e = entities_->entity_of(pod);
       if (said.verdict.code == code::error)
         error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
@@ -93,15 +94,18 @@ GANGSCHED_INLINE void binding_cycle::bind(row_t pod, std::int64_t score, bool wa
   const std::size_t at = decisions_->size();
   decisions_->add(decision_kind::bind, pod).score = score;
   status said;
+  const plugin_entry* last = nullptr;
   const kernel_table& profile = entities_->profile_of(pod);
   const reservation held{*state_, pod, state_->pods.node[pod], *now_};
   for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
+    last = &plugin;
     said = plugin.pre_bind(plugin.self.get(), held, (*decisions_)[at]);
     if (said.code == code::skip) said = {};
     if (!said.ok()) break;
   }
   if (said.ok()) {
     for (const plugin_entry& plugin : profile.hooks(point::bind)) {
+      last = &plugin;
       said = plugin.bind(plugin.self.get(), held, (*decisions_)[at]);
       if (said.code != code::skip) break;
       said = {};
@@ -109,6 +113,7 @@ GANGSCHED_INLINE void binding_cycle::bind(row_t pod, std::int64_t score, bool wa
   }
   if (said.ok()) return reported_.add(pod);
   decisions_->shrink(at);
+  decisions_->rejections().keep(pod, profile, last, said);
   const std::uint64_t from = state_->log.end();
   if (said.code == code::error) error_->set({pod, false}, said.reason);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);

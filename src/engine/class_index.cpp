@@ -48,6 +48,10 @@ GANGSCHED_INLINE void class_index::build() {
   std::iota(all.begin(), all.end(), row_t{0});
   rows_.run_filters(*state_, plan, all);
   for (const row_t row : all) ++counts_[rows_.verdict[row]];
+  if (reasons_ != nullptr) {
+    reasons_->clear();
+    for (const row_t row : all) learn_reasons(row);
+  }
   std::erase_if(all, [&](row_t row) { return rows_.verdict[row] != passes; });
   rows_.run_scores(*state_, plan, all);
   for (const row_t row : all) {
@@ -108,7 +112,21 @@ GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads di
   ++counts_[after];
   if (before == passes) unlink(row, group, score);
   if (after == passes) link(row);
+  if (reasons_ != nullptr) learn_reasons(row);
   return known;
+}
+
+/// The words of the filter that rejects it, as things stand.
+GANGSCHED_INLINE void class_index::learn_reasons(row_t row) {
+  const std::uint8_t mark = rows_.verdict[row];
+  if (mark == passes || mark == no_node) return reasons_->drop(row);
+  std::vector<std::string> texts;
+  const planned& hook = plan_->filters[mark - 1u];
+  const hook_context context = plan_->context(*state_, hook, no_row);
+  each_reason(hook, context, row, hook.plugin->filter.one(hook.plugin->self.get(), context, row),
+              [&](const status& said) { texts.push_back(reason_text(state_->names, said)); });
+  std::sort(texts.begin(), texts.end());
+  reasons_->set(row, {mark, std::move(texts)});
 }
 
 GANGSCHED_INLINE std::int64_t class_index::capacity_now(row_t row, amount_memory::answer* known) const {

@@ -30,6 +30,15 @@ GANGSCHED_INLINE std::string joined(std::vector<std::string> names) {
   return text;
 }
 
+/// The plan outlives what the hook may have put together.
+GANGSCHED_INLINE void reject_by(class_plan& plan, const plugin_entry& plugin, const status& said) {
+  plan.rejected = said;
+  plan.rejected_by = plugin.name;
+  if (said.reason == nullptr) return;
+  plan.rejection = said.reason;
+  plan.rejected.reason = plan.rejection.c_str();
+}
+
 GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kernel_table& table,
                                                     const model::cluster_state& state) {
   pre_filter_outcome out;
@@ -47,9 +56,9 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
     if (said.code == code::skip) {
       out.skipped[index] = true;
     } else if (!said.ok()) {
-      if (plan.rejected.ok()) plan.rejected = said, plan.rejected_by = plugin.name;
+      if (plan.rejected.ok()) reject_by(plan, plugin, said);
       if (said.code != code::unschedulable) {
-        plan.rejected = said, plan.rejected_by = plugin.name;
+        reject_by(plan, plugin, said);
         break;
       }
     } else if (names.narrowed()) {
@@ -152,7 +161,7 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
     if (said.code == code::skip)
       skips_score[index] = true;
     else if (!said.ok() && plan->rejected.ok())
-      plan->rejected = said, plan->rejected_by = plugin.name;
+      detail::reject_by(*plan, plugin, said);
   }
   for (const std::uint16_t index : table.at(point::score)) {
     if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get(), elsewhere);

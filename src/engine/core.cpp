@@ -6,6 +6,7 @@
 #include "gangsched/engine/attachments.hpp"
 #include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/call_mark.hpp"
+#include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -54,6 +55,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
       events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, author_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
+  if (options.count_reasons) decisions_.rejections().count_reasons();
   detail::attachments made{*state_};
   call_mark whole{*state_};
   profiles_.attach(*state_);
@@ -72,6 +74,7 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   was.statistics = statistics_;
   was.picks = picker_.where();
   decisions_.remember();
+  state_->said = &decisions_.texts();
   binding_.remember();
   queue_.remember();
   was.whole = true;
@@ -98,6 +101,7 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
 /// As when the log was lost: who waits for a change is tried again.
 GANGSCHED_INLINE void core::mend() {
   forget_cached();
+  decisions_.rejections().clear();
   search_.candidates().clear();
   gates_.forget_open();
   queue_.places().rebuild();
@@ -170,6 +174,7 @@ GANGSCHED_INLINE bool core::try_entity(const queue::popped& next) {
   if (!e.group) {
     picked failed;
     failed.said = said;
+    decisions_.rejections().keep(e.row, entities_.profile_of(e.row), nullptr, said);
     pod_cycle_.reject(e.row, failed);
     queue_.unschedulable().pass_on(e.row);
     return true;
@@ -180,6 +185,7 @@ GANGSCHED_INLINE bool core::try_entity(const queue::popped& next) {
     decision& rejected = decisions_.add(decision_kind::reject, pod);
     rejected.code = said.code;
     rejected.reason = said.reason;
+    decisions_.rejections().keep(pod, entities_.profile_of(pod), nullptr, said);
   });
   queue_.retry_group(e.row, true, true);
   queue_.unschedulable().pass_on_group(e.row);
@@ -246,13 +252,33 @@ GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
   return queue_.pop_attempt();
 }
 
+/// As if the attempt had been the engine's.
+GANGSCHED_INLINE void core::note_host_rejection(row_t pod, const rejected_by& why) {
+  if (!state_->pods.alive(pod) || state_->pods.state[pod] != pod_state::pending) return;
+  const bool waits = why.unschedulable_plugins.empty() && !why.pending_plugins.empty();
+  const bool error = why.unschedulable_plugins.empty() && why.pending_plugins.empty();
+  const status said{error ? code::error : waits ? code::pending : code::unschedulable, {}, nullptr};
+  const kernel_table& profile = entities_.profile_of(pod);
+  std::uint64_t plugins = 0;
+  for (const plugin_entry& plugin : profile.plugins) {
+    const auto names_it = [&](const std::vector<std::string>& all) {
+      return std::find(all.begin(), all.end(), plugin.name) != all.end();
+    };
+    if (names_it(why.unschedulable_plugins) || names_it(why.pending_plugins)) plugins |= plugin_bit(profile, plugin);
+  }
+  decisions_.rejections().keep(pod, said, plugins, nullptr);
+}
+
 GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
   catch_up(now);
+  if (gangsched::detail::names_pod(*state_, pod)) note_host_rejection(pod.row, why);
   queue_.add_unschedulable(pod, why);
 }
 
 GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by& why, instant now) {
   catch_up(now);
+  if (gangsched::detail::names_group(*state_, group))
+    entities_.each_member(group.row, [&](row_t pod) { note_host_rejection(pod, why); });
   queue_.add_unschedulable(group, why);
 }
 
@@ -282,6 +308,39 @@ GANGSCHED_INLINE std::optional<instant> core::next_time() const {
   if (const std::optional<instant> due = binding_.next_deadline()) next = std::min(next.value_or(*due), *due);
   if (next == instant::max()) return std::nullopt;  // never
   return next;
+}
+
+GANGSCHED_INLINE queue_standing core::standing(row_t pod) const {
+  queue_standing made = queue_.standing(pod);
+  if (made.place == queue_place::none || !made.rejected.unschedulable_plugins.empty() ||
+      !made.rejected.pending_plugins.empty())
+    return made;
+  if (std::optional<why_rejected> known = why({pod, state_->pods.rows.generation(pod)}))
+    (known->code == code::pending ? made.rejected.pending_plugins : made.rejected.unschedulable_plugins) =
+        std::move(known->plugins);
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<why_rejected> core::why(pod_id pod) const {
+  const rejection_notes::note* const found = decisions_.rejections().find(pod);
+  if (found == nullptr) return std::nullopt;
+  why_rejected made;
+  made.code = found->code;
+  const kernel_table& profile = entities_.profile_of(pod.row);
+  for (const plugin_entry& plugin : profile.plugins) {
+    if ((found->plugins & plugin_bit(profile, plugin)) != 0) made.plugins.push_back(plugin.name);
+  }
+  if (found->words == nullptr) return made;
+  const rejection_words& words = *found->words;
+  made.reasons = words.reasons;
+  made.nodes = words.nodes;
+  made.group = words.group;
+  made.placed = words.placed;
+  if (gangsched::detail::names_pod(*state_, words.member)) {
+    made.member = words.member;
+    made.member_name = state_->pods.record[words.member.row]->name;
+  }
+  return made;
 }
 
 GANGSCHED_INLINE queue_counts core::counts() const {

@@ -43,7 +43,8 @@ GANGSCHED_INLINE bool decision_list::has(decision_kind kind, pod_id pod) const n
 
 GANGSCHED_INLINE void decision_list::clear() noexcept {
   cycle_.clear();
-  answers_.clear();
+  if (!answers_.empty()) answers_.clear();
+  if (texts_.size() != 0) texts_.clear();
   grants_used_ = 0;
   current_ = &cycle_;
 }

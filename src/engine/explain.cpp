@@ -4,15 +4,11 @@
 #include <map>
 
 #include "gangsched/engine/picker.hpp"
+#include "gangsched/scheduling/nodes_line.hpp"
 
 // Why and why not, from nothing: no index, every filter asked in profile order. For people, not for the hot path.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
-
-GANGSCHED_INLINE std::string reason_text(const model::cluster_state& state, const status& said) {
-  std::string text = said.reason != nullptr ? said.reason : "";
-  return text += state.names.text(said.detail);
-}
 
 /// The first rejecting filter's word on one node, with all its reasons. True if some filter rejects.
 GANGSCHED_INLINE bool reject(const model::cluster_state& state, const planned& hook, const hook_context& context,
@@ -20,17 +16,12 @@ GANGSCHED_INLINE bool reject(const model::cluster_state& state, const planned& h
   if (said.ok()) return false;
   out.code = said.code;
   out.plugin = hook.plugin->name;
-  std::vector<status> all;
-  if (hook.plugin->filter.reasons != nullptr)
-    hook.plugin->filter.reasons(hook.plugin->self.get(), context, row, all);
-  else
-    all.push_back(said);
-  for (const status& one : all) out.reasons.push_back(reason_text(state, one));
+  each_reason(hook, context, row, said,
+              [&](const status& one) { out.reasons.push_back(reason_text(state.names, one)); });
   std::sort(out.reasons.begin(), out.reasons.end());
   return true;
 }
 
-/// kube-framework 1.5: "0/N nodes are available: " and the reasons, each with its count, sorted as strings.
 GANGSCHED_INLINE std::string summary_line(const explanation& why) {
   std::map<std::string, std::size_t> counts;
   std::size_t feasible = 0;
@@ -40,11 +31,7 @@ GANGSCHED_INLINE std::string summary_line(const explanation& why) {
   }
   std::vector<std::string> parts;
   for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
-  std::sort(parts.begin(), parts.end());
-  if (why.nodes.empty()) return "no nodes available to schedule pods";
-  std::string text = fmt::format("{}/{} nodes are available", feasible, why.nodes.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) (text += i == 0 ? ": " : ", ") += parts[i];
-  return text += ".";
+  return gangsched::detail::nodes_line(feasible, why.nodes.size(), std::move(parts));
 }
 
 }  // namespace detail
@@ -88,11 +75,11 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   if (!said.ok()) {
     why.rejected_by = by;
     why.code = said.code;
-    why.summary = fmt::format("0/{} nodes are available: {}.", rows.size(), detail::reason_text(*state_, said));
+    why.summary = fmt::format("0/{} nodes are available: {}.", rows.size(), reason_text(state_->names, said));
     for (node_verdict& node : why.nodes) {
       node.code = said.code;
       node.plugin = by;
-      node.reasons = {detail::reason_text(*state_, said)};
+      node.reasons = {reason_text(state_->names, said)};
     }
     return why;
   }

@@ -6,41 +6,48 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What the pod lacks on the node of @p rows where it lacks least: first where only resources are short, then of the fewest, then by
-/// the smallest share of what it asks for.
-GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<row_t>& rows, std::string& change) {
+/// What the pod lacks on the node of @p rows where it lacks least: first where only what the rejecting filter needs free is short, then of
+/// the fewest resources, then by the smallest share of what it asks for.
+GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
+                                                 std::string& plugin) {
   const pod_class& cls = state_->classes[state_->class_of(pod)];
   struct lack {
     std::size_t kinds = 0;
     double share = 0;
     row_t node = no_row;
+    std::uint8_t mark = 0;
   };
   std::optional<lack> least;
   status other;
+  std::uint8_t other_mark = 0;
   row_t other_node = no_row;
-  const auto each_lack = [&](row_t node, const auto& visit) {
-    const model::held_rooms::lift own_room{state_->rooms, cls, node};
-    const auto look = [&](resource_kind kind, std::int64_t wanted) {
-      const std::int64_t free = state_->nodes.allocatable.at(node, kind) - state_->nodes.used.at(node, kind);
-      if (wanted > free) visit(kind, wanted - free, wanted);
-    };
-    look(kinds::pods, 1);
-    for (const amount& one : cls.requests) look(one.kind, one.value);
-  };
   const class_plan& plan = picks_->plan_of(state_->pods.cls[pod]);
+  const auto each_lack = [&](row_t node, std::uint8_t mark, const auto& visit) {
+    if (mark == 0) return;
+    const planned& by = plan.filters[mark - 1u];
+    if (by.plugin->filter.least_free == nullptr) return;
+    const model::held_rooms::lift own_room{state_->rooms, cls, node};
+    for (const amount& one : by.plugin->filter.least_free(by.plugin->self.get(), plan.context(*state_, by, no_row))) {
+      const std::int64_t free = state_->nodes.allocatable.at(node, one.kind) - state_->nodes.used.at(node, one.kind);
+      if (one.value > free) visit(one.kind, one.value - free, one.value);
+    }
+  };
+  const auto name_plugin = [&](std::uint8_t mark) {
+    plugin = mark != 0 ? plan.filters[mark - 1u].plugin->name : plan.rejected_by;
+  };
   for (const row_t node : rows) {
     if (!state_->nodes.alive(node)) continue;
     static_cast<void>(picks_->begin_cycle(plan, pod));
     std::uint8_t mark = 0;
     const status said = picks_->filter(pod, node, &mark);
     if (said.ok()) continue;
-    lack here{0, 0, node};
-    each_lack(node, [&](resource_kind, std::int64_t missing, std::int64_t wanted) {
+    lack here{0, 0, node, mark};
+    each_lack(node, mark, [&](resource_kind, std::int64_t missing, std::int64_t wanted) {
       ++here.kinds;
       here.share += static_cast<double>(missing) / static_cast<double>(wanted);
     });
     if (here.kinds == 0) {
-      if (other_node == no_row) other = said, other_node = node;
+      if (other_node == no_row) other = said, other_node = node, other_mark = mark;
       continue;
     }
     if (!least || std::pair{here.kinds, here.share} < std::pair{least->kinds, least->share}) least = here;
@@ -48,13 +55,14 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   std::string text;
   if (least) {
     const std::string& name = state_->nodes.record[least->node]->name_text;
-    each_lack(least->node, [&](resource_kind kind, std::int64_t missing, std::int64_t) {
+    each_lack(least->node, least->mark, [&](resource_kind kind, std::int64_t missing, std::int64_t) {
       if (!text.empty()) text += ", ";
       text += std::to_string(missing);
       text += kind == kinds::cpu ? "m " : " ";
       text += state_->kinds.name(kind);
     });
     change = "free or add " + text + " on " + name;
+    name_plugin(least->mark);
     return text + " short on " + name;
   }
   if (other_node == no_row) return rows.empty() ? "it has no node" : "";
@@ -62,6 +70,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   text = other.reason != nullptr ? other.reason : "rejected";
   text += state_->names.text(other.detail);
   change = "make " + name + " pass: " + text;
+  name_plugin(other_mark);
   return text + " (" + name + ")";
 }
 
@@ -107,13 +116,34 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
       placed_members there = search_->nobody();
       placement_verdict verdict{std::string{one.name()}, placed, wanted, {}};
       std::string its_change;
+      std::pair<class_id, std::uint64_t> last_kind{no_class, 0};
       for (const row_t pod : whole.members) {
         const picked found = picks_->pick(pod, &rows);
         status hook;
-        if (found.node != no_row && there.place(pod, found, hook))
+        if (found.node != no_row && there.place(pod, found, hook)) {
           ++verdict.fit;
-        else if (verdict.missing.empty())
-          verdict.missing = shortage(pod, rows, its_change);
+          continue;
+        }
+        std::string this_change;
+        member_lack& lack = verdict.lacks.emplace_back();
+        lack.pod = {pod, state_->pods.rows.generation(pod)};
+        lack.name = state_->pods.record[pod]->name;
+        const std::pair kind{state_->class_of(pod), verdict.fit};
+        if (found.node == no_row && verdict.lacks.size() > 1 && kind == last_kind) {  // alike, and nothing has changed
+          lack.plugin = verdict.lacks[verdict.lacks.size() - 2].plugin;
+          lack.missing = verdict.lacks[verdict.lacks.size() - 2].missing;
+          continue;
+        }
+        last_kind = kind;
+        if (found.node == no_row) {
+          lack.missing = shortage(pod, rows, this_change, lack.plugin);
+        } else {
+          const plugin_entry* const by = hook.ok() ? nullptr : there.refused_by();
+          if (by != nullptr) lack.plugin = by->name;
+          lack.missing = hook.ok() ? "the node's usage would not fit into 64 bits" : reason_text(state_->names, hook);
+          lack.missing += " (" + state_->nodes.record[found.node]->name_text + ")";
+        }
+        if (verdict.missing.empty()) verdict.missing = lack.missing, its_change = this_change;
       }
       const bool nearer = why.placements.empty() || verdict.fit > why.placements.front().fit;
       if (nearer) change = its_change;
@@ -144,6 +174,25 @@ GANGSCHED_INLINE void explainer::add_words_of(const plugin_entry& plugin, row_t 
   if (plugin.admission_words == nullptr || state_->pods.state[pod] != pod_state::pending) return;
   const std::string words = plugin.admission_words(plugin.self.get(), pod_info{*state_, pod}, cluster_view{*state_});
   if (!words.empty()) (why.summary += ": ") += words;
+}
+
+/// What members lack, by trying: of the pod itself, and of the first if that is another.
+GANGSCHED_INLINE void explainer::add_group_words(row_t pod, explanation& why) {
+  std::vector<group_explanation> groups;
+  const transaction trial{*state_};
+  const row_t group = state_->pods.group[pod];
+  explain_group(group, groups);
+  if (groups.empty() || groups.back().placements.empty()) return;
+  const placement_verdict& nearest = groups.back().placements.front();
+  why.lacks = nearest.lacks;
+  if (why.lacks.empty()) return;
+  const std::uint64_t all = nearest.fit + nearest.lacks.size();
+  (why.summary += "; ") += std::to_string(nearest.fit) + " of " + std::to_string(all) + " members fit";
+  if (!nearest.name.empty()) (why.summary += " in ") += nearest.name;
+  const auto own =
+      std::find_if(why.lacks.begin(), why.lacks.end(), [&](const member_lack& one) { return one.pod.row == pod; });
+  const member_lack& named = own != why.lacks.end() ? *own : why.lacks.front();
+  if (!named.missing.empty()) ((why.summary += ", " + named.name) += ": ") += named.missing;
 }
 
 GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
@@ -188,8 +237,10 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
   const row_t group = state_->pods.group[pod];
   if (group != no_row) {
     const row_t root = state_->groups.root(group);
-    if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)}))
+    if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)})) {
       (why.summary += " Its group: ") += reason;
+      if (state_->pods.state[pod] == pod_state::pending) add_group_words(pod, why);
+    }
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {
     (why.summary += " Last failure: ") += found->second;

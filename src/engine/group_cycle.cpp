@@ -12,6 +12,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   with_.queue.note_ratios(group);
   if (members.empty()) return with_.queue.unschedulable().pass_on_group(group);
   if (const status said = parts_->disagreement(group); !said.ok()) {
+    note(members, said, {});
     reject(group, whole, {said});
     with_.queue.unschedulable().add_hopeless_group(group, said.reason);
     with_.queue.unschedulable().pass_on_group(group);
@@ -19,6 +20,8 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   }
   if (const refusal no = with_.queue.ask_admission({group, true})) {
     if (no.said.code == code::error) with_.error.set({group, true}, no.said.reason);
+    for (const row_t pod : members)
+      with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), no.by, no.said);
     tell(members, no.said);
     return with_.queue.refuse({group, true}, no);
   }
@@ -30,6 +33,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   }
   if (!outcome.verdict.ok()) {
     const bool error = outcome.verdict.code == code::error;
+    note(members, outcome.verdict, search_->lack());
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
     // (Age decides who takes the room of pods that wait.)
@@ -61,6 +65,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   for (const row_t pod : members) {
     if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
+    note({&pod, 1}, {}, search_->lack());
     with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
   if (left && kept && !with_.entities.members_enter_singly())
@@ -88,11 +93,25 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   return found.helped;
 }
 
+/// All of them share what is said of the one that it failed with.
+GANGSCHED_INLINE void group_cycle::note(std::span<const row_t> members, const status& why, const group_lack& lack) {
+  rejection_notes& notes = with_.decisions.rejections();
+  shared_words words = notes.word_of(nullptr, why);
+  if (words != nullptr) {
+    rejection_words whole = lack.words != nullptr ? *lack.words : rejection_words{};
+    if (!words->reasons.empty()) whole.group = words->reasons.front().text;
+    if (lack.member != no_row) whole.member = {lack.member, with_.state.pods.rows.generation(lack.member)};
+    whole.placed = lack.placed;
+    words = std::make_shared<const rejection_words>(std::move(whole));
+  }
+  for (const row_t pod : members) notes.keep(pod, why, why.code == code::error ? 0 : lack.plugins, words);
+}
+
 GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const status& why) {
   for (const row_t pod : members) {
     decision& said = with_.decisions.add(decision_kind::reject, pod);
     said.code = why.code;
-    said.reason = why.reason;
+    if (why.reason != nullptr) said.reason = with_.decisions.texts().keep(why.reason);
   }
 }
 

@@ -22,6 +22,7 @@ GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete) {
   group_placement made{{}, nobody()};
   std::uint64_t budget = budget_;
+  lack_ = {};
   if (evictions_ != nullptr) evictions_->begin();
   static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, complete ? &budget : nullptr);
   if (made.verdict.ok() && made.members.empty()) made.verdict = status::unschedulable("no pods were schedulable");
@@ -234,6 +235,8 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
     out.rejectors |= found.node == no_row ? found.rejectors : 0;
     status said = found.said.code == code::error ? found.said : status{};
     const bool has_node = found.node != no_row && placed.place(pod, found, said);
+    if (!has_node && (lack_.member == no_row || placed.size() > lack_.placed))
+      note_lack(pod, found, said, limit ? &limit->open(within) : within, placed.size());
     if (said.code == code::error) {
       out.verdict = said;
       break;
@@ -245,6 +248,22 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
   if (out.verdict.code == code::wait) out.verdict = status::unschedulable("fewer members fit than the group needs");
   if (evictions_ != nullptr) evictions_->settle(out.verdict, placed);
   return out;
+}
+
+/// (A node that its victims leave it is not looked for again.)
+GANGSCHED_INLINE void group_search::note_lack(row_t pod, const picked& found, const status& said,
+                                              const std::vector<row_t>* within, std::size_t placed) {
+  lack_ = {pod, placed, 0, nullptr};
+  const plugin_entry* const by = said.ok() ? nullptr : reserved_->refused_by();
+  if (found.node == no_row) {
+    lack_.plugins = picks_->rejectors_of(pod, found);
+    lack_.words = picks_->words(pod, found, within);
+  } else if (by != nullptr) {
+    lack_.plugins = plugin_bit(entities_->profile_of(pod), *by);
+    if (picks_->counts_reasons())
+      lack_.words =
+          std::make_shared<const rejection_words>(rejection_words{{{by->name, reason_text(state_->names, said), 0}}});
+  }
 }
 
 /// The parts in order: groups below a composite one, or a group's slices, whose members count one by one.

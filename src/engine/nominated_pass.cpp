@@ -31,10 +31,17 @@ GANGSCHED_INLINE nominated_pass::~nominated_pass() {
   for (const row_t other : there_) asks_->follow(pod_, other, node_, false);
 }
 
-GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std::uint8_t* by) {
+GANGSCHED_INLINE status picker::filter_with_nominated(row_t pod, row_t node, std::uint8_t* by, bool counting) {
   const nominated_pass pass{*this, *state_, pod, node};
-  if (!pass || !pass.said().ok()) return pass.said();
-  return filter(pod, node, by);
+  if (!pass) return {};
+  std::uint8_t mark = 0;
+  const status said = pass.said().ok() ? filter(pod, node, &mark) : pass.said();
+  if (by != nullptr) *by = mark;
+  if (counting && mark != 0)
+    count_reasons(plan_of(state_->pods.cls[pod]), plan_of(state_->pods.cls[pod]).filters[mark - 1u], pod, node, said);
+  else if (counting && !said.ok())
+    reasons_.add("", reason_text(state_->names, said), 1);
+  return said;
 }
 
 GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among,
@@ -47,7 +54,7 @@ GANGSCHED_INLINE void picker::withhold(const row_scores& rows, row_t pod, const 
     if (row >= rows.verdict.size() || rows.verdict[row] != passes) continue;
     if (among != nullptr && !std::binary_search(among->begin(), among->end(), row)) continue;
     std::uint8_t by = 0;
-    const status said = filter_with_nominated(pod, row, &by);
+    const status said = filter_with_nominated(pod, row, &by, options_.count_reasons);
     if (said.ok()) continue;
     buffers_.withheld.push_back(row);
     result.kept = true;

@@ -9,7 +9,11 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& profiles,
                                 const scheduler_options& options, engine_statistics& statistics)
-    : state_(&state), profiles_(&profiles), options_(options), statistics_(&statistics) {}
+    : state_(&state),
+      profiles_(&profiles),
+      options_(options),
+      statistics_(&statistics),
+      watched_(options.check_hooks || options.count_reasons) {}
 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
   const kernel_table* table = profiles_->find(state_->classes[cls]);
@@ -34,6 +38,7 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
     if (indexes_[i].used < indexes_[oldest].used) oldest = i;
   }
   auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_);
+  if (options_.count_reasons) made->keep_reasons();
   scanned_.candidates = 0;  // what it is about may be gone, and another index where that was
   if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes)) {
     indexes_.push_back({cls, clock_, std::move(made)});
@@ -152,7 +157,8 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   const std::shared_ptr<const class_plan> kept = shared_plan(cls);  // a trial may make another
   const class_plan& plan = *kept;
   picked result;
-  if (options_.check_hooks) {
+  if (watched_) reasons_.clear();
+  if (watched_ && options_.check_hooks) {
     if (const auto wrong = plan_difference(plan, *new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
       std::erase_if(indexes_, [&](const cached& one) { return one.cls == cls; });
@@ -174,7 +180,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   if (plan.narrowed) return narrowed(plan, pod, within, sample);
   class_index& index = index_of(cls);
   index.sync();
-  if (options_.check_hooks) {
+  if (watched_ && options_.check_hooks) {
     if (const auto wrong = index.difference(new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
       index.forget();
@@ -348,6 +354,8 @@ GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_sco
     each_numbered(buffers_.populated, [&](std::uint32_t g, std::uint32_t slot) {
       const status& said = buffers_.filtered[slot].verdict;
       if (said.ok()) return;
+      if (watched_ && buffers_.open[g] != 0)
+        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.population[g]);
       buffers_.open[g] = 0;
       result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
@@ -399,6 +407,48 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
     sum += hook.plugin->weight * one.score;
   }
   return sum;
+}
+
+GANGSCHED_INLINE void picker::count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node,
+                                            const status& said) {
+  each_reason(hook, plan.context(*state_, hook, pod), node, said,
+              [&](const status& one) { reasons_.add(hook.plugin->name, reason_text(state_->names, one), 1); });
+}
+
+GANGSCHED_INLINE void picker::count_cached_reasons(const class_plan& plan, const row_reasons& of,
+                                                   const std::vector<row_t>* within) {
+  const auto count = [&](const row_reasons::words& said, std::size_t rows) {
+    for (const std::string& text : said.second) reasons_.add(plan.filters[said.first - 1u].plugin->name, text, rows);
+  };
+  if (within == nullptr) return of.each(count);
+  for (const row_t row : *within) {
+    if (const row_reasons::words* const said = of.find(row)) count(*said, 1);
+  }
+}
+
+GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, const std::vector<row_t>* within) {
+  if (!options_.count_reasons) return nullptr;
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  const std::size_t nodes = within != nullptr ? within->size() : state_->nodes.total[0];
+  if (!found.said.ok()) {
+    const std::string by = !plan.rejected.ok() ? plan.rejected_by : rejected_by_ != nullptr ? rejected_by_->name : "";
+    return std::make_shared<rejection_words>(rejection_words{{{by, reason_text(state_->names, found.said), 0}}, nodes});
+  }
+  if (!plan.narrowed) {
+    if (const row_reasons* const kept = index_of(plan.cls).reasons()) count_cached_reasons(plan, *kept, within);
+  }
+  return std::make_shared<rejection_words>(rejection_words{reasons_.all(), nodes});
+}
+
+GANGSCHED_INLINE std::uint64_t picker::rejectors_of(row_t pod, const picked& found) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  if (found.said.ok() || found.said.code == code::error) return found.rejectors;
+  if (plan.rejected.ok())
+    return found.rejectors | (rejected_by_ != nullptr ? plugin_bit(*plan.table, *rejected_by_) : 0);
+  for (const plugin_entry& plugin : plan.table->plugins) {
+    if (plugin.name == plan.rejected_by) return found.rejectors | plugin_bit(*plan.table, plugin);
+  }
+  return found.rejectors;
 }
 
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {

@@ -18,6 +18,7 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
     found = picks_->pick(pod);
     if (found.node != no_row) return place(pod, found);
   }
+  with_.decisions.rejections().keep(pod, found.said, picks_->rejectors_of(pod, found), picks_->words(pod, found));
   if (error || !preempt_for(pod, found.rejectors)) reject(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
@@ -41,22 +42,17 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   picked refused;
   if (!with_.state.assigned.fits_in_words(where.node, with_.state.classes[with_.state.pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");
-    reject(pod, refused);
-    return with_.queue.unschedulable().pass_on(pod);
+    return refuse_place(pod, refused, nullptr);
   }
   if (with_.entities.profile_of(pod).at(point::reserve).empty()) {
-    if (!with_.reserved.assume(pod, where.node, refused.said)) {
-      reject(pod, refused);
-      return with_.queue.unschedulable().pass_on(pod);
-    }
+    if (!with_.reserved.assume(pod, where.node, refused.said)) return refuse_place(pod, refused, nullptr);
   } else {
     const std::uint64_t from = with_.state.log.end();
     transaction attempt{with_.state};
     if (!with_.reserved.assume(pod, where.node, refused.said) ||
         !with_.reserved.reserve(pod, where.node, refused.said)) {
       attempt.roll_back();
-      reject(pod, refused);
-      return with_.queue.unschedulable().pass_on(pod);
+      return refuse_place(pod, refused, with_.reserved.refused_by());
     }
     attempt.commit();
     with_.state.log.mark_undone(from);  // columns that reserve hooks count up help nobody
@@ -66,18 +62,27 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
   with_.queue.unschedulable().pass_on(pod);
 }
 
+/// The node that was picked cannot be had.
+GANGSCHED_INLINE void pod_cycle::refuse_place(row_t pod, const picked& why, const plugin_entry* by) {
+  with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), by, why.said);
+  reject(pod, why);
+  with_.queue.unschedulable().pass_on(pod);
+}
+
 /// Says that it was rejected; returns whether that is an error.
 GANGSCHED_INLINE bool pod_cycle::tell(row_t pod, const status& why) {
   const bool error = why.code == code::error;
   if (error) with_.error.set({pod, false}, why.reason);
   decision& said = with_.decisions.add(decision_kind::reject, pod);
   said.code = why.ok() ? code::unschedulable : why.code;
-  said.reason = why.reason;
+  // (What a plan or a picker keeps may go before the decision does.)
+  if (why.reason != nullptr) said.reason = with_.decisions.texts().keep(why.reason);
   return error;
 }
 
 /// Its attempt ends before it began.
 GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
+  with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), why.by, why.said);
   const bool error = tell(pod, why.said);
   with_.queue.refuse({pod, false}, why);
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);

@@ -57,6 +57,7 @@ GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said)
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::reserve)) {
     said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
     if (said.ok()) continue;
+    refused_by_ = &plugin;
     unreserve(pod, node);
     return false;
   }

@@ -7,6 +7,21 @@
 // The pick that looks at every candidate.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+/// Of nodes that pre-filters leave out, and of those @p rows that are left and rejected by filters.
+GANGSCHED_INLINE void picker::count_narrowed_reasons(const class_plan& plan, row_t pod,
+                                                     const std::vector<row_t>* within, const std::vector<row_t>& rows) {
+  const std::size_t all = within != nullptr ? within->size() : state_->nodes.total[0];
+  if (all > rows.size())
+    reasons_.add("", "node(s) didn't satisfy plugin(s) [" + plan.narrowed_by + "]", all - rows.size());
+  for (const row_t row : rows) {
+    const std::uint8_t mark = scratch_.verdict[row];
+    if (mark == passes || mark == no_node) continue;
+    const planned& hook = plan.filters[mark - 1u];
+    const hook_context context = plan.context(*state_, hook, no_row);
+    count_reasons(plan, hook, pod, row, hook.plugin->filter.one(hook.plugin->self.get(), context, row));
+  }
+}
+
 GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
                                          bool sample) {
   std::vector<row_t> rows;
@@ -31,6 +46,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
     else
       result.rejectors |= plan.rejector(scratch_.verdict[row]);
   }
+  if (watched_) count_narrowed_reasons(plan, pod, within, rows);
   scratch_.run_scores(*state_, plan, buffers_.candidates);
   for (const row_t row : buffers_.candidates) scratch_.run_keys(*state_, plan, row);
   if (scratch_.broken != nullptr) {
@@ -49,6 +65,7 @@ GANGSCHED_INLINE void picker::opaque_filters(const class_plan& plan, row_t pod, 
       const status said = hook.plugin->filter.one(hook.plugin->self.get(), context, row);
       if (said.ok()) return false;
       result.rejectors |= plan.rejector(hook.mark);
+      if (watched_) count_reasons(plan, hook, pod, row, said);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, row);
       return true;
     });
@@ -76,6 +93,7 @@ GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t p
         continue;
       }
       result.rejectors |= plan.rejector(hook.mark);
+      if (watched_) reasons_.add(hook.plugin->name, reason_text(state_->names, said), 1);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason, buffers_.candidates[i]);
     }
     buffers_.candidates.resize(kept);
@@ -235,7 +253,7 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
 /// Whether nothing has to be asked for this pod but what the last pick remembers.
 GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* within) {
   class_index* const index = scanned_.index;
-  if (scanned_.candidates == 0 || within == nullptr || options_.check_hooks || only_filter_) return false;
+  if (scanned_.candidates == 0 || within == nullptr || watched_ || only_filter_) return false;
   const class_plan& plan = index->plan();
   // (Nobody is nominated anywhere, so that this pod is not either.)
   if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() ||

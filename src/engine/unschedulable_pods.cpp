@@ -188,7 +188,9 @@ GANGSCHED_INLINE void unschedulable_pods::backoff_changed(row_t group) noexcept 
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
-  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors}, state_->log.end(), reason};
+  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors},
+                    state_->log.end(),
+                    reason != nullptr ? reason : ""};
   collect_classes(one);
   if (rejectors == unknown_rejectors && !one.classes.empty()) {
     std::uint64_t possible = 0;
@@ -202,7 +204,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
   if (why.said.code == code::pending) queue_->item({group, true}).ready = no_backoff;
-  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), nullptr};
+  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), {}};
   collect_classes(one);
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
@@ -211,7 +213,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const r
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
-  stand({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason});
+  stand({{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), reason != nullptr ? reason : ""});
 }
 
 GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
@@ -220,7 +222,8 @@ GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
 
 GANGSCHED_INLINE const char* unschedulable_pods::reason_of(group_id group) const noexcept {
   const auto at = groups_.find(group.row);
-  return at == waiting_groups::none || groups_[at].group != group ? nullptr : groups_[at].reason;
+  if (at == waiting_groups::none || groups_[at].group != group || groups_[at].reason.empty()) return nullptr;
+  return groups_[at].reason.c_str();
 }
 
 GANGSCHED_INLINE bool unschedulable_pods::last_group_helped(const in_flight_pods& attempts,

@@ -359,7 +359,9 @@ TEST_CASE("a group's failure and the host's last word are part of the story", "[
   w.add(a_pod{"a"}.cpu(2).in(gang));
   w.add(a_pod{"b"}.cpu(2).in(gang));
   CHECK(w.run().size() == 2);
-  CHECK(why(w, "a").summary == "1/1 nodes are available. Its group: minCount cannot be satisfied");
+  CHECK(
+      why(w, "a").summary ==
+      "1/1 nodes are available. Its group: minCount cannot be satisfied; 1 of 2 members fit, b: 1000m cpu short on n");
   w.remove(w.pod("a"));
   w.remove(w.pod("b"));
   const pod_id p = w.add(a_pod{"p"}.cpu(1));

@@ -16,12 +16,12 @@ enum class code : std::uint8_t {
   pending = 6,        ///< rejected, waits for something outside; the next event that can help skips the backoff
 };
 
-/// A code and why: a text with static storage and, where the reason is about a named thing, that name ("Insufficient " + cpu).
-/// Trivially copyable; text is only put together when somebody asks (`explain`).
+/// A code and why: a text and, where the reason is about a named thing, that name ("Insufficient " + cpu). The text has static storage, or
+/// is one that a hook's view keeps (`node_view::say`). Trivially copyable; text is only put together when somebody asks (`explain`).
 struct status {
   gangsched::code code = gangsched::code::success;
-  symbol detail{};               ///< appended to `reason`
-  const char* reason = nullptr;  ///< static storage
+  symbol detail{};  ///< appended to `reason`
+  const char* reason = nullptr;
 
   static constexpr status success() noexcept { return {}; }
   static constexpr status skip() noexcept { return {gangsched::code::skip, {}, nullptr}; }

@@ -1,9 +1,11 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "gangsched/engine/buckets.hpp"
 #include "gangsched/engine/domain_index.hpp"
+#include "gangsched/engine/row_reasons.hpp"
 #include "gangsched/engine/row_scores.hpp"
 #include "gangsched/scheduling/options.hpp"
 
@@ -42,6 +44,9 @@ class GANGSCHED_API class_index {
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
   [[nodiscard]] std::optional<std::string> difference(std::shared_ptr<const class_plan> fresh) const;
+  /// From the next build on the reasons of rejected rows are kept. Null before that.
+  void keep_reasons() { reasons_ = std::make_unique<row_reasons>(); }
+  [[nodiscard]] const row_reasons* reasons() const noexcept { return reasons_.get(); }
   /// Builds anew at the next sync.
   void forget() noexcept { stale_.forget(); }
 
@@ -65,6 +70,7 @@ class GANGSCHED_API class_index {
   /// @p known: of nodes like it, if not null.
   [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
   amount_memory::answer* refresh(row_t row, reads dirty);
+  void learn_reasons(row_t row);
   void prefetch(row_t row) const noexcept;
   void link(row_t row);
   void unlink(row_t row, std::uint32_t group, std::int64_t score);
@@ -88,6 +94,7 @@ class GANGSCHED_API class_index {
   std::vector<std::int64_t> capacity_;  // by row
   std::int64_t capacity_total_ = 0;
   std::vector<capacity_sums> capacity_sums_;
+  std::unique_ptr<row_reasons> reasons_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

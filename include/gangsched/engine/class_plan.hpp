@@ -46,7 +46,7 @@ struct class_plan {
 
   status rejected;  ///< a pre-filter's word for every node
   std::string rejected_by;
-  std::string rejection;  ///< its text, where it had to be put together
+  std::string rejection;  ///< its text
   bool narrowed = false;  ///< only `only` can be feasible
   std::vector<symbol> only;
   std::string narrowed_by;  ///< plugin names, sorted, for the reason text
@@ -85,6 +85,15 @@ struct class_plan {
     return {&state, &state.classes[cls], pod, hook.data};
   }
 };
+
+/// Calls visit(status) for all that the filter has against the node that it rejects, with @p said.
+template <class Visit>
+void each_reason(const planned& hook, const hook_context& context, row_t node, const status& said, const Visit& visit) {
+  if (hook.plugin->filter.reasons == nullptr) return visit(said);
+  std::vector<status> all;
+  hook.plugin->filter.reasons(hook.plugin->self.get(), context, node, all);
+  for (const status& one : all) visit(one);
+}
 
 /// Runs the class-level pre_filter and pre_score hooks of @p cls. O(plugins).
 [[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table,

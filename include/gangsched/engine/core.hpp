@@ -56,7 +56,9 @@ class GANGSCHED_API core {
   // As far as the log has been read:
   [[nodiscard]] std::optional<instant> next_time() const;
   [[nodiscard]] queue_counts counts() const;
-  [[nodiscard]] queue_standing standing(row_t pod) const { return queue_.standing(pod); }
+  [[nodiscard]] queue_standing standing(row_t pod) const;
+  /// Nothing if it was never rejected.
+  [[nodiscard]] std::optional<why_rejected> why(pod_id pod) const;
   [[nodiscard]] std::vector<attempt> in_flight() const { return queue_.in_flight_attempts(); }
   [[nodiscard]] bool is_tried(pod_id pod) { return queue_.in_flight().find(pod) != nullptr; }
   [[nodiscard]] bool is_tried(group_id group) { return queue_.in_flight().find(group) != nullptr; }
@@ -77,6 +79,7 @@ class GANGSCHED_API core {
   class own_records;
 
   void mend();
+  void note_host_rejection(row_t pod, const rejected_by& why);
   void begin_call(instant now);
   void begin_deciding(instant now);
   void read_log();

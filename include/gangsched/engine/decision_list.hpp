@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/core/text_pool.hpp"
+#include "gangsched/engine/rejection_notes.hpp"
 #include "gangsched/framework/hooks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -11,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// next one begins; so is each answer to a failure, which is a list of its own.
 class GANGSCHED_API decision_list {
  public:
-  explicit decision_list(const model::cluster_state& state) : state_(&state) {}
+  explicit decision_list(const model::cluster_state& state) : state_(&state), rejections_(state) {}
 
   /// Appends a decision about a pod, with all that the tables say of it: node, attempt, group, rank, cookies, devices. O(devices).
   decision& add(decision_kind kind, row_t pod);
@@ -28,9 +30,18 @@ class GANGSCHED_API decision_list {
   /// What is added until `end_answer` is the answer to a failure.
   void begin_answer();
   std::span<const decision> end_answer() noexcept;
-  void drop_answers() noexcept { answers_.clear(); }
+  void drop_answers() noexcept {
+    answers_.clear();
+    texts_.clear();
+  }
   /// Of the last cycle or permit.
   [[nodiscard]] std::span<const decision> of_cycle() const noexcept { return cycle_; }
+
+  /// What hooks say in words of their own while decisions are made; dropped with them.
+  [[nodiscard]] text_pool& texts() noexcept { return texts_; }
+  /// Why who was rejected was: stays when the decisions go.
+  [[nodiscard]] rejection_notes& rejections() noexcept { return rejections_; }
+  [[nodiscard]] const rejection_notes& rejections() const noexcept { return rejections_; }
 
   // For a call that may be abandoned: `recall` drops the answers that were begun since `remember`.
   void remember() noexcept { answers_before_ = answers_.size(); }
@@ -45,6 +56,8 @@ class GANGSCHED_API decision_list {
   /// what decisions point at: the first `grants_used_`; the others are kept for their memory
   std::vector<std::vector<device_grant>> grants_;
   std::size_t grants_used_ = 0;
+  text_pool texts_;
+  rejection_notes rejections_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

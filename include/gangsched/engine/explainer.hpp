@@ -38,7 +38,9 @@ class GANGSCHED_API explainer {
 
  private:
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
-  [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change);
+  [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
+                                     std::string& plugin);
+  void add_group_words(row_t pod, explanation& why);
 
   model::cluster_state* state_;
   const entity_view* entities_;

@@ -34,6 +34,14 @@ struct group_outcome {
       false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
 };
 
+/// The first member that found no node where most members had one, and who rejected it.
+struct group_lack {
+  row_t member = no_row;
+  std::size_t placed = 0;  ///< members that had a node by then
+  std::uint64_t plugins = 0;
+  shared_words words = {};  ///< null if they are not counted
+};
+
 /// The same with the members that were placed, up to reserve, inside the caller's transaction.
 struct group_placement : group_outcome {
   placed_members members;
@@ -63,6 +71,8 @@ class GANGSCHED_API group_search {
   [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows);
   /// Its members one after another on any nodes, also if they are too few.
   [[nodiscard]] group_placement place_members(const group_part& whole);
+  /// Of the attempts since `place` was called last.
+  [[nodiscard]] const group_lack& lack() const noexcept { return lack_; }
   /// An empty list, for who places members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
   /// When it is, to hooks that ask.
@@ -81,6 +91,8 @@ class GANGSCHED_API group_search {
   group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   [[nodiscard]] status ask_pre_filters(row_t group) const;
   [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
+  void note_lack(row_t pod, const picked& found, const status& said, const std::vector<row_t>* within,
+                 std::size_t placed);
   // group_search_planned.cpp
   group_outcome place_planned(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   // group_search_ranks.cpp
@@ -101,6 +113,7 @@ class GANGSCHED_API group_search {
   engine_statistics* statistics_;
   member_preemption* evictions_ = nullptr;
   placement_candidates candidates_;
+  group_lack lack_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -44,7 +44,7 @@ class GANGSCHED_API picker {
   /// All filters on one node, in profile order; @p by: the mark of the one that rejects.
   status filter(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The same with the pods that are nominated to it; success if none are that matter.
-  status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr);
+  status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr, bool counting = false);
   /// The plan of a class, made on first sight.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
   /// Whether the local filters of a class pass on a node as it is now, or one of them fails.
@@ -72,6 +72,12 @@ class GANGSCHED_API picker {
   status begin_cycle(const class_plan& plan, row_t pod);
   /// The error of a plugin that broke its contract, in words that are kept until the next one.
   status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
+  /// Of the pick that came last, which found no node among @p within (all, if null): the words of all that rejected the pod; null unless
+  /// they are counted. O(nodes in within + reasons).
+  [[nodiscard]] shared_words words(row_t pod, const picked& found, const std::vector<row_t>* within = nullptr);
+  [[nodiscard]] bool counts_reasons() const noexcept { return options_.count_reasons; }
+  /// Of any pick that found none: the plugins that rejected the pod, pre-filters included.
+  [[nodiscard]] std::uint64_t rejectors_of(row_t pod, const picked& found);
   /// Whose pre-filter rejected the pod when a cycle began last, or null.
   [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
@@ -108,6 +114,10 @@ class GANGSCHED_API picker {
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `buffers::withheld`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
   [[nodiscard]] bool withheld(row_t row) const noexcept;
+  void count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node, const status& said);
+  void count_narrowed_reasons(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
+                              const std::vector<row_t>& rows);
+  void count_cached_reasons(const class_plan& plan, const row_reasons& of, const std::vector<row_t>* within);
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
@@ -140,9 +150,11 @@ class GANGSCHED_API picker {
   std::uint64_t clock_ = 0;   // of the least-recently-used rule; not time
   std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
   bool only_filter_ = false;  // the pick ends with the candidates
+  bool watched_;              // checked, or its reasons counted
   row_t tried_ = no_row;      // the nominated node, if the pick has found it rejected already
   row_scores scratch_;        // of narrowed classes
   scan_memory scanned_;
+  reason_counts reasons_;  // of the last pick: of filters that are not cached
   struct mixed {
     const std::uint64_t* by_row;
     [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return by_row[row]; }

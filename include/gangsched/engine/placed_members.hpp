@@ -43,6 +43,9 @@ class GANGSCHED_API placed_members {
   /// Takes nodes back in a trial that goes on, down to the first @p left.
   void undo(std::size_t left);
 
+  /// Whose reserve hook refused last.
+  [[nodiscard]] const plugin_entry* refused_by() const noexcept { return reserved_->refused_by(); }
+
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] const member_place& operator[](std::size_t which) const noexcept { return all_[which]; }

@@ -16,6 +16,7 @@ class GANGSCHED_API pod_cycle {
   [[nodiscard]] bool tell(row_t pod, const status& why);
   void refuse(row_t pod, const refusal& why);
   void place(row_t pod, const picked& where);
+  void refuse_place(row_t pod, const picked& why, const plugin_entry* by);
   bool preempt_for(row_t pod, std::uint64_t rejectors);
 
   cycle_parts with_;

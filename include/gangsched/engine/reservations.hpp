@@ -17,6 +17,8 @@ class GANGSCHED_API reservations {
   /// is for the caller's transaction to undo.
   bool reserve(row_t pod, row_t node, status& said);
   void unreserve(row_t pod, row_t node);
+  /// Whose word the last `reserve` that failed ended with; null if none did.
+  [[nodiscard]] const plugin_entry* refused_by() const noexcept { return refused_by_; }
   [[nodiscard]] instant now() const noexcept { return *now_; }
   /// Takes back everything that an assumed pod holds.
   void release(row_t pod);
@@ -28,6 +30,7 @@ class GANGSCHED_API reservations {
   const entity_view* entities_;
   picker* picks_;
   const instant* now_;
+  const plugin_entry* refused_by_ = nullptr;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,8 +10,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 struct waiting_group : rejected_group {
-  std::uint64_t since;  ///< the log's end when it failed
-  const char* reason;
+  std::uint64_t since;      ///< the log's end when it failed
+  std::string reason;       ///< its own, or empty
   std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
   std::size_t pending = 0;  ///< members
   bool filtered = true;     ///< it, or one like it, got beyond admission

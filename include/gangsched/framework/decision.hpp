@@ -14,7 +14,7 @@ enum class decision_kind : std::uint8_t {
   wait,  ///< the node is reserved; the pod waits in the permit room
   nominate,  ///< the node is the pod's once its victims are gone; of a pod that is evicted: where who stands in for it has room
   evict,   ///< delete this (running) pod, then remove it from the cluster
-  reject,  ///< no node; why: scheduler::explain
+  reject,  ///< no node; why: scheduler::why
   revoke,  ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
 };
 [[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
@@ -33,7 +33,7 @@ enum class decision_kind : std::uint8_t {
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason = nullptr;  ///< of a reject, revoke or evict, if one text says it; static storage
+  const char* reason = nullptr;  ///< of a reject, revoke or evict, if one text says it; valid as the decision is
   pod_id pod;
   node_id node;
   group_id group;

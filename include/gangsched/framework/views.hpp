@@ -36,6 +36,10 @@ namespace detail {
 /// Null: there is none in this row.
 [[nodiscard]] GANGSCHED_API const model::budget_record* budget_at(const model::viewed_tables& tables,
                                                                   row_t row) noexcept;
+/// Outside of a scheduler's calls nobody keeps anything.
+[[nodiscard]] inline const char* said(const model::viewed_tables& tables, std::string_view text) noexcept {
+  return tables.said != nullptr ? tables.said->keep(text) : "";
+}
 }  // namespace detail
 
 /// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
@@ -182,6 +186,9 @@ class node_view {
 
   /// The text of a symbol.
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  /// A reason that is put together where it is said: a copy of @p text for a status, valid until the scheduler's next schedule_cycle,
+  /// permit or pop; what is kept for longer is copied. O(length · log such texts).
+  [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
 
  private:
   template <reads>
@@ -227,6 +234,8 @@ class pod_view {
   /// The queue that its pods are in; a default id if in none. What is in it is for hooks that see the cluster (`cluster_view::queue_of`).
   [[nodiscard]] queue_id in_queue() const noexcept { return class_->queue; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  /// As `node_view::say`.
+  [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
   [[nodiscard]] std::optional<symbol> find(std::string_view text) const { return state_->names.find(text); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
@@ -371,6 +380,8 @@ class group_view {
   [[nodiscard]] std::int64_t own(by_host<group_column> column) const {
     return detail::own_word(*state_, column.index, row_);
   }
+  /// As `node_view::say`.
+  [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
   /// The cluster it is in, and whose behaviour is followed there.
   [[nodiscard]] cluster_view cluster() const noexcept;
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
@@ -472,6 +483,8 @@ class cluster_view {
     return state_->nodes.alive(row) ? std::optional{node_info{*state_, row}} : std::nullopt;
   }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
+  /// As `node_view::say`.
+  [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
   /// The kinds of resources that somebody named are below that; "" is the name of one that nobody does any more.
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }

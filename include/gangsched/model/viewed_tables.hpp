@@ -1,6 +1,7 @@
 #pragma once
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
+#include "gangsched/core/text_pool.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/fwd.hpp"
 #include "gangsched/model/group_table.hpp"
@@ -27,6 +28,7 @@ struct viewed_tables {
   pod_table pods;
   group_table groups;
   class_table classes;
+  text_pool* said = nullptr;  ///< of the scheduler whose hooks run: the texts that they put together
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

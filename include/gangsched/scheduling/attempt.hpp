@@ -44,7 +44,7 @@ struct queue_standing {
   std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
   instant since{};             ///< when it entered, or failed last
   std::optional<instant> backoff_until = {};
-  rejected_by rejected = {};  ///< in the last attempt, as far as the plugins are in the profile; under wake_rule::hints
+  rejected_by rejected = {};  ///< in the last attempt that was rejected, as far as the plugins are in the profile
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/core/config.hpp"
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/status.hpp"
 
@@ -28,20 +29,58 @@ struct node_verdict {
   std::int64_t total = 0;
 };
 
+/// A member of a group that finds no node beside those before it.
+struct member_lack {
+  pod_id pod;
+  std::string name;
+  std::string plugin;   ///< who rejects it where it lacks least; empty: the engine
+  std::string missing;  ///< "2 nvidia.com/gpu short on n17", or the plugin's reason; empty if it has no more to say
+};
+
 struct explanation {
   std::string summary;              ///< "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
   std::vector<node_verdict> nodes;  ///< by row
   // A pod that a pre-enqueue, admission or pre-filter hook rejected never met the filters.
   std::string rejected_by;
   gangsched::code code = gangsched::code::success;
+  /// Of a pod whose group was rejected as one: the members that find no node in the group's nearest placement, this one among them if it
+  /// is one of those.
+  std::vector<member_lack> lacks;
+};
+
+/// One reason of a rejected attempt, counted while it was tried.
+struct counted_reason {
+  std::string plugin;     ///< whose it is; empty if a pre-filter narrowed the nodes, or the engine said it
+  std::string text;       ///< "Insufficient cpu"
+  std::size_t nodes = 0;  ///< that gave it; 0: said of the pod, before nodes were asked or after one was found
+  friend bool operator==(const counted_reason&, const counted_reason&) = default;
+};
+
+/// Why a pod's last attempt was rejected, as it was found then. Nothing is asked again for it.
+struct why_rejected {
+  gangsched::code code = gangsched::code::unschedulable;
+  std::vector<std::string>
+      plugins;  ///< that rejected it, in the order of the profile; none: an error, or not known who
+  std::vector<counted_reason> reasons;  ///< by text; only with `scheduler_options::count_reasons`
+  std::size_t nodes = 0;                ///< that there were to ask: 0 if it did not come to that
+  /// Of a group that was tried as one: what it lacks, and the first member that found no node, where most members had one: plugins
+  /// and reasons are that one's.
+  std::string group;
+  pod_id member;
+  std::string member_name;
+  std::size_t placed = 0;  ///< members that had a node by then
+  /// In kube-scheduler's words: "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu."; of a group its reason, and
+  /// that of the member.
+  [[nodiscard]] GANGSCHED_API std::string text() const;
 };
 
 /// How far a group's members come in one placement.
 struct placement_verdict {
-  std::string name;          ///< "rack-3"; empty for all nodes
-  std::uint64_t fit = 0;     ///< members that find a node there, those that have one included
-  std::uint64_t wanted = 0;  ///< the group's minimum
-  std::string missing;       ///< "2 nvidia.com/gpu short on n17", or a filter's reason; empty if nothing is
+  std::string name;                     ///< "rack-3"; empty for all nodes
+  std::uint64_t fit = 0;                ///< members that find a node there, those that have one included
+  std::uint64_t wanted = 0;             ///< the group's minimum
+  std::string missing;                  ///< "2 nvidia.com/gpu short on n17", or a filter's reason; empty if nothing is
+  std::vector<member_lack> lacks = {};  ///< the members that find none, in order
 };
 
 /// Why a group is not placed. Of a tree, one for each of its groups of pods.
@@ -54,3 +93,7 @@ struct group_explanation {
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/scheduling/explanation.cpp"
+#endif

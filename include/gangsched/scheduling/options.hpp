@@ -46,6 +46,9 @@ struct scheduler_options {
   /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
   std::uint64_t search_budget = 10'000;
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
+  /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
+  /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
+  bool count_reasons = false;
   bool check_hooks =
       false;  ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
 };

@@ -125,6 +125,7 @@ struct filter_kernel {
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
                std::uint8_t mark) = nullptr;
   status (*one)(const void* self, const hook_context&, row_t row) = nullptr;
+  /// Null: the status has the only one.
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
@@ -241,12 +242,8 @@ struct filter_kernels {
     return call(self_of<P>(self), &P::filter, c, row);
   }
   static void filter_reasons(const void* self, const hook_context& c, row_t row, std::vector<status>& out) {
-    if constexpr (calls_filter_reasons<P>) {
-      using args = typename signature<decltype(&P::filter)>::args;
-      reasons(self_of<P>(self), c, row, out, static_cast<args*>(nullptr));
-    } else {
-      out.push_back(call(self_of<P>(self), &P::filter, c, row));
-    }
+    using args = typename signature<decltype(&P::filter)>::args;
+    reasons(self_of<P>(self), c, row, out, static_cast<args*>(nullptr));
   }
   template <class... A>
   static void reasons(const P& self, const hook_context& c, row_t row, std::vector<status>& out, std::tuple<A...>*) {
@@ -354,7 +351,7 @@ struct extension_point<point::filter> {
       to.opaque = hook::opaque;
       to.rows = from::filter_rows;
       to.one = from::filter_one;
-      to.reasons = from::filter_reasons;
+      if constexpr (calls_filter_reasons<P>) to.reasons = from::filter_reasons;
     } else {
       using hook = node_hook<P, decltype(&P::filter_key), std::int64_t>;
       to.shape = shape::keyed;

@@ -1,0 +1,53 @@
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "gangsched/engine/class_plan.hpp"
+#include "gangsched/engine/row_reasons.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Of each pod why its last attempt was rejected: by whom, and with which words if they are counted (`scheduler_options::count_reasons`).
+class rejection_notes {
+ public:
+  struct note {
+    pod_id of;
+    gangsched::code code = gangsched::code::success;
+    std::uint64_t plugins = 0;  ///< of the pod's profile (`plugin_bit`)
+    shared_words words = {};    ///< null if they are not counted
+  };
+
+  explicit rejection_notes(const model::cluster_state& state) noexcept : state_(&state) {}
+  void count_reasons() noexcept { counting_ = true; }
+
+  /// In place of what was noted of the pod. @p said: success stands for unschedulable. O(1).
+  void keep(row_t pod, const status& said, std::uint64_t plugins, shared_words words) {
+    if (by_row_.size() <= pod) by_row_.resize(std::max<std::size_t>(std::size_t{pod} + 1, 2 * by_row_.size()));
+    const gangsched::code why = said.ok() ? code::unschedulable : said.code;
+    by_row_[pod] = {{pod, state_->pods.rows.generation(pod)}, why, plugins, std::move(words)};
+  }
+  /// One hook's word, said once: @p by may be null, which is the engine.
+  void keep(row_t pod, const kernel_table& profile, const plugin_entry* by, const status& said) {
+    const std::uint64_t plugin = by != nullptr && said.code != code::error ? plugin_bit(profile, *by) : 0;
+    keep(pod, said, plugin, word_of(by, said));
+  }
+  [[nodiscard]] shared_words word_of(const plugin_entry* by, const status& said) const {
+    if (!counting_) return nullptr;
+    rejection_words words;
+    if (said.reason != nullptr)
+      words.reasons.push_back({by != nullptr ? by->name : "", reason_text(state_->names, said), 0});
+    return std::make_shared<const rejection_words>(std::move(words));
+  }
+  /// Null if the pod was never rejected.
+  [[nodiscard]] const note* find(pod_id pod) const noexcept {
+    return pod.row < by_row_.size() && by_row_[pod.row].of == pod ? &by_row_[pod.row] : nullptr;
+  }
+  void clear() noexcept { by_row_.clear(); }
+
+ private:
+  const model::cluster_state* state_;
+  bool counting_ = false;
+  std::vector<note> by_row_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
