@@ -360,6 +360,16 @@ GANGSCHED_INLINE result<why_rejected> scheduler::why(pod_id pod) const {
   return error{errc::wrong_state, detail::pod_text(state, pod.row), "queue", "was not rejected"};
 }
 
+GANGSCHED_INLINE result<std::vector<queued_entity>> scheduler::queue() const {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  return std::as_const(*core_).list_queue();
+}
+
+GANGSCHED_INLINE result<std::vector<waiting_pod>> scheduler::waiting() const {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  return std::as_const(*core_).list_waiting();
+}
+
 GANGSCHED_INLINE queue_counts scheduler::counts() const { return std::as_const(*core_).counts(); }
 
 GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }

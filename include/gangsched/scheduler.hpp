@@ -16,6 +16,7 @@
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/move_plan.hpp"
 #include "gangsched/scheduling/options.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -219,6 +220,12 @@ class GANGSCHED_API scheduler {
   /// woken. Error: busy. O(classes kept).
   result<void> forget_cached();
 
+  /// Who stands in the queue, as of the last call that was told the time: in flight in the order of `pop`; active in the order of the queue
+  /// sort (a plugin that orders several queues chooses among them at each pop); in backoff, and after errors, by when that ends; those that
+  /// wait for a change by since when; gated; kept back. Error: busy. O(pods + n log n) for n that wait.
+  [[nodiscard]] result<std::vector<queued_entity>> queue() const;
+  /// The permit room, in order of reservation. Error: busy. O(pods there · permit plugins).
+  [[nodiscard]] result<std::vector<waiting_pod>> waiting() const;
   /// How many stand where, as of the last call that was told the time. O(pods that wait in the permit room).
   [[nodiscard]] queue_counts counts() const;
   /// What the engine did so far, for benchmarks and tests.

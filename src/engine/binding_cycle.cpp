@@ -239,6 +239,24 @@ GANGSCHED_INLINE std::vector<std::string> binding_cycle::pending_plugins(row_t p
   return names;
 }
 
+GANGSCHED_INLINE std::vector<waiting_pod> binding_cycle::list_waiting() const {
+  std::vector<waiting_pod> all;
+  waiting_.each([&](const waiting_pods::entry& one) {
+    const row_t node = state_->pods.node[one.pod.row];
+    waiting_pod& made = all.emplace_back();
+    made.pod = one.pod;
+    made.node = {node, state_->nodes.rows.generation(node)};
+    made.attempt = one.attempt;
+    made.score = one.score;
+    made.rejected = one.rejected != nullptr;
+    const hook_range hooks = entities_->profile_of(one.pod.row).hooks(point::permit);
+    for (std::size_t i = 0; i < hooks.size(); ++i) {
+      if (((one.plugins >> i) & 1u) != 0) made.holders.push_back({hooks[i].name, one.deadline[i]});
+    }
+  });
+  return all;
+}
+
 GANGSCHED_INLINE void binding_cycle::reject(row_t pod) {
   if (waiting_pods::entry* const one = waiting_.find(pod)) one->rejected = "rejected by the host";
 }

@@ -343,6 +343,24 @@ GANGSCHED_INLINE std::optional<why_rejected> core::why(pod_id pod) const {
   return made;
 }
 
+GANGSCHED_INLINE std::vector<queued_entity> core::list_queue() const {
+  std::vector<queued_entity> all;
+  for (const scheduling_queue::listed& one : queue_.list()) {
+    queued_entity& made = all.emplace_back();
+    made.pod = {one.pod, state_->pods.rows.generation(one.pod)};
+    made.standing = standing(one.pod);
+    made.pods = one.pods;
+    if (one.who.group && made.standing.place != queue_place::kept_back)
+      made.group = {one.who.row, state_->groups.rows.generation(one.who.row)};
+    if (made.standing.failures + made.standing.errors == 0) continue;
+    if (const std::string_view noted = explainer_.noted(one.pod); !noted.empty()) made.why = noted;
+    if (const auto known = why(made.pod); made.why.empty() && known) made.why = known->text();
+    const char* const own = made.group ? queue_.unschedulable().reason_of(made.group) : nullptr;
+    if (made.why.empty() && own != nullptr) made.why = own;
+  }
+  return all;
+}
+
 GANGSCHED_INLINE queue_counts core::counts() const {
   queue_counts all = queue_.places().counts();
   all.waiting = binding_.waiting().count();

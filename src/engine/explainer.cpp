@@ -257,6 +257,11 @@ GANGSCHED_INLINE void explainer::note(row_t pod, std::string_view text) {
     notes_[id] = std::string{text};
 }
 
+GANGSCHED_INLINE std::string_view explainer::noted(row_t pod) const {
+  const auto found = notes_.find({pod, state_->pods.rows.generation(pod)});
+  return found != notes_.end() ? std::string_view{found->second} : std::string_view{};
+}
+
 GANGSCHED_INLINE void explainer::forget_row(row_t pod) {
   const auto owner = [&](const pod_id& id) {
     return state_->pods.alive(pod) && id.generation == state_->pods.rows.generation(pod);

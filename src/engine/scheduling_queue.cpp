@@ -1,6 +1,7 @@
 #include "gangsched/engine/scheduling_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -460,6 +461,58 @@ GANGSCHED_INLINE std::vector<attempt> scheduling_queue::in_flight_attempts() con
   std::vector<attempt> all;
   for (const in_flight_pods::entry& one : in_flight_.all()) all.push_back({one.pod, one.group, one.number, one.early});
   return all;
+}
+
+GANGSCHED_INLINE std::vector<scheduling_queue::listed> scheduling_queue::list() const {
+  struct standing_one {
+    listed what;
+    queued seen;
+    std::size_t rank = 0;  // of its place
+    instant by{};          // and in it, before the queue sort
+  };
+  std::vector<standing_one> all;
+  std::vector<std::uint32_t> members(state_->groups.rows.count(), 0);
+  const auto place_of = [&](row_t pod, entity e, const queue_item* item) {
+    constexpr std::array<std::size_t, 7> ranks{6, 1, 2, 3, 4, 5, 0};  // by `place`
+    standing_one one{{pod, e, 1}, {}, 6, {}};
+    if (item == nullptr) return one;
+    one.seen = queue_.describe(e, *item);
+    one.rank = ranks[static_cast<std::size_t>(item->where)];
+    if (item->where == place::backoff || item->where == place::timed) one.by = item->ready;
+    if (item->where == place::unschedulable || item->where == place::gated) one.by = item->since;
+    return one;
+  };
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (!state_->pods.alive(pod) || !entities_->wants_node(pod)) continue;
+    const entity e = entities_->entity_of(pod);
+    const queue_item* const item = queue_.find(e);
+    const bool stands = item != nullptr && item->where != place::none;
+    if (e.group && stands && ++members[e.row] != 1) continue;
+    if (!stands && standing(pod).place == queue_place::none) continue;  // given up, or not heard of yet
+    all.push_back(place_of(pod, e, item));
+  }
+  std::size_t tried = 0;
+  for (const in_flight_pods::entry& flying : in_flight_.all()) {
+    ++tried;
+    for (standing_one& one : all) {
+      if (one.what.who == flying.who) one.by = instant{static_cast<std::int64_t>(tried)};
+    }
+  }
+  std::sort(all.begin(), all.end(), [&](const standing_one& a, const standing_one& b) {
+    if (a.rank != b.rank) return a.rank < b.rank;
+    if (a.by != b.by) return a.by < b.by;
+    if (a.rank == 6) return state_->pods.arrival[a.what.pod] < state_->pods.arrival[b.what.pod];
+    return queue_.sort().before(a.seen, b.seen);
+  });
+  std::vector<listed> made;
+  for (standing_one& one : all) {
+    if (one.what.who.group && one.rank != 6) {
+      one.what.pods = members[one.what.who.row];
+      if (one.seen.pod) one.what.pod = one.seen.pod.row;
+    }
+    made.push_back(one.what);
+  }
+  return made;
 }
 
 GANGSCHED_INLINE void scheduling_queue::forget_row(row_t pod) { unschedulable_.clear_rejection(pod); }

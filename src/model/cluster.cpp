@@ -15,6 +15,7 @@ GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : cluster_questions(std::make_unique<model::cluster_state>(options.log_bound, options.semantics)) {
   state_->devices.answer_by(options.device_matcher);
   state_->assigned.attempts_after = options.attempts_after;
+  state_->keeps_specs = options.keep_specs;
 }
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
@@ -108,6 +109,7 @@ GANGSCHED_INLINE std::unique_ptr<const model::node_record> make_node_record(mode
         std::make_shared<const device_record>(detail::make_device_record(state, spec.devices, std::move(*devices)));
   made->unschedulable = spec.unschedulable;
   made->cookie = spec.cookie;
+  if (state.keeps_specs) made->spec = std::make_shared<const node_spec>(spec);
   return made;
 }
 

@@ -66,6 +66,10 @@ GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_
   return made;
 }
 
+GANGSCHED_INLINE std::shared_ptr<const pod_spec> kept(const model::cluster_state& state, const pod_spec& spec) {
+  return state.keeps_specs ? std::make_shared<const pod_spec>(spec) : nullptr;
+}
+
 /// @p queue: the row of that which it names.
 GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model::cluster_state& state,
                                                                           const pod_spec& spec, symbol ns,
@@ -83,7 +87,8 @@ GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model:
                                                                         .role = spec.role,
                                                                         .rank = spec.rank,
                                                                         .queue = queue,
-                                                                        .cookie = spec.cookie}};
+                                                                        .cookie = spec.cookie,
+                                                                        .spec = kept(state, spec)}};
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,

@@ -1,6 +1,8 @@
 #pragma once
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "gangsched/core/config.hpp"
@@ -52,3 +54,17 @@ struct symbol {
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+/// For tables of the host's. (No decision of the library goes by the order of one.)
+template <class Tag>
+struct std::hash<gangsched::id<Tag>> {
+  [[nodiscard]] std::size_t operator()(const gangsched::id<Tag>& value) const noexcept {
+    return std::hash<std::uint64_t>{}((std::uint64_t{value.generation} << 32 | value.row) * 0x9e3779b97f4a7c15);
+  }
+};
+template <>
+struct std::hash<gangsched::symbol> {
+  [[nodiscard]] std::size_t operator()(const gangsched::symbol& name) const noexcept {
+    return std::hash<std::uint32_t>{}(name.value);
+  }
+};

@@ -12,6 +12,7 @@
 #include "gangsched/engine/scheduling_queue.hpp"
 #include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/waiting_pods.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -57,6 +58,9 @@ class GANGSCHED_API binding_cycle {
   void confirm(row_t pod);
   /// @return what became of it and of those that go with it; valid until the next attempt is popped or cycle begins.
   std::span<const decision> fail(row_t pod);
+
+  /// Who waits for whom, in order of reservation.
+  [[nodiscard]] std::vector<waiting_pod> list_waiting() const;
 
   /// What the host did is not known any more. O(reservations + groups).
   void start_over();

@@ -10,6 +10,7 @@
 #include "gangsched/engine/pod_cycle.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/inside.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -59,6 +60,8 @@ class GANGSCHED_API core {
   [[nodiscard]] queue_standing standing(row_t pod) const;
   /// Nothing if it was never rejected.
   [[nodiscard]] std::optional<why_rejected> why(pod_id pod) const;
+  [[nodiscard]] std::vector<queued_entity> list_queue() const;
+  [[nodiscard]] std::vector<waiting_pod> list_waiting() const { return binding_.list_waiting(); }
   [[nodiscard]] std::vector<attempt> in_flight() const { return queue_.in_flight_attempts(); }
   [[nodiscard]] bool is_tried(pod_id pod) { return queue_.in_flight().find(pod) != nullptr; }
   [[nodiscard]] bool is_tried(group_id group) { return queue_.in_flight().find(group) != nullptr; }

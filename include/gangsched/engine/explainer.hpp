@@ -33,6 +33,8 @@ class GANGSCHED_API explainer {
   void explain_group(row_t group, std::vector<group_explanation>& out);
   /// What the host said when the pod failed or was rejected last, or nothing.
   void note(row_t pod, std::string_view text);
+  /// "" if it said nothing.
+  [[nodiscard]] std::string_view noted(row_t pod) const;
   /// Notes of the row's earlier owners go.
   void forget_row(row_t pod);
 

@@ -92,6 +92,13 @@ class GANGSCHED_API scheduling_queue {
   void restore(row_t pod, std::uint32_t failures, instant since);
   [[nodiscard]] queue_standing standing(row_t pod) const;
   [[nodiscard]] std::vector<attempt> in_flight_attempts() const;
+  /// Who stands where, in order (`scheduler::queue`): a pod that stands for each, which group it is if it is one, how many wait with it.
+  struct listed {
+    row_t pod;
+    entity who;
+    std::uint32_t pods;
+  };
+  [[nodiscard]] std::vector<listed> list() const;
 
   [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
   [[nodiscard]] const waiting_members& counted() const noexcept { return waiting_; }
@@ -101,6 +108,7 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] const queue& places() const noexcept { return queue_; }
   [[nodiscard]] requeue_judge& judge() noexcept { return judge_; }
   [[nodiscard]] unschedulable_pods& unschedulable() noexcept { return unschedulable_; }
+  [[nodiscard]] const unschedulable_pods& unschedulable() const noexcept { return unschedulable_; }
   [[nodiscard]] in_flight_pods& in_flight() noexcept { return in_flight_; }
   [[nodiscard]] const in_flight_pods& in_flight() const noexcept { return in_flight_; }
 

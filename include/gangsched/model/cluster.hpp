@@ -23,6 +23,7 @@ struct cluster_options {
   /// Attempts are numbered above this: after a restart the largest number that answers may still name, so that none of them is taken
   /// for an answer about an attempt of now.
   std::uint64_t attempts_after = 0;
+  bool keep_specs = false;  ///< of pods and nodes, for `cluster_listing::spec_of`: a copy each
 };
 
 /// How many of each there will be, about.

@@ -20,6 +20,8 @@ inline model::cluster_state& inside(cluster_questions& on) noexcept;
 inline const model::cluster_state& inside(const cluster_questions& on) noexcept;
 }  // namespace detail
 
+class cluster_listing;
+
 /// What a host may ask a `cluster` about: each is one question about one object, answered by itself. Several threads may ask at once
 /// while nobody writes.
 class GANGSCHED_API cluster_questions {
@@ -92,6 +94,9 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::vector<pod_id> assumed() const;
   [[nodiscard]] std::vector<node_id> nodes() const;
   [[nodiscard]] std::vector<pod_id> pods() const;
+
+  /// Tables of what there is: amounts of nodes, groups with members, specs; who asks includes model/cluster_listing.hpp.
+  [[nodiscard]] inline cluster_listing list() const noexcept;
 
   /// A digest over the whole state: equal states, equal digests. O(state).
   [[nodiscard]] std::uint64_t digest() const;

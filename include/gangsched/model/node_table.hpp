@@ -18,6 +18,8 @@
 /// The nodes of a cluster: a row each, what the host says of one in its record, what pods change beside it in columns.
 namespace gangsched::inline GANGSCHED_ABI {
 
+struct node_spec;
+
 /// How many volumes of a driver can be attached to a node.
 struct volume_limit {
   symbol driver;
@@ -41,6 +43,7 @@ struct node_record {
   std::shared_ptr<const device_record> devices;  ///< null: it has none
   bool unschedulable = false;
   std::uint64_t cookie = 0;
+  std::shared_ptr<const node_spec> spec;  ///< if it is kept
 
   /// The value of label @p key, if the node has it. O(log labels).
   [[nodiscard]] GANGSCHED_API std::optional<symbol> label(symbol key) const noexcept;

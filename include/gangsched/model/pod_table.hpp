@@ -16,6 +16,8 @@
 /// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
 namespace gangsched::inline GANGSCHED_ABI {
 
+struct pod_spec;
+
 /// The volumes that are a pod's own.
 struct pod_disks {
   struct disk {
@@ -48,6 +50,7 @@ struct pod_record {
   std::optional<std::int32_t> rank;
   row_t queue = no_row;  ///< that it names
   std::uint64_t cookie = 0;
+  std::shared_ptr<const pod_spec> spec = {};  ///< if it is kept
   GANGSCHED_API void digest_into(digest& out) const;
 };
 

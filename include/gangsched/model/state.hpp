@@ -50,6 +50,7 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   name_collection collection{*this};
   mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
+  bool keeps_specs = false;        ///< of pods and nodes, as the host said them
   bool in_hook = false;            ///< a hook is running: the host's calls that would change anything are refused
 
   /// The pod's class, re-keyed if counters came or went since it was computed.

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/scheduling/attempt.hpp"
+
+/// Who waits for what, as a scheduler lists it.
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// Who stands in the queue: a pod, or a group whose members are tried as one.
+struct queued_entity {
+  pod_id pod;              ///< of a group, its first member that waits
+  group_id group;          ///< set if it is a group
+  std::uint32_t pods = 1;  ///< that wait with it
+  queue_standing standing;
+  /// Why it waits, in the words of its last attempt if they are counted (`why_rejected::text`); else a group's own reason, or what the host
+  /// said when it failed; "" if nobody said anything.
+  std::string why;
+};
+
+/// A pod in the permit room.
+struct waiting_pod {
+  /// A plugin that has not let it go, and when its patience ends; `instant::max()`: never.
+  struct holder {
+    std::string plugin;
+    instant until{};
+    friend bool operator==(const holder&, const holder&) = default;
+  };
+  pod_id pod;
+  node_id node;
+  bind_attempt attempt = bind_attempt::none;
+  std::int64_t score = 0;       ///< of its node, as decided
+  std::vector<holder> holders;  ///< in the order of the profile; none: it goes at the next `permit`
+  bool rejected = false;        ///< it is sent back at the next `permit`
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
