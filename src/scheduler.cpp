@@ -248,7 +248,21 @@ GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_positio
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending"))
     return std::move(*refused);
   detail::running_call call{*core_};
-  core_->restore(pod.row, position.failures, position.since);
+  core_->restore(pod.row, position);
+  return call.done(result<void>{});
+}
+
+GANGSCHED_INLINE result<void> scheduler::restore(const waiting_pod& as) {
+  const model::cluster_state& state = core_->state();
+  if (auto refused = detail::refuse_pod(state, as.pod, pod_state::assumed, "is not assumed"))
+    return std::move(*refused);
+  if (core_->waits(as.pod.row))
+    return error{errc::wrong_state, detail::pod_text(state, as.pod.row), "state", "waits already"};
+  if (const std::optional<std::string> unknown = core_->unknown_permit_plugin(as))
+    return error{errc::malformed, detail::pod_text(state, as.pod.row), "holders",
+                 "no permit plugin \"" + *unknown + "\""};
+  detail::running_call call{*core_};
+  core_->restore(as);
   return call.done(result<void>{});
 }
 

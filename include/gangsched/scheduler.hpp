@@ -16,7 +16,6 @@
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/move_plan.hpp"
 #include "gangsched/scheduling/options.hpp"
-#include "gangsched/scheduling/queue_listing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -85,11 +84,9 @@ class [[nodiscard]] cycle {
   std::unique_ptr<gangsched::error> error_;
 };
 
-/// Where a pod stood in the queue, for a restart.
-struct queue_position {
-  std::uint32_t failures = 0;  ///< attempts that ended unschedulable
-  instant since{};             ///< of its last failure, or of its first entry
-};
+// scheduling/queue_listing.hpp
+struct queued_entity;
+struct waiting_pod;
 
 /// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host
 /// executes the decisions and says what became of them. Time is what the host says it is, and never goes back. A call that throws
@@ -160,6 +157,10 @@ class GANGSCHED_API scheduler {
   /// After a restart: where the pod stood; of a member of a group that is tried as one, where the group stood. Error: busy, unknown,
   /// wrong_state (the pod is not pending).
   result<void> restore(pod_id pod, const queue_position& position);
+  /// After a restart: a pod that `cluster::assume` gave its node again waits in the permit room as it did, by what `waiting` said of it;
+  /// node and attempt are those that it has now. Permit hooks are asked again at the next call. Error: busy, unknown, malformed (no such
+  /// permit plugin), wrong_state (the pod is not assumed, or waits already). O(plugins).
+  result<void> restore(const waiting_pod& as);
 
   // --- the queue alone, for hosts that decide by themselves (docs/embedding.md). `schedule_cycle` is these calls with a decision
   // between; both may be used on one scheduler. A call that is refused changes nothing.

@@ -239,6 +239,38 @@ GANGSCHED_INLINE std::vector<std::string> binding_cycle::pending_plugins(row_t p
   return names;
 }
 
+GANGSCHED_INLINE std::optional<std::string> binding_cycle::unknown_permit_plugin(const waiting_pod& as) const {
+  const hook_range hooks = entities_->profile_of(as.pod.row).hooks(point::permit);
+  const auto known = [&](const std::string& name) {
+    for (const plugin_entry& plugin : hooks)
+      if (plugin.name == name) return true;
+    return false;
+  };
+  for (const waiting_pod::holder& one : as.holders)
+    if (!known(one.plugin)) return one.plugin;
+  for (const std::string& name : as.allowed)
+    if (!known(name)) return name;
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE void binding_cycle::restore(const waiting_pod& as) {
+  const row_t pod = as.pod.row;
+  waiting_pods::entry entry{as.pod, state_->pods.attempt[pod], as.score};
+  const hook_range hooks = entities_->profile_of(pod).hooks(point::permit);
+  entry.deadline.assign(hooks.size(), instant::max());
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    for (const waiting_pod::holder& one : as.holders) {
+      if (one.plugin == hooks[i].name) entry.plugins |= bit, entry.deadline[i] = one.until;
+    }
+    if (std::find(as.allowed.begin(), as.allowed.end(), hooks[i].name) != as.allowed.end()) entry.overruled |= bit;
+  }
+  if (as.rejected) entry.rejected = "rejected by the host";
+  waiting_.add(std::move(entry));
+  reported_.add(pod);
+  waiting_.group_changed(state_->pods.group[pod]);
+}
+
 GANGSCHED_INLINE std::vector<waiting_pod> binding_cycle::list_waiting() const {
   std::vector<waiting_pod> all;
   waiting_.each([&](const waiting_pods::entry& one) {
@@ -252,6 +284,7 @@ GANGSCHED_INLINE std::vector<waiting_pod> binding_cycle::list_waiting() const {
     const hook_range hooks = entities_->profile_of(one.pod.row).hooks(point::permit);
     for (std::size_t i = 0; i < hooks.size(); ++i) {
       if (((one.plugins >> i) & 1u) != 0) made.holders.push_back({hooks[i].name, one.deadline[i]});
+      if (((one.overruled >> i) & 1u) != 0) made.allowed.push_back(hooks[i].name);
     }
   });
   return all;

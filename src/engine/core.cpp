@@ -297,9 +297,14 @@ GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
   queue_.flush_unschedulable();
 }
 
-GANGSCHED_INLINE void core::restore(row_t pod, std::uint32_t failures, instant since) {
+GANGSCHED_INLINE void core::restore(row_t pod, const queue_position& position) {
   read_log();
-  queue_.restore(pod, failures, since);
+  queue_.restore(pod, position);
+}
+
+GANGSCHED_INLINE void core::restore(const waiting_pod& as) {
+  read_log();
+  binding_.restore(as);
 }
 
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {

@@ -398,20 +398,23 @@ GANGSCHED_INLINE void scheduling_queue::activate(std::span<const pod_id> pods) {
   }
 }
 
-GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, std::uint32_t failures, instant since) {
+GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, const queue_position& position) {
   const entity e = entities_->entity_of(pod);
   queue_item& item = queue_.item(e);
-  item.failures = failures;
-  item.since = since;
+  item.failures = position.failures;
+  item.errors = position.errors;
+  item.attempts = position.attempts;
+  item.since = position.since;
   if (item.where == place::gated || item.where == place::none || item.where == place::in_flight) return;
   queue_.take_out(e);
   queue_.begin_round();
-  if (failures == 0 || options_->max_backoff <= instant{0}) {
+  const bool error = position.errors != 0;
+  if ((position.failures == 0 && !error) || options_->max_backoff <= instant{0}) {
     queue_.activate(e);
     return;
   }
-  --item.failures;  // retry_later counts this one
-  queue_.retry_later(e, since, 1, false, false);
+  --(error ? item.errors : item.failures);  // retry_later counts this one
+  queue_.retry_later(e, position.since, 1, error, error);
   if (e.group) unschedulable_.backoff_changed(e.row);
 }
 

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "engine/world.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 
 namespace gangsched::testing::listing_test {
 

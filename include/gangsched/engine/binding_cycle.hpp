@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ class GANGSCHED_API binding_cycle {
   /// @return what became of it and of those that go with it; valid until the next attempt is popped or cycle begins.
   std::span<const decision> fail(row_t pod);
 
+  /// An assumed pod waits as it did before a restart.
+  void restore(const waiting_pod& as);
+  [[nodiscard]] std::optional<std::string> unknown_permit_plugin(const waiting_pod& as) const;
   /// Who waits for whom, in order of reservation.
   [[nodiscard]] std::vector<waiting_pod> list_waiting() const;
 

@@ -45,7 +45,11 @@ class GANGSCHED_API core {
   void activate(std::span<const pod_id> pods, instant now);
   void flush_backoff(instant now);
   void flush_unschedulable(instant now);
-  void restore(row_t pod, std::uint32_t failures, instant since);
+  void restore(row_t pod, const queue_position& position);
+  void restore(const waiting_pod& as);
+  [[nodiscard]] std::optional<std::string> unknown_permit_plugin(const waiting_pod& as) const {
+    return binding_.unknown_permit_plugin(as);
+  }
   bool allow(row_t pod, std::string_view plugin);
   void reject(row_t pod);
   void note(row_t pod, std::string_view text) { explainer_.note(pod, text); }

@@ -89,7 +89,7 @@ class GANGSCHED_API scheduling_queue {
   void activate(std::span<const pod_id> pods);
   void flush();
   void flush_unschedulable();
-  void restore(row_t pod, std::uint32_t failures, instant since);
+  void restore(row_t pod, const queue_position& position);
   [[nodiscard]] queue_standing standing(row_t pod) const;
   [[nodiscard]] std::vector<attempt> in_flight_attempts() const;
   /// Who stands where, in order (`scheduler::queue`): a pod that stands for each, which group it is if it is one, how many wait with it.

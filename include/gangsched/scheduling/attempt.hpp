@@ -36,6 +36,14 @@ enum class queue_place : std::uint8_t {
   kept_back,      ///< in no queue: its group has as many members with a node as its maximum or its ratios allow
 };
 
+/// Where a pod stood in the queue, for a restart.
+struct queue_position {
+  std::uint32_t failures = 0;  ///< attempts that were rejected
+  instant since{};             ///< of its last failure, or of its first entry
+  std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
+  std::uint32_t attempts = 0;  ///< in all
+};
+
 /// How a pod stands in the queue; or its group, if that is queued as one.
 struct queue_standing {
   queue_place place = queue_place::none;
@@ -44,6 +52,7 @@ struct queue_standing {
   std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
   instant since{};             ///< when it entered, or failed last
   std::optional<instant> backoff_until = {};
+  [[nodiscard]] queue_position position() const noexcept { return {failures, since, errors, attempts}; }
   rejected_by rejected = {};  ///< in the last attempt that was rejected, as far as the plugins are in the profile
 };
 

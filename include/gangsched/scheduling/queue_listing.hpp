@@ -32,9 +32,10 @@ struct waiting_pod {
   pod_id pod;
   node_id node;
   bind_attempt attempt = bind_attempt::none;
-  std::int64_t score = 0;       ///< of its node, as decided
-  std::vector<holder> holders;  ///< in the order of the profile; none: it goes at the next `permit`
-  bool rejected = false;        ///< it is sent back at the next `permit`
+  std::int64_t score = 0;                 ///< of its node, as decided
+  std::vector<holder> holders;            ///< in the order of the profile; none: it goes at the next `permit`
+  std::vector<std::string> allowed = {};  ///< plugins that the host has answered for
+  bool rejected = false;                  ///< it is sent back at the next `permit`
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
