@@ -2,6 +2,8 @@
 #include <map>
 #include <set>
 
+#include "gangsched/model/cluster_listing.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 #include "host.hpp"
 
 /// What holds between two calls.
@@ -154,8 +156,28 @@ void host::check_devices(number at) const {
   }
 }
 
+/// Lists agree with what is told of each pod.
+void host::check_listings() const {
+  called<"scheduler::queue">();
+  called<"scheduler::waiting">();
+  called<"cluster::list">();
+  const auto queue = scheduler_->queue();
+  if (!queue) wrong("queue is refused", queue.error().message());
+  for (const queued_entity& one : *queue) {
+    if (!cluster_.contains(one.pod)) wrong("the queue lists a pod that is gone");
+  }
+  const auto waiting = scheduler_->waiting();
+  if (!waiting) wrong("waiting is refused", waiting.error().message());
+  for (const waiting_pod& one : *waiting) {
+    if (cluster_.node_of(one.pod) != one.node || cluster_.attempt_of(one.pod) != one.attempt)
+      wrong("the permit room lists a pod with another node or attempt than it has");
+  }
+  if (cluster_.list().amounts().nodes.size() != known_.nodes.size()) wrong("not every node's amounts are listed");
+}
+
 /// Every pod that waits for a node is somewhere in the queue.
 void host::check_queue() const {
+  check_listings();
   called<"scheduler::standing">();
   for (const auto& [at, pod] : known_.pods) {
     const result<queue_standing> stands = scheduler_->standing(pod.id);

@@ -116,6 +116,7 @@ class host {
   void check_columns() const;
   void check_devices(number node) const;
   void check_queue() const;
+  void check_listings() const;
   void check_deadline();
   void check_own_column();
 

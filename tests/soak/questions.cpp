@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gangsched/devices/device_inventory.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 #include "host.hpp"
 
 /// Questions, which change nothing and agree with the model; and calls that have to be refused.
@@ -157,6 +158,12 @@ void host::misuse(const step& one) {
     refused(cluster_.nominate(dead, {}), errc::unknown, "nominate");
     refused(cluster_.update_pod(dead, {.name = "nobody"}), errc::unknown, "update_pod");
     refused(scheduler_->standing(dead), errc::unknown, "standing");
+    called<"scheduler::why">();
+    refused(scheduler_->why(dead), errc::unknown, "why");
+    called<"scheduler::restore(const waiting_pod &)">();
+    waiting_pod held;
+    held.pod = dead;
+    refused(scheduler_->restore(held), errc::unknown, "restore");
     refused(scheduler_->explain(dead), errc::unknown, "explain");
     if (!flies(dead)) refused(scheduler_->done(dead), errc::unknown, "done");
     refused(scheduler_->activate({&dead, 1}, now_), errc::unknown, "activate");

@@ -224,7 +224,7 @@ void host::restore(const step& one) {
   dice any = one.details();
   const queue_position stood{.failures = static_cast<std::uint32_t>(any.below(5)),
                              .since = now_ - 1s * any.between(0, 30)};
-  called<"scheduler::restore">();
+  called<"scheduler::restore(pod_id)">();
   if (tell([&] { return scheduler_->restore(pod->second.id, stood); }) && pod->second.state != pod_state::pending) {
     wrong("restore of a pod that is not pending is taken", text_of(one.object));
   }

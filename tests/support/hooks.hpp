@@ -90,7 +90,10 @@ class hooks {
     verdict whole{said.code};
     if (said.ok()) return whole;
     std::vector<status> reasons;
-    entry.filter.reasons(self, on.context, node.row, reasons);
+    if (entry.filter.reasons != nullptr)
+      entry.filter.reasons(self, on.context, node.row, reasons);
+    else
+      reasons.push_back(said);
     for (const status& one : reasons) {
       if (one.code != said.code) throw std::runtime_error("reasons and one differ");
       whole.reasons.push_back(on.to_verdict(one).reasons.front());
