@@ -11,14 +11,17 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// While it lives, calls from inside a hook are refused.
+/// While it lives, calls from inside a hook are refused. Afterwards nobody keeps what hooks say: the scheduler that did may go.
 class hook_guard {
  public:
   explicit hook_guard(model::cluster_state& state) noexcept
       : state_(&state), before_(std::exchange(state.in_hook, true)) {}
   hook_guard(const hook_guard&) = delete;
   hook_guard& operator=(const hook_guard&) = delete;
-  ~hook_guard() { state_->in_hook = before_; }
+  ~hook_guard() {
+    state_->in_hook = before_;
+    state_->said = nullptr;
+  }
 
  private:
   model::cluster_state* state_;

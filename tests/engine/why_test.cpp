@@ -23,6 +23,32 @@ std::string text(const world& w, std::string_view pod) {
 
 words plugins(const world& w, std::string_view pod) { return world::must(w.scheduler.why(w.pod(pod))).plugins; }
 
+/// Remembers what became of its own words.
+struct talking_gate {
+  static constexpr std::string_view name = "TalkingGate";
+  using points = implements<point::pre_enqueue>;
+  std::shared_ptr<std::string> said = std::make_shared<std::string>("nobody asked");
+  [[nodiscard]] status pre_enqueue(const pod_info& pod) const {
+    const char* const text = pod.say("closed to " + std::string{pod.name()});
+    *said = text;
+    return status::unresolvable(text);
+  }
+};
+
+TEST_CASE("nobody keeps what a hook says for a scheduler that is gone", "[engine][why]") {
+  const talking_gate gate;
+  const auto table = [&] { return kernel_table{profile{priority_sort{}, node_resources_fit{}, gate}}; };
+  cluster on;
+  {
+    scheduler first{on, table()};
+    REQUIRE(on.add_pod(a_pod{"p"}.cpu(1).spec));
+    static_cast<void>(first.schedule_cycle(instant{}));
+    CHECK(*gate.said == "closed to p");
+  }
+  const scheduler second{on, table()};  // asks about the pod before its first call
+  CHECK(gate.said->empty());
+}
+
 TEST_CASE("a reject says who rejected the pod, by either wake rule and without counting", "[engine][why]") {
   const wake_rule wake = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
   scheduler_options options = world::lowest_first();

@@ -45,7 +45,8 @@ class GANGSCHED_API cluster_listing {
   [[nodiscard]] std::vector<pod_id> nominated_to(node_id node) const;
 
   /// What add_pod or update_pod said last, with what has become of it: the node where it runs, the one that it is nominated to, and
-  /// whether it is on its way out. Nothing for an id that nothing has, and without `cluster_options::keep_specs`. O(size of the spec).
+  /// whether it is on its way out (`held_devices` as they were said). Nothing for an id that nothing has, and without
+  /// `cluster_options::keep_specs`. O(size of the spec).
   [[nodiscard]] std::optional<pod_spec> spec_of(pod_id pod) const;
   /// What add_node or update_node said last, with the health of its devices now. As above.
   [[nodiscard]] std::optional<node_spec> spec_of(node_id node) const;

@@ -36,6 +36,7 @@ class capacity_scheduling_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+  /// Quotas count requests and priorities, which a class has.
   [[nodiscard]] bool filter_by_class(const pod_info&) const { return true; }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
