@@ -7,9 +7,19 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE kernel_table::kernel_table() = default;
-GANGSCHED_INLINE kernel_table::kernel_table(const kernel_table& other) = default;
+GANGSCHED_INLINE kernel_table::kernel_table(const kernel_table& other)
+    : scheduler_name(other.scheduler_name),
+      plugins(other.plugins),
+      order(other.order),
+      percentage_of_nodes_to_score(other.percentage_of_nodes_to_score) {
+  for (plugin_entry& plugin : plugins) {
+    if (plugin.copy != nullptr) plugin.self = plugin.copy(plugin.self.get());
+  }
+}
 GANGSCHED_INLINE kernel_table::kernel_table(kernel_table&& other) noexcept = default;
-GANGSCHED_INLINE kernel_table& kernel_table::operator=(const kernel_table& other) = default;
+GANGSCHED_INLINE kernel_table& kernel_table::operator=(const kernel_table& other) {
+  return *this = kernel_table{other};
+}
 GANGSCHED_INLINE kernel_table& kernel_table::operator=(kernel_table&& other) noexcept = default;
 GANGSCHED_INLINE kernel_table::~kernel_table() = default;
 

@@ -57,6 +57,21 @@ TEST_CASE("licences of the whole cluster limit pods on all nodes, and who waits 
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("copies of a profile go with clusters of their own, whatever number a column has there",
+          "[engine][columns]") {
+  const kernel_table table = with_columns_of(node_power{});
+  cluster first, second;
+  world::must(second.add_node_column("humidity"));
+  scheduler in_first{first, table}, in_second{second, table};
+  for (cluster* const one : {&first, &second}) {
+    const node_id node = world::must(one->add_node(a_node{"n"}.cpu(4).spec));
+    world::must(one->set_column(node, "watts", one == &first ? 300 : 100));
+    world::must(one->add_pod(a_pod{"p"}.cpu(1).resource("power/watts", quantity{200}).spec));
+  }
+  CHECK(in_first.schedule_cycle(instant{}).decisions()[0].kind == decision_kind::bind);
+  CHECK(in_second.schedule_cycle(instant{}).decisions()[0].kind == decision_kind::reject);
+}
+
 TEST_CASE("a gang of which a member finds no licence holds none", "[engine][columns]") {
   licensed w;
   const group_id gang = w.add(a_gang{"gang", 3});

@@ -256,9 +256,20 @@ reads facet_called(const plugin_state& of, const std::string& word) {
 
 nb::object attribute(nb::handle of, const char* name) { return nb::getattr(of, name, nb::none()); }
 
+/// The same plugin with nothing of a cluster's: the numbers of its columns, what it raised.
+std::shared_ptr<void> copy_plugin(const void* self) {
+  const plugin_state& of = state_of(self);
+  const auto made = std::make_shared<plugin_state>();
+  made->self = of.self;
+  made->name = of.name;
+  made->may_read = of.may_read;
+  made->columns = of.columns;
+  return std::make_shared<python_plugin>(python_plugin{made});
+}
+
 }  // namespace
 
-plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep) {
+plugin_entry to_entry(nb::handle plugin, std::int64_t weight) {
   const auto state = std::make_shared<plugin_state>();
   state->self = plugin;
   const nb::object name = attribute(plugin, "name");
@@ -275,6 +286,7 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep) 
   const auto has = [&](const char* hook) { return nb::hasattr(plugin, hook); };
   plugin_entry made = lower(python_plugin{state}, weight);
   made.name = state->name;
+  made.copy = copy_plugin;
   if (!has("filter")) made.points.remove(point::filter);
   if (!has("score") && !has("score_nodes")) made.points.remove(point::score);
   if (!has("permit")) made.points.remove(point::permit);
@@ -294,31 +306,13 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep) 
   made.filter.reasons = filter_reasons;
   made.score.rows = has("score_nodes") ? score_all_rows : score_rows;
   made.score.one = has("score_nodes") ? score_one<score_all_rows> : score_one<score_rows>;
-  state->kernel = made.self.get();
-  keep.plugins.push_back(nb::borrow(plugin));
-  keep.states.push_back(state);
   return made;
 }
 
-py_profile own_copy(const py_profile& of) {
-  py_profile made{.table = of.table, .plugins = of.plugins};
-  std::vector<plugin_entry>& entries = made.table.plugins;
-  const kernel_table base = of.base ? of.base() : kernel_table{};
-  for (std::size_t i = 0; i < base.plugins.size(); ++i) entries[i].self = base.plugins[i].self;
-  for (std::size_t i = 0; i < of.added.size(); ++i)
-    if (of.added[i]) entries[base.plugins.size() + i].self = of.added[i]().self;
-  for (const auto& known : of.states) {
-    for (plugin_entry& entry : entries) {
-      if (entry.self.get() != known->kernel) continue;
-      const auto state = std::make_shared<plugin_state>();
-      state->self = known->self;
-      state->name = known->name;
-      state->may_read = known->may_read;
-      state->columns = known->columns;
-      entry.self = std::make_shared<python_plugin>(python_plugin{state});
-      state->kernel = entry.self.get();
-      made.states.push_back(state);
-    }
+std::vector<std::shared_ptr<plugin_state>> states_in(const kernel_table& table) {
+  std::vector<std::shared_ptr<plugin_state>> made;
+  for (const plugin_entry& entry : table.plugins) {
+    if (entry.copy == copy_plugin) made.push_back(static_cast<const python_plugin*>(entry.self.get())->state);
   }
   return made;
 }

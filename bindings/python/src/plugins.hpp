@@ -3,8 +3,7 @@
 #include <gangsched/framework/registry.hpp>
 #include <gangsched/framework/views.hpp>
 
-#include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,7 +22,6 @@ struct plugin_state {
   std::unordered_map<std::string, std::int64_t> queue_numbers;
   std::vector<std::string> queue_names;  ///< by number
   nb::object raised;                     ///< what a hook raised first since somebody asked
-  const void* kernel = nullptr;          ///< its `plugin_entry::self`
 
   plugin_state() = default;
   plugin_state(const plugin_state&) = delete;
@@ -31,21 +29,17 @@ struct plugin_state {
   ~plugin_state();
 };
 
-/// A profile, and the Python objects that it calls. What plugins keep is about one cluster (the numbers of their columns), so that each
-/// scheduler has plugins of its own: `base` makes the first ones of the table anew, and `added` those of the library's behind them.
+/// A profile, and the Python objects that its plugins call.
 struct py_profile {
   gangsched::kernel_table table;
-  std::function<gangsched::kernel_table()> base = {};
-  std::vector<std::function<gangsched::plugin_entry()>> added = {};  ///< null for those of Python
   std::vector<nb::object> plugins = {};
-  std::vector<std::shared_ptr<plugin_state>> states = {};
 };
 
-/// A plugin of Python's ready for a table, which is to be kept with @p keep. Throws malformed, if it has no hook.
-[[nodiscard]] gangsched::plugin_entry to_entry(nb::handle plugin, std::int64_t weight, py_profile& keep);
+/// A plugin of Python's ready for a table; the caller keeps the object. Throws malformed, if it has no hook.
+[[nodiscard]] gangsched::plugin_entry to_entry(nb::handle plugin, std::int64_t weight);
 
-/// The same profile for a scheduler of its own.
-[[nodiscard]] py_profile own_copy(const py_profile& of);
+/// Those of Python's in @p table.
+[[nodiscard]] std::vector<std::shared_ptr<plugin_state>> states_in(const gangsched::kernel_table& table);
 
 /// What a hook raised lately, which is forgotten; an invalid object if none did.
 [[nodiscard]] nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of);

@@ -62,13 +62,9 @@ void add(py_profile& to, nb::handle plugin, std::int64_t weight, nb::handle args
          const std::vector<std::string>& without) {
   const std::string object = "profile " + to.table.scheduler_name;
   if (weight < 0) raise({errc::out_of_range, object, "weight", "is negative"});
-  std::function<plugin_entry()> again;
-  if (nb::isinstance<nb::str>(plugin)) {
-    again = [name = nb::cast<std::string>(plugin), given = to_argument(args)] {
-      return must(builtin_plugins().make(name, given));
-    };
-  }
-  plugin_entry entry = again ? again() : to_entry(plugin, weight, to);
+  const bool builtin = nb::isinstance<nb::str>(plugin);
+  plugin_entry entry = builtin ? must(builtin_plugins().make(nb::cast<std::string>(plugin), to_argument(args)))
+                               : to_entry(plugin, weight);
   if (weight != 0) entry.weight = weight;
   for (const std::string& word : without) entry.points.remove(point_called(word));
   const auto same = [&](const plugin_entry& one) { return one.name == entry.name; };
@@ -77,29 +73,21 @@ void add(py_profile& to, nb::handle plugin, std::int64_t weight, nb::handle args
   if (entry.points.has(point::queue_order) && !to.table.at(point::queue_order).empty())
     raise({errc::malformed, object, "plugins", "may have one plugin that orders several queues, not more"});
   add_plugin(to.table, std::move(entry));
-  to.added.push_back(std::move(again));
-}
-
-py_profile of_base(std::function<kernel_table()> base) {
-  kernel_table table = base();
-  return {.table = std::move(table), .base = std::move(base)};
+  if (!builtin) to.plugins.push_back(nb::borrow(plugin));
 }
 
 /// The profiles of a KubeSchedulerConfiguration; @p plugins are registered under their names.
 std::vector<py_profile> of_configuration(const std::string& text, const nb::list& plugins, const std::string& name) {
   plugin_registry registry = builtin_plugins();
-  py_profile keep;
+  std::vector<nb::object> keep;
   for (const nb::handle one : plugins) {
-    const plugin_entry entry = to_entry(one, 1, keep);
+    const plugin_entry entry = to_entry(one, 1);
     must(registry.add(entry.name, [entry](const argument&) -> result<plugin_entry> { return entry; }));
+    keep.push_back(nb::borrow(one));
   }
   const kube::scheduler_configuration read = must(kube::read_configuration({name, text}, registry));
   std::vector<py_profile> made;
-  for (std::size_t at = 0; at < read.profiles.size(); ++at) {
-    made.push_back(of_base([read, registry, at] { return must(kube::make_tables(read, registry))[at]; }));
-    made.back().plugins = keep.plugins;
-    made.back().states = keep.states;
-  }
+  for (kernel_table& table : must(kube::make_tables(read, registry))) made.push_back({std::move(table), keep});
   return made;
 }
 
@@ -124,14 +112,13 @@ void add_profile(nb::module_& to) {
           "scheduler_name"_a = "default-scheduler",
           "One without plugins, to be filled with `add`; it needs one that sorts the queue.")
       .def_static(
-          "default", [] { return of_base(profiles::kube_default); },
+          "default", [] { return py_profile{profiles::kube_default()}; },
           "kube-scheduler's plugins and weights, with gangs.")
       .def_static(
-          "with_queues", [] { return of_base(profiles::with_queues); },
+          "with_queues", [] { return py_profile{profiles::with_queues()}; },
           "The same for clusters with queues: FairShare, the library's own policy.")
       .def_static(
-          "bin_packing",
-          [](const std::string& resource) { return of_base([resource] { return profiles::bin_packing(resource); }); },
+          "bin_packing", [](const std::string& resource) { return py_profile{profiles::bin_packing(resource)}; },
           "resource"_a = "nvidia.com/gpu", "Packs instead of spreading, by that resource above all.")
       .def_static("of_configuration", &of_configuration, "text"_a, "plugins"_a = nb::list(), "name"_a = "configuration",
                   "The profiles of a KubeSchedulerConfiguration in YAML or JSON, which may name `plugins` of yours.")

@@ -148,10 +148,10 @@ void make(py_scheduler* self, shared_cluster on, const std::vector<const py_prof
   std::vector<nb::object> plugins;
   std::vector<std::shared_ptr<plugin_state>> states;
   for (const py_profile* profile : profiles) {
-    py_profile one = own_copy(*profile);
-    tables.push_back(std::move(one.table));
-    plugins.insert(plugins.end(), one.plugins.begin(), one.plugins.end());
-    states.insert(states.end(), one.states.begin(), one.states.end());
+    tables.push_back(profile->table);  // a copy has plugins of its own, which this cluster's columns are for
+    plugins.insert(plugins.end(), profile->plugins.begin(), profile->plugins.end());
+    const auto of_python = states_in(tables.back());
+    states.insert(states.end(), of_python.begin(), of_python.end());
   }
   must(scheduler::check(tables));
   cluster& in = on->open();

@@ -16,7 +16,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 struct plugin_entry;  // plugin_entry.hpp
 class hook_range;
 
-/// A profile ready to run: its plugins, and per extension point their order (indices into `plugins`).
+/// A profile ready to run: its plugins, and per extension point their order (indices into `plugins`). A copy has plugins of its own,
+/// so that each can be attached to another cluster; a plugin that can be moved but not copied is shared by the copies, which then
+/// belong to one cluster.
 struct GANGSCHED_API kernel_table {
   kernel_table();
   kernel_table(const kernel_table& other);

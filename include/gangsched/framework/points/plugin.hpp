@@ -22,6 +22,7 @@ struct whole_plugin {
   struct kernels {
     std::string name;
     std::shared_ptr<void> self;
+    std::shared_ptr<void> (*copy)(const void* self) = nullptr;  ///< null for a plugin that cannot be copied
     point_set points;  ///< those it takes part in here: implemented and not disabled
     std::int64_t weight = 1;
 
@@ -65,6 +66,8 @@ struct whole_plugin {
   static void lower(kernels& k, P self, std::int64_t weight) {
     k.name = std::string{std::string_view{P::name}};
     k.self = std::make_shared<P>(std::move(self));
+    if constexpr (std::copy_constructible<P>)
+      k.copy = [](const void* p) -> std::shared_ptr<void> { return std::make_shared<P>(*static_cast<const P*>(p)); };
     k.points = P::points::set;
     k.weight = weight;
     if constexpr (calls_attach<P>) k.attach = [](void* p, column_maker& m) { self_of<P>(p).attach(m); };
