@@ -65,6 +65,7 @@ class gangsched_recipe(ConanFile):
         # CMake finds the package's own config file, which knows both targets; the rest is for other build systems.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/gangsched"]
-        self.cpp_info.libs = ["gangsched-c", "gangsched-kube", "gangsched"] if self.options.kube else ["gangsched"]
+        self.cpp_info.libs = ["gangsched-c", "gangsched-kube"] if self.options.kube else []
+        self.cpp_info.libs += ["gangsched-report", "gangsched"]
         self.cpp_info.defines = ["GANGSCHED_SHARED"] if self.options.shared else []
         self.cpp_info.cxxflags = ["-ffp-contract=off"]

@@ -7,7 +7,7 @@ install(TARGETS gangsched gangsched_header_only EXPORT gangsched-targets
   ARCHIVE COMPONENT gangsched-development
   FILE_SET HEADERS COMPONENT gangsched-development)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gangsched/src COMPONENT gangsched-development
-  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE PATTERN "c" EXCLUDE)
+  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE PATTERN "report" EXCLUDE PATTERN "c" EXCLUDE)
 install(EXPORT gangsched-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
 
 if(GANGSCHED_BUILD_KUBE)
@@ -17,6 +17,15 @@ if(GANGSCHED_BUILD_KUBE)
     ARCHIVE COMPONENT gangsched-development
     FILE_SET HEADERS COMPONENT gangsched-development)
   install(EXPORT gangsched-kube-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
+endif()
+
+if(GANGSCHED_BUILD_REPORT)
+  install(TARGETS gangsched_report EXPORT gangsched-report-targets
+    RUNTIME COMPONENT gangsched-runtime
+    LIBRARY COMPONENT gangsched-runtime NAMELINK_COMPONENT gangsched-development
+    ARCHIVE COMPONENT gangsched-development
+    FILE_SET HEADERS COMPONENT gangsched-development)
+  install(EXPORT gangsched-report-targets NAMESPACE gangsched:: DESTINATION ${config_dir} COMPONENT gangsched-development)
 endif()
 
 if(GANGSCHED_BUILD_C)
@@ -44,6 +53,11 @@ install(FILES ${PROJECT_BINARY_DIR}/gangsched.pc DESTINATION ${CMAKE_INSTALL_LIB
 if(GANGSCHED_BUILD_KUBE)
   configure_file(cmake/gangsched-kube.pc.in gangsched-kube.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/gangsched-kube.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT gangsched-development)
+endif()
+if(GANGSCHED_BUILD_REPORT)
+  configure_file(cmake/gangsched-report.pc.in gangsched-report.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/gangsched-report.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     COMPONENT gangsched-development)
 endif()
 if(GANGSCHED_BUILD_C)

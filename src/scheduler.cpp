@@ -205,8 +205,7 @@ GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
     return std::move(*refused);
   }
   detail::running_call call{*core_};
-  cycle said{true, core_->fail(pod.row), core_->state()};
-  core_->note(pod.row, reason);
+  cycle said{true, core_->fail(pod.row, reason), core_->state()};
   return call.done(std::move(said));
 }
 
@@ -387,7 +386,15 @@ GANGSCHED_INLINE result<std::vector<waiting_pod>> scheduler::waiting() const {
   return std::as_const(*core_).list_waiting();
 }
 
+GANGSCHED_INLINE pending_pods scheduler::pending() const { return std::as_const(*core_).pending(); }
+
 GANGSCHED_INLINE queue_counts scheduler::counts() const { return std::as_const(*core_).counts(); }
+
+GANGSCHED_INLINE result<void> scheduler::observe(observer* by) {
+  if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
+  core_->observe(by);
+  return {};
+}
 
 GANGSCHED_INLINE const engine_statistics& scheduler::statistics() const noexcept { return core_->statistics(); }
 

@@ -9,7 +9,7 @@ core <- devices <- queues <- model <- framework <- policies <- plugins <- schedu
 ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
-and nothing but c/, the library for C, which stands on both, includes it; the bodies of components are always compiled. A binding (bindings/)
+and so does report/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
 includes what a host or a plugin's author does, or the library for C.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
 configuration, which stands on documents.
@@ -19,9 +19,9 @@ import re
 import sys
 
 LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade"]
-COMPONENTS = ["kube", "c"]
+COMPONENTS = ["kube", "report", "c"]
 # Beside what hosts include a component may include these components, below include/gangsched/.
-STANDS_ON = {"kube": [], "c": ["kube"]}
+STANDS_ON = {"kube": [], "report": [], "c": ["kube", "report"]}
 # What a host includes, beside core/ and the facade but for plugins.hpp.
 HOST = {"devices/" + name + ".hpp" for name in (
             "cpu_assignment", "cpu_bind_policy", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
@@ -29,7 +29,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "model/" + name + ".hpp" for name in (
             "affinity_spec", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "fwd", "group_spec", "node_load", "queue_spec", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
-        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "move_plan", "options", "queue_listing")}
+        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing")}
 # A component may include these as well.
 COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp"}
@@ -282,6 +282,9 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"src/kube/k.cpp": '#include "gangsched/plugins.hpp"\n', "include/gangsched/plugins.hpp": ""}, "only include what a host does"),
     ({"src/c/c.cpp": '#include "gangsched/scheduler.hpp"\n#include "gangsched/kube/k.hpp"\n'}, None),
     ({"src/c/c.cpp": '#include "gangsched/engine/e.hpp"\n'}, "only include what a host does"),
+    ({"src/report/r.cpp": '#include "gangsched/scheduler.hpp"\n'}, None),
+    ({"src/report/r.cpp": '#include "gangsched/kube/k.hpp"\n'}, "only include what a host does"),
+    ({"src/core/a.cpp": '#include "gangsched/report/r.hpp"\n', "include/gangsched/report/r.hpp": ""}, "nothing includes the component report"),
     ({"src/c/c.cpp": '#include "gangsched/src/kube/k.cpp"\n', "src/kube/k.cpp": ""}, "only include what a host does"),
     ({"src/c/more/c.cpp": ""}, "no place for a folder c/more"),
     ({"src/kube/k.cpp": '#include "gangsched/c/c.h"\n', "include/gangsched/c/c.h": ""}, "only include what a host does"),

@@ -4,7 +4,7 @@
 usage: symbols.py NM ROOT LIBRARY...     libraries are told apart by their names
 
 - libgangsched-c exports the functions that the headers in include/gangsched/c/ declare, each of them and no other name.
-- libgangsched-kube exports names in gangsched::kube only, libgangsched names in gangsched:: only: no template of the standard library, nothing of
+- libgangsched-kube exports names in gangsched::kube only, libgangsched-report in gangsched::report, libgangsched names in gangsched:: only: no template of the standard library, nothing of
   the engine, and of the tables behind a cluster only those that views ask in line (TABLES).
 """
 import pathlib
@@ -57,6 +57,8 @@ def main(nm, root, *libraries):
             wrong = check_c(found, pathlib.Path(root))
         elif name.startswith("libgangsched-kube."):
             wrong = check_cpp(found, lambda one: one.startswith("kube::"))
+        elif name.startswith("libgangsched-report."):
+            wrong = check_cpp(found, lambda one: one.startswith("report::"))
         else:
             wrong = check_cpp(found, lambda one: not one.startswith(("engine::", "kube::", "model::")) or one.startswith(tuple(TABLES)))
         for one in wrong:

@@ -15,6 +15,7 @@
 #include "gangsched/scheduling/attempt.hpp"
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/move_plan.hpp"
+#include "gangsched/scheduling/observer.hpp"
 #include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -87,6 +88,7 @@ class [[nodiscard]] cycle {
 // scheduling/queue_listing.hpp
 struct queued_entity;
 struct waiting_pod;
+struct pending_pods;
 
 /// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host
 /// executes the decisions and says what became of them. Time is what the host says it is, and never goes back. A call that throws
@@ -227,8 +229,13 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<std::vector<queued_entity>> queue() const;
   /// The permit room, in order of reservation. Error: busy. O(pods there · permit plugins).
   [[nodiscard]] result<std::vector<waiting_pod>> waiting() const;
+  /// How many pods wait where, and whom plugins rejected, as of the last call that was told the time. O(pods · plugins of a profile).
+  [[nodiscard]] pending_pods pending() const;
   /// How many stand where, as of the last call that was told the time. O(pods that wait in the permit room).
   [[nodiscard]] queue_counts counts() const;
+  /// Who watches from the next call on, instead of whoever did before; null: nobody. It lives until it is replaced or the scheduler goes.
+  /// No decision depends on it. Error: busy. O(1).
+  result<void> observe(observer* by);
   /// What the engine did so far, for benchmarks and tests.
   [[nodiscard]] const engine_statistics& statistics() const noexcept;
   /// Compares every class index with one rebuilt from nothing; the error names class, node and what differs. For tests.

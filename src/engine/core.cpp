@@ -1,6 +1,7 @@
 #include "gangsched/engine/core.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "gangsched/engine/attachments.hpp"
@@ -14,7 +15,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// What is written while it lives is the scheduler's own: the queue does its part when it is written, not when the log is read.
 class core::own_records {
  public:
-  explicit own_records(core& of) noexcept : of_(&of), before_(of.state_->log.write_as(of.author_)) {}
+  explicit own_records(core& of) noexcept : of_(&of), before_(of.state_->log.write_as(of.events_.author())) {}
   own_records(const own_records&) = delete;
   own_records& operator=(const own_records&) = delete;
   ~own_records() {
@@ -30,7 +31,6 @@ class core::own_records {
 GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
     : state_(&gangsched::detail::inside(on)),
       profiles_(std::move(profiles), *state_),
-      author_(state_->log.new_author()),
       options_(options),
       entities_(*state_, profiles_),
       decisions_(*state_),
@@ -52,7 +52,7 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
                  picker_),
       group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_},
                    parts_, search_),
-      events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, author_, now_) {
+      events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
   if (options.count_reasons) decisions_.rejections().count_reasons();
@@ -83,10 +83,9 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   mend();
 }
 
-GANGSCHED_INLINE void core::close_call() noexcept { binding_.end_call(); }
-
 GANGSCHED_INLINE void core::abandon_call() noexcept {
   standing_before& was = before_;
+  if (notes_) notes_->drop();
   if (!was.whole) return;  // it had not begun
   queue_.recall();
   binding_.recall();
@@ -116,8 +115,12 @@ GANGSCHED_INLINE void core::forget_cached() {
   queue_.unschedulable().forget_conditions();
 }
 
+/// Nothing is read in the middle of somebody's trial, where the tables show what may never have been.
 GANGSCHED_INLINE void core::read_log() {
-  if (!state_->undo.trying()) search_.candidates().drop_unused();
+  if (state_->undo.trying()) return;
+  search_.candidates().drop_unused();
+  if (notes_) [[unlikely]]
+    return notes_->read_log();
   events_.read();
 }
 
@@ -133,19 +136,32 @@ GANGSCHED_INLINE void core::begin_deciding(instant now) {
   decisions_.clear();
   error_.clear();
   read_log();
+  notes_.begin(step_kind::waits, schedule_attempt_failure);
   binding_.reported().report_ended(decisions_);
   binding_.expire_waits();
+  notes_.end_if_anything();
+}
+
+GANGSCHED_INLINE void core::flush() {
+  if (notes_) [[unlikely]]
+    return notes_->flush();
+  queue_.flush();
 }
 
 GANGSCHED_INLINE bool core::schedule(instant now) {
   const own_records own{*this};
+  notes_.open(host_call::schedule_cycle);
   begin_deciding(now);
-  read_log();
-  queue_.flush();
+  if (events_.has_unread()) read_log();
+  flush();
   queue& places = queue_.places();
   while (const std::optional<queue::popped> next = places.pop(now)) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
+    if (notes_) [[unlikely]]
+      notes_->begin_attempt(*next);
     const bool worked = try_entity(*next);
+    if (notes_) [[unlikely]]
+      notes_->end_attempt();
     if (places.item(next->who).where == place::in_flight) {
       places.take_out(next->who);
       if (next->who.group && state_->groups.alive(next->who.row)) queue_.requeue_group(next->who.row);
@@ -206,9 +222,12 @@ GANGSCHED_INLINE bool core::run(entity e) {
 
 GANGSCHED_INLINE void core::permit(instant now) {
   const own_records own{*this};
+  notes_.open(host_call::permit);
   begin_deciding(now);
-  queue_.flush();
+  flush();
+  notes_.begin(step_kind::waits, schedule_attempt_failure);
   binding_.finish_waiting();
+  notes_.end_if_anything();
   read_log();
   queue_.places().tidy();
 }
@@ -225,31 +244,47 @@ GANGSCHED_INLINE void core::reject(row_t pod) {
 
 GANGSCHED_INLINE void core::confirm(row_t pod) {
   queue_.places().begin_round();
+  notes_.open(host_call::confirm);
   read_log();
+  if (notes_) notes_->begin_answer(pod, attempt_result::bound);
   const own_records own{*this};
   binding_.confirm(pod);
   explainer_.note(pod, {});
 }
 
-GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod) {
+GANGSCHED_INLINE std::span<const decision> core::fail(row_t pod, std::string_view reason) {
   queue_.places().begin_round();
+  notes_.open(host_call::fail);
   read_log();
+  if (notes_) notes_->begin_answer(pod, attempt_result::error);
   const own_records own{*this};
-  return binding_.fail(pod);
+  const std::span<const decision> made = binding_.fail(pod);
+  explainer_.note(pod, reason);
+  if (notes_) notes_->answered(made, reason);
+  return made;
 }
 
 /// What a host does that has the queue to itself, or by hand, is news.
 GANGSCHED_INLINE void core::catch_up(instant now) {
   begin_call(now);
   queue_.places().begin_round();
+  notes_.open(host_call::catch_up);
   read_log();
   queue_.places().tidy();
 }
 
 GANGSCHED_INLINE std::optional<attempt> core::pop(instant now) {
+  notes_.open(host_call::pop);
   decisions_.drop_answers();
   catch_up(now);
-  return queue_.pop_attempt();
+  if (!notes_) return queue_.pop_attempt();
+  notes_->flush();
+  notes_->begin(step_kind::popped, schedule_attempt_failure);
+  const std::optional<attempt> next = queue_.pop_attempt();
+  if (!next) return next;
+  notes_->last().from_backoff = next->from_backoff;
+  notes_->describe(next->group ? entity{next->group.row, true} : entity{next->pod.row, false});
+  return next;
 }
 
 /// As if the attempt had been the engine's.
@@ -270,39 +305,64 @@ GANGSCHED_INLINE void core::note_host_rejection(row_t pod, const rejected_by& wh
 }
 
 GANGSCHED_INLINE void core::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
+  notes_.open(host_call::add_unschedulable);
   catch_up(now);
+  if (notes_) notes_->begin_returned({pod.row, false}, why);
   if (gangsched::detail::names_pod(*state_, pod)) note_host_rejection(pod.row, why);
   queue_.add_unschedulable(pod, why);
 }
 
 GANGSCHED_INLINE void core::add_unschedulable(group_id group, const rejected_by& why, instant now) {
+  notes_.open(host_call::add_unschedulable);
   catch_up(now);
+  if (notes_) notes_->begin_returned({group.row, true}, why);
   if (gangsched::detail::names_group(*state_, group))
     entities_.each_member(group.row, [&](row_t pod) { note_host_rejection(pod, why); });
   queue_.add_unschedulable(group, why);
 }
 
+GANGSCHED_INLINE void core::done(pod_id pod) {
+  notes_.open(host_call::done);
+  notes_.begin(step_kind::returned, schedule_attempt_failure);
+  queue_.done(pod);
+}
+
+GANGSCHED_INLINE void core::done(group_id group) {
+  notes_.open(host_call::done);
+  notes_.begin(step_kind::returned, schedule_attempt_failure);
+  queue_.done(group);
+}
+
 GANGSCHED_INLINE void core::activate(std::span<const pod_id> pods, instant now) {
+  notes_.open(host_call::activate);
   catch_up(now);
+  notes_.begin(step_kind::event, "ForceActivate");
   queue_.activate(pods);
 }
 
 GANGSCHED_INLINE void core::flush_backoff(instant now) {
+  notes_.open(host_call::flush);
   catch_up(now);
+  notes_.begin(step_kind::timer, "BackoffComplete");
   queue_.places().flush_backoff(now);
 }
 
 GANGSCHED_INLINE void core::flush_unschedulable(instant now) {
+  notes_.open(host_call::flush);
   catch_up(now);
+  notes_.begin(step_kind::timer, "UnschedulableTimeout");
   queue_.flush_unschedulable();
 }
 
 GANGSCHED_INLINE void core::restore(row_t pod, const queue_position& position) {
+  notes_.open(host_call::restore);
   read_log();
+  notes_.begin(step_kind::returned, "ForceActivate");
   queue_.restore(pod, position);
 }
 
 GANGSCHED_INLINE void core::restore(const waiting_pod& as) {
+  notes_.open(host_call::restore);
   read_log();
   binding_.restore(as);
 }

@@ -7,8 +7,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE event_handlers::event_handlers(model::cluster_state& state, const entity_view& entities,
                                                 pre_enqueue_gates& gates, entry_order& entered, scheduling_queue& of,
-                                                binding_cycle& binding, explainer& explains, std::uint32_t author,
-                                                const instant& now)
+                                                binding_cycle& binding, explainer& explains, const instant& now)
     : state_(&state),
       entities_(&entities),
       gates_(&gates),
@@ -17,13 +16,11 @@ GANGSCHED_INLINE event_handlers::event_handlers(model::cluster_state& state, con
       binding_(&binding),
       explainer_(&explains),
       now_(&now),
-      author_(author) {
+      author_(state.log.new_author()) {
   if (queue_->by_hints()) object_cache_.emplace(state);
 }
 
-GANGSCHED_INLINE void event_handlers::read() {
-  // In the middle of somebody's trial the tables show what may never have been.
-  if (state_->undo.trying()) return;
+GANGSCHED_INLINE void event_handlers::read(bool only_one) {
   const change_log& log = state_->log;
   queue_->grow();
   gates_->forget_open();
@@ -40,9 +37,15 @@ GANGSCHED_INLINE void event_handlers::read() {
     if (!own) handle(record);
     requeue_by(record, position);
     if (own) own_record(record);
+    if (only_one) break;
   }
   gates_->forget_open();
   known_end_ = cursor_.position;
+}
+
+GANGSCHED_INLINE const change* event_handlers::next() const noexcept {
+  const change_log& log = state_->log;
+  return has_unread() && log.begin() <= cursor_.position ? &log[cursor_.position] : nullptr;
 }
 
 /// Groups that depend on the pod's may go on; the queue has heard of the pod itself.

@@ -36,6 +36,7 @@ template <class Ask>
 victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask) {
   victim_plan plan;
   for (const std::uint16_t index : table.at(at)) {
+    ++asked_;
     const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
     plan = ask(table.plugins[index], *attempt);
     keep = keep && plan.keep_nomination;
@@ -58,7 +59,7 @@ GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep
                    });
 }
 
-GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t rejectors) {
+GANGSCHED_INLINE preemption_result preemption::room_for_pod(row_t pod, std::uint64_t rejectors) {
   preemption_result out;
   if (entities_->profile_of(pod).at(point::post_filter).empty()) return out;
   if (!entities_->members_enter_singly() && entities_->incomplete(state_->pods.group[pod])) return for_minimum(pod);
@@ -79,7 +80,7 @@ GANGSCHED_INLINE preemption_result preemption::for_pod(row_t pod, std::uint64_t 
   return out;
 }
 
-GANGSCHED_INLINE preemption_result preemption::for_group(row_t group) {
+GANGSCHED_INLINE preemption_result preemption::room_for_group(row_t group) {
   if (preempts(group)) return for_members(group);
   preemption_result out;
   if (entities_->profile_of_group(group).at(point::group_preempt).empty()) return out;

@@ -45,8 +45,8 @@ GANGSCHED_INLINE void queue::recall() noexcept {
   for (; !before_.empty(); before_.pop_back()) {
     const auto& [item, e] = before_.back();
     queue_item& there = (e.group ? groups_ : pods_)[e.row];
-    --counts_[static_cast<std::size_t>(there.where)];
-    ++counts_[static_cast<std::size_t>(item.where)];
+    ++left_[static_cast<std::size_t>(there.where)];
+    ++came_[static_cast<std::size_t>(item.where)];
     there = item;
   }
 }
@@ -106,8 +106,8 @@ GANGSCHED_INLINE void queue::note_left(row_t group) {
 GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
   const auto waits = [](place where) { return where == place::timed || where == place::unschedulable; };
   if (e.group && waits(it.where) && !waits(to)) note_left(e.row);
-  --counts_[static_cast<std::size_t>(it.where)];
-  ++counts_[static_cast<std::size_t>(to)];
+  ++left_[static_cast<std::size_t>(it.where)];
+  ++came_[static_cast<std::size_t>(to)];
   it.where = to;
   ++it.ticket;
 }
@@ -146,7 +146,9 @@ GANGSCHED_INLINE void queue::enter(entity e, const queue_item& it) { active_.add
 
 GANGSCHED_INLINE void queue::gate(entity e) {
   queue_item& it = item(e);
-  if (it.where != place::gated) move(e, it, place::gated);
+  if (it.where == place::gated) return;
+  move(e, it, place::gated);
+  it.was_gated = true;
 }
 
 GANGSCHED_INLINE instant queue::window_of(instant when) const noexcept {
@@ -350,7 +352,9 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
 }
 
 GANGSCHED_INLINE queue_counts queue::counts() const noexcept {
-  const auto count = [&](place p) { return counts_[static_cast<std::size_t>(p)]; };
+  const auto count = [&](place p) {
+    return static_cast<std::size_t>(came_[static_cast<std::size_t>(p)] - left_[static_cast<std::size_t>(p)]);
+  };
   return {count(place::active), count(place::backoff) + count(place::timed), count(place::unschedulable),
           count(place::gated), 0};
 }

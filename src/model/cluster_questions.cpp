@@ -219,6 +219,10 @@ GANGSCHED_INLINE std::string_view cluster_questions::name_of(pod_id pod) const {
   return contains(pod) ? std::string_view{state_->pods.record[pod.row]->name} : std::string_view{};
 }
 
+GANGSCHED_INLINE std::string_view cluster_questions::namespace_of(pod_id pod) const {
+  return contains(pod) ? state_->names.text(state_->pods.record[pod.row]->ns) : std::string_view{};
+}
+
 GANGSCHED_INLINE std::uint64_t cluster_questions::cookie_of(pod_id pod) const {
   return contains(pod) ? state_->pods.record[pod.row]->cookie : 0;
 }

@@ -10,8 +10,13 @@
 #include "gangsched/queues/kueue/admission_controller.hpp"
 #include "gangsched/queues/water_filling.hpp"
 #include "gangsched/scheduler.hpp"
+#include "gangsched/scheduling/measure_hooks.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#ifdef GANGSCHED_TEST_REPORT
+#include "gangsched/report/metrics.hpp"
+#include "gangsched/report/trace.hpp"
+#endif
 
 namespace {
 std::size_t allocations = 0;
@@ -61,11 +66,14 @@ struct counts {
 /// A host whose pods come and go in order; the kinds in turn.
 class host {
  public:
-  explicit host(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods)
+  explicit host(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods, observer* watcher)
       : cluster_(&cluster),
-        scheduler_(cluster, profiles::kube_default(), {.ties = tie_rule::lowest_row}),
+        scheduler_(cluster,
+                   watcher != nullptr ? measure_hooks(profiles::kube_default(), *watcher) : profiles::kube_default(),
+                   {.ties = tie_rule::lowest_row}),
         kinds_(std::move(kinds)) {
     there_.resize(pods);
+    REQUIRE(scheduler_.observe(watcher));
   }
   counts rounds(std::size_t number) {
     counts made;
@@ -119,8 +127,9 @@ class host {
 };
 
 /// Everybody who comes is placed, and the calls of the loop allocate nothing; cycles only if the node's kubelet @p aligns.
-void check_steady(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods, bool aligns = false) {
-  host all{cluster, std::move(kinds), pods};
+void check_steady(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std::size_t pods, bool aligns = false,
+                  observer* watcher = nullptr) {
+  host all{cluster, std::move(kinds), pods, watcher};
   static_cast<void>(all.rounds(8000));  // as long as tables grow
   const counts made = all.rounds(2000);
   CHECK(made.placed == 2000);
@@ -151,6 +160,26 @@ TEST_CASE("a steady-state cycle allocates nothing: pods without devices", "[allo
       {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")},
       60);
 }
+
+#ifdef GANGSCHED_TEST_REPORT
+namespace {
+std::uint64_t the_time = 0;
+std::uint64_t ticking() noexcept { return the_time += 1000; }
+}  // namespace
+
+TEST_CASE("a steady-state cycle allocates nothing: with metrics and a trace", "[allocations]") {
+  gangsched::cluster cluster;
+  report::metrics metrics{{.clock = ticking}};
+  report::trace trace{cluster, {.clock = ticking, .records = 1000}};
+  observer_list both{&metrics, &trace};
+  add_nodes(cluster, a_node{"n"}.cpu(16).memory("64Gi").zone("a"), 20);
+  check_steady(
+      cluster,
+      {a_pod{"p"}.cpu(1).memory("1Gi"), a_pod{"p"}.cpu(2).priority(7), a_pod{"p"}.cpu_milli(100).label("app", "web")},
+      60, false, &both);
+  CHECK(trace.dropped() > 10'000);
+}
+#endif
 
 TEST_CASE("a steady-state cycle allocates nothing: pods in queues", "[allocations]") {
   gangsched::cluster cluster;

@@ -12,6 +12,11 @@ foreach(target IN LISTS targets)
 endforeach()
 
 # The optional component, where it is.
+if(TARGET gangsched::report)
+  add_executable(consumer-report ${CMAKE_CURRENT_LIST_DIR}/report.cpp)
+  target_link_libraries(consumer-report PRIVATE gangsched::report)
+  add_test(NAME report COMMAND consumer-report)
+endif()
 if(TARGET gangsched::kube)
   add_executable(consumer-kube ${CMAKE_CURRENT_LIST_DIR}/kube.cpp)
   target_link_libraries(consumer-kube PRIVATE gangsched::kube)

@@ -4,6 +4,7 @@
 
 #include "differential_profiles.hpp"
 #include "gangsched/scheduler.hpp"
+#include "gangsched/scheduling/measure_hooks.hpp"
 #include "support/inside.hpp"
 #include "support/referee.hpp"
 
@@ -43,12 +44,13 @@ class run {
   run(const scenario& what, threefold_profile profile)
       : what_(what),
         first_(std::move(profile.compiled), what.options),
-        second_(std::move(profile.assembled), what.options),
+        second_(measure_hooks(std::move(profile.assembled), watcher_), what.options),
         referee_({std::move(profile.rules), what.options.seed, what.options.ties},
                  {what.options.initial_backoff, what.options.max_backoff, what.options.unschedulable_timeout,
                   what.options.holds == hold_rule::older_first, what.options.wake == wake_rule::all}),
         roll_(what.seed ^ 0xa5c) {
     // What nobody names any more goes at once on one side, and is still there on the other.
+    static_cast<void>(second_.under_test.observe(&watcher_));
     if (what.seed % 2 != 0) inside(second_.cluster).collection.always = true;
   }
 
@@ -304,6 +306,7 @@ class run {
   }
 
   const scenario& what_;
+  observer watcher_;  // nobody decides otherwise for being watched
   side first_, second_;
   reference::referee referee_;
   dice roll_;

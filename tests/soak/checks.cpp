@@ -195,6 +195,11 @@ void host::check_queue() const {
       continue;
     wrong("a pod that waits for a node is nowhere in the queue", text_of(at));
   }
+  called<"scheduler::pending">();
+  const pending_pods pending = scheduler_->pending();
+  const std::size_t in_queue = pending.active + pending.backoff + pending.unschedulable + pending.gated;
+  for (const pending_pods::rejected& one : pending.by_plugin)
+    if (one.pods > in_queue) wrong("a plugin rejected more pods than wait", one.plugin);
   called<"scheduler::counts">();
   const auto waiting =
       std::count_if(known_.pods.begin(), known_.pods.end(), [](const auto& one) { return one.second.waiting; });

@@ -151,6 +151,7 @@ class host {
 
   setting on_;
   cluster cluster_;
+  observer watcher_;  // nobody decides otherwise for being watched
   std::unique_ptr<scheduler> scheduler_;
   world known_;
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();

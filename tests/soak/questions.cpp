@@ -50,6 +50,8 @@ void host::ask(const step& one) {
     called<"cluster::find_pod">();
     called<"cluster::contains(pod_id)">();
     called<"cluster::name_of(pod_id)">();
+    called<"cluster::namespace_of">();
+    agree(cluster_.namespace_of(id) == spec.ns, "namespace_of");
     called<"cluster::cookie_of(pod_id)">();
     called<"cluster::claims_of">();
     called<"cluster::nominated_node_of">();

@@ -317,6 +317,8 @@ void host::restart() {
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables.front()), on_.scheduler);
   else
     scheduler_ = std::make_unique<scheduler>(cluster_, std::move(tables), on_.scheduler);
+  called<"scheduler::observe">();
+  must(scheduler_->observe(&watcher_), "observe");
   owed_.clear();  // what was not said nobody says any more
   handled_ = 0;
   for (auto& [at, pod] : known_.pods) {

@@ -1,9 +1,11 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gangsched/engine/call_notes.hpp"
 #include "gangsched/engine/event_handlers.hpp"
 #include "gangsched/engine/group_cycle.hpp"
 #include "gangsched/engine/move_planner.hpp"
@@ -25,14 +27,20 @@ class GANGSCHED_API core {
   // everybody failed, who waits in the permit room and for whom, attempts in flight, what reservations noted. The rest (orders, lines of
   // who waits for a change, indexes, plans) is made anew at the next call.
   void open_call(instant now);
-  void close_call() noexcept;
+  void close_call() noexcept {
+    binding_.end_call();
+    if (notes_) [[unlikely]]
+      tell();
+  }
   void abandon_call() noexcept;
+  /// From the next call on; null: nobody.
+  void observe(observer* by);
 
   // One call of the host each (scheduler.hpp). `now` has been checked.
   bool schedule(instant now);
   void permit(instant now);
   void confirm(row_t pod);
-  std::span<const decision> fail(row_t pod);
+  std::span<const decision> fail(row_t pod, std::string_view reason);
   explanation explain(row_t pod) { return explainer_.explain(pod); }
   void explain_group(row_t group, std::vector<group_explanation>& out) { explainer_.explain_group(group, out); }
   void catch_up(instant now);
@@ -40,8 +48,8 @@ class GANGSCHED_API core {
   /// Names that the profile does not have count as plugins that no event concerns.
   void add_unschedulable(pod_id pod, const rejected_by& why, instant now);
   void add_unschedulable(group_id group, const rejected_by& why, instant now);
-  void done(pod_id pod) { queue_.done(pod); }
-  void done(group_id group) { queue_.done(group); }
+  void done(pod_id pod);
+  void done(group_id group);
   void activate(std::span<const pod_id> pods, instant now);
   void flush_backoff(instant now);
   void flush_unschedulable(instant now);
@@ -61,6 +69,7 @@ class GANGSCHED_API core {
   // As far as the log has been read:
   [[nodiscard]] std::optional<instant> next_time() const;
   [[nodiscard]] queue_counts counts() const;
+  [[nodiscard]] pending_pods pending() const;
   [[nodiscard]] queue_standing standing(row_t pod) const;
   /// Nothing if it was never rejected.
   [[nodiscard]] std::optional<why_rejected> why(pod_id pod) const;
@@ -90,12 +99,13 @@ class GANGSCHED_API core {
   void begin_call(instant now);
   void begin_deciding(instant now);
   void read_log();
+  void flush();
   bool try_entity(const queue::popped& next);
   bool run(entity e);
+  void tell() noexcept;
 
   model::cluster_state* state_;
   profile_set profiles_;
-  std::uint32_t author_;  ///< of its own records in the log
   scheduler_options options_;
   engine_statistics statistics_;
   instant now_ = instant::min();  ///< as the host said last
@@ -117,6 +127,7 @@ class GANGSCHED_API core {
   pod_cycle pod_cycle_;
   group_cycle group_cycle_;
   event_handlers events_;
+  watched_call notes_;
   /// What could not be told from the cluster, as it was when the call began; and whether one was abandoned since.
   struct standing_before {
     bool whole = false, torn = false;
@@ -130,4 +141,5 @@ class GANGSCHED_API core {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/core.cpp"
+#include "gangsched/src/engine/core_observed.cpp"
 #endif

@@ -14,14 +14,20 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// were written, only whom they help is asked.
 class GANGSCHED_API event_handlers {
  public:
-  /// @p author: of the scheduler's own records. @p now: the scheduler's.
+  /// @p now: the scheduler's.
   event_handlers(model::cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
                  entry_order& entered, scheduling_queue& of, binding_cycle& binding, explainer& explains,
-                 std::uint32_t author, const instant& now);
+                 const instant& now);
 
-  /// Reads the log to its end; nothing in the middle of a trial. If what it has not read is gone: `start_over`.
-  /// O(records · what each changed).
-  void read();
+  /// Reads the log to its end, or one record of it. If what it has not read is gone: `start_over`. O(records · what each changed).
+  /// @pre not in the middle of a trial, in which the tables show what may never have been
+  void read(bool only_one = false);
+  [[nodiscard]] bool has_unread() const noexcept { return cursor_.position < state_->log.committed_end(); }
+  /// What is read next; null if that is nothing, or not there any more.
+  [[nodiscard]] const change* next() const noexcept;
+  /// Of the scheduler's own records.
+  [[nodiscard]] std::uint32_t author() const noexcept { return author_; }
+  [[nodiscard]] bool is_own(const change& record) const noexcept { return record.author == author_; }
   /// Everything as the cluster says: who waits, and for nobody knows what. O(pods + groups).
   void start_over();
   /// Whether somebody else has written what has not been read yet. O(1).
@@ -30,7 +36,6 @@ class GANGSCHED_API event_handlers {
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
  private:
-  [[nodiscard]] bool is_own(const change& record) const noexcept { return record.author == author_; }
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);

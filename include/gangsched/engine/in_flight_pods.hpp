@@ -52,6 +52,12 @@ class GANGSCHED_API in_flight_pods {
     }
   }
 
+  /// Calls visit(event) for all that are kept.
+  template <class Visit>
+  void each_event(const Visit& visit) const {
+    for (const object_event& one : events_) visit(one);
+  }
+
   // For a call that may be abandoned: `recall` puts back the attempts that were under way when `remember` was called. What happened since
   // they began may be forgotten: `requeue_all` is to follow.
   void remember() {

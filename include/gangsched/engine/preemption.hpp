@@ -53,9 +53,14 @@ class GANGSCHED_API preemption final : public member_preemption {
 
   /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
   /// none.
-  [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors);
+  [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors) {
+    return counted(room_for_pod(pod, rejectors));
+  }
   /// For a group whose attempt failed a moment ago.
-  [[nodiscard]] preemption_result for_group(row_t group);
+  [[nodiscard]] preemption_result for_group(row_t group) { return counted(room_for_group(group)); }
+  /// How often hooks were asked so far, and how many victims they chose.
+  [[nodiscard]] std::uint64_t asked() const noexcept { return asked_; }
+  [[nodiscard]] std::uint64_t victims() const noexcept { return victims_; }
 
   void begin() override { own_ = {}; }
   [[nodiscard]] bool preempts(row_t group) const override;
@@ -75,6 +80,12 @@ class GANGSCHED_API preemption final : public member_preemption {
     bool waits = false;
   };
 
+  preemption_result room_for_pod(row_t pod, std::uint64_t rejectors);
+  preemption_result room_for_group(row_t group);
+  preemption_result counted(preemption_result found) noexcept {
+    victims_ += found.victims.size();
+    return found;
+  }
   template <class Ask>
   victim_plan ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask);
   victim_plan ask_post_filters(row_t pod, bool& keep);
@@ -95,6 +106,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   group_search* search_;
   preemption_trials trials_;
   members_room own_;
+  std::uint64_t asked_ = 0, victims_ = 0;
   /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.
   std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};
 };

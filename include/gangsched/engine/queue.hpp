@@ -25,6 +25,7 @@ inline constexpr instant no_backoff = instant::min();
 struct queue_item {
   place where = place::none;
   bool strict = false;           ///< waits its backoff out, whatever happens
+  bool was_gated = false;        ///< since it entered
   std::uint32_t generation = 0;  ///< of the row's owner: an item of an earlier one counts for nothing
   std::uint32_t ticket = 0;      ///< changes with every move: entries with an older one are void
   std::uint32_t attempts = 0;    ///< times it was popped
@@ -110,6 +111,9 @@ class GANGSCHED_API queue {
   /// Drops what is void at the front of the lists that next_time looks at.
   void tidy();
   [[nodiscard]] queue_counts counts() const noexcept;
+  /// How many ever came into each place.
+  using arrivals = std::array<std::uint64_t, 7>;
+  [[nodiscard]] const arrivals& came() const noexcept { return came_; }
 
   /// Calls visit(row) for every group that stopped waiting for a change or its backoff since this was last called, some more than once.
   template <class Visit>
@@ -169,8 +173,8 @@ class GANGSCHED_API queue {
   active_queue active_;
   std::vector<timer> backoff_, timed_;  // heaps
   queue_fifo parked_;                   // by `order` = since
-  std::array<std::size_t, 7> counts_{};
-  std::vector<remembered> before_;  // as it was touched
+  arrivals came_{}, left_{};            // by place; who stands there is the difference
+  std::vector<remembered> before_;      // as it was touched
   std::uint64_t call_ = 0;
   std::uint64_t round_ = 1;
 };

@@ -55,6 +55,7 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::string_view name_of(node_id node) const;
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
   [[nodiscard]] std::string_view name_of(group_id group) const;
+  [[nodiscard]] std::string_view namespace_of(pod_id pod) const;
   /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
   [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;

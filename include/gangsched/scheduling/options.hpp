@@ -75,6 +75,7 @@ struct engine_statistics {
   std::uint64_t scans = 0;               ///< picks that looked at every candidate
   std::uint64_t search_steps = 0;        ///< nodes tried by complete searches for groups
   std::uint64_t wake_ups = 0;            ///< entities moved out of the unschedulable pool by a change
+  std::uint64_t observer_errors = 0;     ///< calls of an observer that threw
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,6 +1,8 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gangsched/core/id.hpp"
@@ -19,6 +21,24 @@ struct queued_entity {
   /// Why it waits, in the words of its last attempt if they are counted (`why_rejected::text`); else a group's own reason, or what the host
   /// said when it failed; "" if nobody said anything.
   std::string why;
+};
+
+/// How many pods wait for a node where, members of groups that are queued as one each.
+struct pending_pods {
+  std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0, kept_back = 0;
+  /// Of those in the queue, how many a plugin rejected in their last attempt: one that several did counts for each.
+  struct rejected {
+    std::string profile;  ///< `scheduler_name`
+    std::string plugin;
+    std::size_t pods = 0;
+  };
+  std::vector<rejected> by_plugin;
+  /// Events that are kept for attempts of the host's that are under way, in Kubernetes' words.
+  struct kept_event {
+    std::string_view event;
+    std::size_t number = 0;
+  };
+  std::vector<kept_event> in_flight_events;
 };
 
 /// A pod in the permit room.
