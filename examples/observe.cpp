@@ -29,8 +29,8 @@ int main(int argc, char** argv) {
   gangsched::observer_list all{&metrics, &trace, &events};
 
   // measure_hooks: what each plugin takes, too. Leave it out, and only calls and their steps are told.
-  gangsched::scheduler scheduler{cluster, measure_hooks(gangsched::profiles::kube_default(), all),
-                                 {.count_reasons = true}};
+  gangsched::scheduler scheduler{
+      cluster, measure_hooks(gangsched::profiles::kube_default(), all), {.count_reasons = true}};
   must(scheduler.observe(&all));
 
   must(cluster.add_node({.name = "node-1", .allocatable = {{"cpu", 4}, {"pods", 110}}}));

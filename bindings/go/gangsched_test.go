@@ -191,6 +191,30 @@ func with(t *testing.T, name string, plugin any, options gangsched.PluginOptions
 	return newWorld(t, gangsched.Options{Registry: registry, Profiles: []gangsched.Profile{profile}}, nodes)
 }
 
+func TestMetrics(t *testing.T) {
+	for _, kind := range []gangsched.MetricsKind{gangsched.CountedMetrics, gangsched.TimedMetrics} {
+		w := newWorld(t, gangsched.Options{Metrics: kind}, 2)
+		w.pod("p", 1)
+		w.pod("greedy", 70)
+		w.run(0)
+		text, err := w.scheduler.Metrics()
+		want(t, err, nil)
+		for _, line := range []string{
+			"scheduler_pending_pods{queue=\"unschedulable\"} 1\n",
+			"# TYPE scheduler_schedule_attempts_total counter\n",
+		} {
+			if !strings.Contains(text, line) {
+				t.Errorf("no %q in:\n%s", line, text)
+			}
+		}
+		timed := strings.Contains(text, "scheduler_scheduling_algorithm_duration_seconds_count 2\n")
+		want(t, timed, kind == gangsched.TimedMetrics)
+	}
+	if _, err := newWorld(t, gangsched.Options{}, 1).scheduler.Metrics(); err == nil {
+		t.Error("there are metrics that nobody asked for")
+	}
+}
+
 func TestFilterAndScore(t *testing.T) {
 	for _, reads := range []gangsched.Reads{gangsched.ReadsEverything, gangsched.ReadsName} {
 		plugin := &byCookie{}

@@ -48,7 +48,17 @@ type Options struct {
 	MaxBackoff           int64
 	UnschedulableTimeout int64
 	CheckHooks           bool // debug: finds plugins that read more than they declare; slow
+	Metrics              MetricsKind
 }
+
+// MetricsKind is what there is for Scheduler.Metrics.
+type MetricsKind int32
+
+const (
+	NoMetrics      MetricsKind = C.GANGSCHED_METRICS_NONE    // nothing is counted, and nothing paid
+	CountedMetrics MetricsKind = C.GANGSCHED_METRICS_COUNTED // no clock is read: what happened, and times as now says them
+	TimedMetrics   MetricsKind = C.GANGSCHED_METRICS_TIMED   // also how long deciding takes, by the machine's monotonic clock
+)
 
 // DecisionKind is what the host is to do.
 type DecisionKind int32
@@ -169,6 +179,7 @@ func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	given := one[C.gangsched_scheduler_options](a)
 	given.struct_size = C.size_t(unsafe.Sizeof(*given))
 	given.seed = C.uint64_t(options.Seed)
+	given.metrics = C.int32_t(options.Metrics)
 	if options.LowestRowTies {
 		given.ties = C.GANGSCHED_TIES_LOWEST_ROW
 	}
@@ -311,6 +322,16 @@ func (s *Scheduler) Restore(pod PodID, failures uint32, since int64) error {
 // ForgetCached says that what plugins go by has changed, and no change of the cluster says so.
 func (s *Scheduler) ForgetCached() error {
 	return s.done(C.gangsched_scheduler_forget_cached(s.s, s.call.failure))
+}
+
+// Metrics is kube-scheduler's metrics in Prometheus' text format 0.0.4, what /metrics answers. Not at the same time as another call. An error
+// without CountedMetrics or TimedMetrics in Options.
+func (s *Scheduler) Metrics() (string, error) {
+	var text *C.char
+	code := C.gangsched_scheduler_metrics(s.s, &text, s.call.failure)
+	said := C.GoString(text)
+	C.gangsched_free(text)
+	return said, s.done(code)
 }
 
 // Explain is the line that users know: "0/5 nodes are available: 3 Insufficient cpu, …."

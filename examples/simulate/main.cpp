@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <fstream>
 
 #include "progress.hpp"
 #include "simulate/input.hpp"
@@ -14,8 +16,20 @@ namespace {
 
 using namespace simulate;
 
+std::uint64_t nanoseconds() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+void write_file(const std::string& name, const std::string& text) {
+  if (name.empty()) return;
+  std::ofstream to{name, std::ios::binary};
+  to << text << std::flush;
+  if (!to) throw bad_input{name + ": cannot be written"};
+}
+
 int run(const command_line& options) {
-  const scenario input = read_scenario(options);
+  scenario input = read_scenario(options);
+  input.clock = nanoseconds;
   outcome made;
   {
     const auto pending = std::ranges::count_if(
@@ -25,6 +39,8 @@ int run(const command_line& options) {
     if (!done) throw bad_input{done.error().message()};
     made = *std::move(done);
   }
+  write_file(options.metrics, made.metrics);
+  write_file(options.trace, made.trace);
   const report_options how{.all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues};
   switch (options.output) {
     case format::table: fmt::print("{}", text_report(made, how)); break;

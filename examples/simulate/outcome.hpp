@@ -132,6 +132,7 @@ struct outcome {
   instant end{};  ///< of the last change
   std::optional<asked> explained;
   std::optional<asked_group> explained_group;
+  std::string metrics, trace;  ///< if they were wanted
 
   struct counts {
     std::size_t to_place = 0, placed = 0, ended = 0, evicted = 0, unscheduled = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gangsched/framework/views.hpp>
 #include <gangsched/model/label_selector.hpp>
+#include <gangsched/report/trace.hpp>
+#include <gangsched/scheduling/measure_hooks.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -90,6 +92,9 @@ class host {
   kube::manifests what_;  // kept up to date as far as budgets need it
   group_ledger groups_;
   cluster cluster_;
+  std::optional<report::metrics> metrics_;
+  std::optional<report::trace> trace_;
+  std::optional<observer_list> watching_;
   std::optional<scheduler> scheduler_;
   std::vector<task> tasks_;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
@@ -126,7 +131,15 @@ result<void> host::load() {
     applied.pods.back().spec.cookie = i;
   }
   if (auto done = kube::apply(cluster_, applied); !done) return done;
-  scheduler_.emplace(cluster_, of_.profiles, of_.options);
+  std::vector<kernel_table> profiles = of_.profiles;
+  if (of_.metrics) metrics_.emplace(report::metrics_options{.clock = of_.clock});
+  if (of_.trace) trace_.emplace(cluster_, report::trace_options{.clock = of_.clock});
+  if (of_.metrics || of_.trace) {
+    watching_.emplace(std::initializer_list<observer*>{metrics_ ? &*metrics_ : nullptr, trace_ ? &*trace_ : nullptr});
+    for (kernel_table& one : profiles) one = measure_hooks(std::move(one), *watching_);
+  }
+  scheduler_.emplace(cluster_, std::move(profiles), of_.options);
+  if (watching_) must(scheduler_->observe(&*watching_));
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].in_cluster) continue;
     const kube::pod_manifest& pod = what_.pods[i];
@@ -396,6 +409,8 @@ void host::say_why() {
 }
 
 outcome host::finish() {
+  if (metrics_) out_.metrics = metrics_->text(*scheduler_, cluster_);
+  if (trace_) out_.trace = trace_->json();
   say_why();
   out_.groups = groups_.finish(out_.pods);
   for (const kube::node_manifest& one : what_.nodes) {

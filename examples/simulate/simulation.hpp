@@ -5,6 +5,7 @@
 #include <functional>
 #include <gangsched/framework/kernel_table.hpp>
 #include <gangsched/kube/manifests.hpp>
+#include <gangsched/report/metrics.hpp>
 #include <gangsched/scheduler.hpp>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct scenario {
   std::vector<gangsched::kernel_table> profiles;
   gangsched::scheduler_options options;
   bool grace = true;
+  bool metrics = false, trace = false;       ///< to be had of it
+  gangsched::report::clock clock = nullptr;  ///< for those
   std::optional<std::size_t> explain;        ///< a pod, as it counts in `what.pods`
   std::optional<std::size_t> explain_group;  ///< or a group, as it counts in `what.groups`
 

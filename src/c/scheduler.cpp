@@ -1,6 +1,9 @@
 #include "gangsched/src/c/scheduler.hpp"
 
+#include <chrono>
+
 #include "gangsched/profiles.hpp"
+#include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/src/c/specs.hpp"
 
 using namespace gangsched;
@@ -155,6 +158,22 @@ gangsched_code tell(cluster& on, gangsched_scheduler* scheduler, gangsched_event
   }
 }
 
+std::uint64_t monotonic_ns() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+std::optional<std::int32_t> metrics_of(const gangsched_scheduler_options& given) noexcept {
+  if (given.metrics < GANGSCHED_METRICS_NONE || given.metrics > GANGSCHED_METRICS_TIMED) return std::nullopt;
+  return given.metrics;
+}
+
+/// Null for none.
+std::unique_ptr<report::metrics> make_metrics(std::int32_t kind) {
+  if (kind == GANGSCHED_METRICS_NONE) return nullptr;
+  const bool timed = kind == GANGSCHED_METRICS_TIMED;
+  return std::make_unique<report::metrics>(report::metrics_options{.clock = timed ? monotonic_ns : nullptr});
+}
+
 }  // namespace
 }  // namespace gangsched::inline GANGSCHED_ABI::c
 
@@ -183,11 +202,34 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
         return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
     }
     if (const auto fine = scheduler::check(tables); !fine) return c::refuse(error, fine.error());
-    *made = new gangsched_scheduler{*on, std::move(tables), options};
+    const auto metrics =
+        given == nullptr ? std::optional<std::int32_t>{GANGSCHED_METRICS_NONE} : c::metrics_of(*c::sized(given));
+    if (!metrics) return c::refuse(error, {errc::out_of_range, "scheduler options", "metrics", "is none of them"});
+    auto watching = c::make_metrics(*metrics);
+    if (watching != nullptr)
+      for (kernel_table& one : tables) one = measure_hooks(std::move(one), *watching);
+    auto whole = std::make_unique<gangsched_scheduler>(*on, std::move(tables), options, std::move(watching));
+    if (whole->metrics != nullptr) {
+      if (const auto watched = whole->engine.observe(whole->metrics.get()); !watched)
+        return c::refuse(error, watched.error());
+    }
+    *made = whole.release();
     return c::ok;
   });
 }
 void gangsched_scheduler_destroy(gangsched_scheduler* on) noexcept { delete on; }
+
+gangsched_code gangsched_scheduler_metrics(const gangsched_scheduler* on, char** text,
+                                           gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "scheduler");
+  if (text == nullptr) return c::missing(error, "text");
+  return c::guarded(error, [&] {
+    if (on->metrics == nullptr)
+      return c::refuse(error, {errc::wrong_state, "scheduler", "options.metrics", "none are kept"});
+    *text = c::copied(on->metrics->text(on->engine, *on->model));
+    return c::ok;
+  });
+}
 
 const char* gangsched_decision_kind_name(gangsched_decision_kind kind) noexcept {
   if (kind < GANGSCHED_BIND || kind > GANGSCHED_REVOKE) return "";

@@ -1,12 +1,13 @@
 #pragma once
 #include "gangsched/c/scheduler.h"
+#include "gangsched/report/metrics.hpp"
 #include "gangsched/src/c/handles.hpp"
 
 /// A scheduler with what it decided and the host has not taken.
 struct gangsched_scheduler {
   gangsched_scheduler(gangsched_cluster& on, std::vector<gangsched::kernel_table> profiles,
-                      const gangsched::scheduler_options& options)
-      : model(&on.model), engine(on.model, std::move(profiles), options) {}
+                      const gangsched::scheduler_options& options, std::unique_ptr<gangsched::report::metrics> watching)
+      : model(&on.model), metrics(std::move(watching)), engine(on.model, std::move(profiles), options) {}
 
   /// Moves what the last call decided into the list. If that throws, for want of memory, it is done next time: nothing is lost.
   /// O(decisions).
@@ -17,6 +18,7 @@ struct gangsched_scheduler {
   std::size_t take(gangsched_decision* into, std::size_t capacity) noexcept;
 
   gangsched::cluster* model;
+  std::unique_ptr<gangsched::report::metrics> metrics;  ///< null: none are kept
   gangsched::scheduler engine;
 
  private:

@@ -27,7 +27,12 @@ void events::called(const observed_call& what) {
       sink_({"Normal", "Scheduled", "Binding", std::move(note), step.pod, {}, what.now});
     }
     if (step.kind == step_kind::answer && step.result == attempt_result::error)
-      sink_({"Warning", "FailedScheduling", "Binding", "binding failed: " + std::string{step.note}, step.pod, {},
+      sink_({"Warning",
+             "FailedScheduling",
+             "Binding",
+             "binding failed: " + std::string{step.note},
+             step.pod,
+             {},
              what.now});
     const auto is_evicted = [&](pod_id pod) {
       return std::any_of(step.decisions.begin(), step.decisions.end(),
@@ -45,9 +50,9 @@ void events::called(const observed_call& what) {
           const auto helped = std::find_if(step.decisions.begin(), step.decisions.end(), [&](const decision& other) {
             return other.kind == decision_kind::nominate && !is_evicted(other.pod);
           });
-          event told{"Normal", preempted ? "Preempted" : "Evicted", preempted ? "Preempting" : "Evicting",
-                     "",       one.pod,                             {},
-                     what.now};
+          event told{
+              "Normal", preempted ? "Preempted" : "Evicted", preempted ? "Preempting" : "Evicting", "", one.pod, {},
+              what.now};
           if (preempted && helped != step.decisions.end()) {
             told.related = helped->pod;
             told.note = "Preempted by pod ";

@@ -69,9 +69,9 @@ struct pod_facts {
   std::uint32_t generation = 0;
   std::uint32_t attempts = 0;
   bool known = false, waits = false;
-  std::uint64_t began = 0;      ///< its attempt, by the clock
-  instant entered{};            ///< the queue
-  instant waits_since{};        ///< in the permit room
+  std::uint64_t began = 0;        ///< its attempt, by the clock
+  instant entered{};              ///< the queue
+  instant waits_since{};          ///< in the permit room
   std::string_view profile = {};  ///< valid as the scheduler is
 };
 
@@ -305,13 +305,27 @@ std::string metrics::text(const scheduler& by, const cluster& on) const {
   cached.add({"assumed_pods"}, static_cast<double>(on.assumed().size()));
 
   std::string out;
-  for (const detail::family* one :
-       {&from.attempts, &from.attempt_duration, &from.algorithm, &from.handling, &from.victims, &from.preemptions,
-        &static_cast<const detail::family&>(pending), &static_cast<const detail::family&>(in_flight), &from.sli,
-        &from.pod_attempts, &from.point_duration, &from.plugin_duration, &from.hint_duration, &from.incoming,
-        &from.permit_wait, &static_cast<const detail::family&>(cached),
-        &static_cast<const detail::family&>(unschedulable), &from.evaluations, &from.group_attempts,
-        &from.group_duration, &from.group_algorithm})
+  for (const detail::family* one : {&from.attempts,
+                                    &from.attempt_duration,
+                                    &from.algorithm,
+                                    &from.handling,
+                                    &from.victims,
+                                    &from.preemptions,
+                                    &static_cast<const detail::family&>(pending),
+                                    &static_cast<const detail::family&>(in_flight),
+                                    &from.sli,
+                                    &from.pod_attempts,
+                                    &from.point_duration,
+                                    &from.plugin_duration,
+                                    &from.hint_duration,
+                                    &from.incoming,
+                                    &from.permit_wait,
+                                    &static_cast<const detail::family&>(cached),
+                                    &static_cast<const detail::family&>(unschedulable),
+                                    &from.evaluations,
+                                    &from.group_attempts,
+                                    &from.group_duration,
+                                    &from.group_algorithm})
     one->write(out);
   return out;
 }

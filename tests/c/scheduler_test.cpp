@@ -220,6 +220,40 @@ TEST_CASE("profiles are put together from a base, plugins and arguments, or read
   gangsched_configuration_destroy(by);
 }
 
+TEST_CASE("a scheduler that counts has metrics, and one that does not says so", "[c]") {
+  c_world plain;
+  plain.schedules();
+  char* text = nullptr;
+  CHECK(gangsched_scheduler_metrics(plain.scheduler, &text, plain.error) == GANGSCHED_WRONG_STATE);
+  CHECK(text == nullptr);
+  CHECK(gangsched_scheduler_metrics(plain.scheduler, nullptr, plain.error) == GANGSCHED_MALFORMED);
+  CHECK(gangsched_scheduler_metrics(nullptr, &text, plain.error) == GANGSCHED_MALFORMED);
+
+  for (const std::int32_t kind : {GANGSCHED_METRICS_COUNTED, GANGSCHED_METRICS_TIMED}) {
+    c_world world;
+    world.node("a", 4);
+    world.pod("fits", 1);
+    world.pod("greedy", 64);
+    gangsched_scheduler_options options{};
+    options.struct_size = sizeof options;
+    options.metrics = kind;
+    world.schedules(nullptr, &options);
+    CHECK(world.run(0, 100) == words{"fits bind a", "greedy reject"});
+    world.must(gangsched_scheduler_metrics(world.scheduler, &text, world.error));
+    const std::string said = text;
+    gangsched_free(text);
+    CHECK(said.find("scheduler_pending_pods{queue=\"unschedulable\"} 1\n") != said.npos);
+    const bool timed = said.find("scheduler_scheduling_algorithm_duration_seconds_count 2\n") != said.npos;
+    CHECK(timed == (kind == GANGSCHED_METRICS_TIMED));
+  }
+  gangsched_scheduler_options odd{};
+  odd.struct_size = sizeof odd;
+  odd.metrics = 3;
+  gangsched_scheduler* made = nullptr;
+  CHECK(gangsched_scheduler_create(plain.cluster, nullptr, &odd, &made, plain.error) == GANGSCHED_OUT_OF_RANGE);
+  CHECK(made == nullptr);
+}
+
 TEST_CASE("the C interface and the library decide alike, whatever happens", "[c]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     INFO("seed " << seed);

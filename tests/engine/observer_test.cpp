@@ -75,7 +75,8 @@ TEST_CASE("an observer is told of the steps of each call, in Kubernetes' words",
   w.add(a_pod("a").cpu(1));
   w.add(a_pod("b").cpu(4));
   CHECK(w.cycle() == words{"bind a n1"});
-  CHECK(seen.take() == words{"event NodeAdd", "event UnschedulablePodAdd active+1", "event UnschedulablePodAdd active+1",
+  CHECK(seen.take() == words{"event NodeAdd", "event UnschedulablePodAdd active+1",
+                             "event UnschedulablePodAdd active+1",
                              "attempt ScheduleAttemptFailure placed #1 decided 1"});
   REQUIRE(w.scheduler.confirm(w.pod("a")));
   CHECK(seen.take() == words{"own event AssignedPodAdd", "answer ScheduleAttemptFailure bound #1"});
@@ -89,7 +90,8 @@ TEST_CASE("an observer is told of the steps of each call, in Kubernetes' words",
   CHECK(w.cycle() == words{"bind b n2"});  // nobody else is there
   CHECK(seen.take() == words{"event NodeAdd backoff+1", "attempt ScheduleAttemptFailure placed #2 early decided 1"});
   static_cast<void>(w.scheduler.fail(w.pod("b"), "no image"));
-  CHECK(seen.take() == words{"own event AssignedPodAdd", "answer ScheduleAttemptFailure error #2 backoff+1 \"no image\""});
+  CHECK(seen.take() ==
+        words{"own event AssignedPodAdd", "answer ScheduleAttemptFailure error #2 backoff+1 \"no image\""});
   w.now += 10s;
   CHECK(w.cycle() == words{"bind b n2"});
   CHECK(seen.take() == words{"own event AssignedPodDelete", "timer BackoffComplete active+1",
@@ -116,8 +118,7 @@ TEST_CASE("an observer is told of room that is made, of the permit room and of s
   high.priority = 10;
   w.add(high);
   CHECK(w.cycle() == words{"nominate high n1", "evict low n1"});
-  CHECK(seen.take().back() ==
-        "attempt ScheduleAttemptFailure preempts #1 unschedulable+1 asked 1 victims 1 decided 2");
+  CHECK(seen.take().back() == "attempt ScheduleAttemptFailure preempts #1 unschedulable+1 asked 1 victims 1 decided 2");
   w.now += 6min;
   static_cast<void>(w.scheduler.schedule_cycle(w.now));
   const words steps = seen.take();
@@ -273,7 +274,8 @@ std::uint64_t life(std::uint64_t seed, bool hints, observer* watched) {
     switch (roll.below(7)) {
       case 0: {
         a_node node{"n" + number};
-        static_cast<void>(on.add_node(node.cpu(1 + static_cast<std::int64_t>(roll.below(8))).zone(roll.below(2) == 0 ? "a" : "b")));
+        static_cast<void>(
+            on.add_node(node.cpu(1 + static_cast<std::int64_t>(roll.below(8))).zone(roll.below(2) == 0 ? "a" : "b")));
         break;
       }
       case 1: {
@@ -287,7 +289,8 @@ std::uint64_t life(std::uint64_t seed, bool hints, observer* watched) {
         break;
       }
       case 2:
-        if (!pods.empty() && on.contains(pods[roll.below(pods.size())])) static_cast<void>(on.remove_pod(pods[roll.below(pods.size())]));
+        if (!pods.empty() && on.contains(pods[roll.below(pods.size())]))
+          static_cast<void>(on.remove_pod(pods[roll.below(pods.size())]));
         break;
       default: {
         pod_spec pod = a_pod("p" + number).cpu(1 + static_cast<std::int64_t>(roll.below(4)));

@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import yaml
 
@@ -106,6 +107,18 @@ def check_explanation(program, sample, report):
     same(run(program, sample, "--explain", full), f"{sample}-explained.txt")
 
 
+def check_observed(program):
+    """Metrics and a trace are of the same run, which they do not change."""
+    with tempfile.TemporaryDirectory() as folder:
+        metrics, trace = pathlib.Path(folder, "metrics"), pathlib.Path(folder, "trace.json")
+        same(run(program, "preemption", "--metrics", str(metrics), "--trace", str(trace)), "preemption.txt")
+        text = metrics.read_text(encoding="utf-8")
+        assert re.search(r'^scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} [1-9]', text, re.MULTILINE), text
+        assert re.search(r"^scheduler_preemption_victims_count [1-9]", text, re.MULTILINE), text
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+        assert {"schedule_cycle", "attempt", "evict"} <= {event["name"] for event in events}, events[:20]
+
+
 def main(program):
     for sample in EXIT_CODES:
         check_table(program, sample)
@@ -113,6 +126,8 @@ def main(program):
         check_score_sheets(program, sample, report)
         check_explanation(program, sample, report)
         print("ok:", sample)
+    check_observed(program)
+    print("ok: metrics and a trace")
     check_explained_group(program)
     print("ok: a group explained")
 

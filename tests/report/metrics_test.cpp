@@ -20,7 +20,8 @@ std::uint64_t ticking() noexcept { return the_time += 1'000'000; }
 struct watched_world {
   report::metrics metrics;
   world w;
-  explicit watched_world(const report::metrics_options& how = {}, const scheduler_options& options = world::lowest_first())
+  explicit watched_world(const report::metrics_options& how = {},
+                         const scheduler_options& options = world::lowest_first())
       : metrics(how), w(measure_hooks(profiles::kube_default(), metrics), options) {
     REQUIRE(w.scheduler.observe(&metrics));
   }
@@ -81,10 +82,15 @@ TEST_CASE("attempts, queues and pods are counted as kube-scheduler counts them",
   CHECK(sample(all, R"(cache_size{type="pods"})") == 1);
   CHECK(sample(all, R"(cache_size{type="assumed_pods"})") == 0);
   CHECK(sample(all, R"(inflight_events{event="PodPopped"})") == 0);
-  CHECK(sample(all, R"(plugin_evaluation_total{plugin="NodeResourcesFit",extension_point="Filter",profile="default-scheduler"})") > 0);
+  CHECK(
+      sample(
+          all,
+          R"(plugin_evaluation_total{plugin="NodeResourcesFit",extension_point="Filter",profile="default-scheduler"})") >
+      0);
   // Without a clock nothing is measured.
   CHECK(sample(all, "scheduling_algorithm_duration_seconds_count") == 0);
-  CHECK_FALSE(all.contains(R"(scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",profile="default-scheduler"})"));
+  CHECK_FALSE(all.contains(
+      R"(scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",profile="default-scheduler"})"));
 
   w.add(a_node("n2").cpu(4));
   w.now = 4s + 100ms;
@@ -109,19 +115,20 @@ TEST_CASE("durations are by the observer's clock", "[report]") {
   const auto all = watched.samples();
   CHECK(sample(all, "scheduling_algorithm_duration_seconds_count") == 1);
   CHECK(sample(all, "scheduling_algorithm_duration_seconds_sum") > 0.001);
-  CHECK(sample(all, R"(scheduling_attempt_duration_seconds_count{result="scheduled",profile="default-scheduler"})") == 1);
+  CHECK(sample(all, R"(scheduling_attempt_duration_seconds_count{result="scheduled",profile="default-scheduler"})") ==
+        1);
   CHECK(sample(all, R"(scheduling_attempt_duration_seconds_sum{result="scheduled",profile="default-scheduler"})") >
         sample(all, "scheduling_algorithm_duration_seconds_sum"));
   CHECK(sample(all, R"(event_handling_duration_seconds_count{event="NodeAdd"})") == 1);
   // Two looks at the clock around each hook.
   CHECK(sample(all, R"(event_handling_duration_seconds_sum{event="NodeAdd"})") == Approx(0.001));
   const double filters = sample(
-      all, R"(plugin_execution_duration_seconds_count{plugin="NodeResourcesFit",extension_point="Filter",status="Success"})");
+      all,
+      R"(plugin_execution_duration_seconds_count{plugin="NodeResourcesFit",extension_point="Filter",status="Success"})");
   CHECK(filters > 0);
   const std::string of_filters = R"({extension_point="Filter",status="Success",profile="default-scheduler"})";
   CHECK(sample(all, "framework_extension_point_duration_seconds_count" + of_filters) == 1);
-  CHECK(sample(all, "framework_extension_point_duration_seconds_sum" + of_filters) >=
-        0.001 * filters);
+  CHECK(sample(all, "framework_extension_point_duration_seconds_sum" + of_filters) >= 0.001 * filters);
 }
 
 TEST_CASE("hooks are timed in one cycle of so many", "[report]") {
@@ -138,7 +145,8 @@ TEST_CASE("hooks are timed in one cycle of so many", "[report]") {
   CHECK(sample(all, "preemption_attempts_total") >= 1);
   double timed = 0;
   for (const auto& [name, value] : all)
-    if (name.starts_with("scheduler_plugin_execution_duration_seconds_count{plugin=\"DefaultPreemption\"")) timed += value;
+    if (name.starts_with("scheduler_plugin_execution_duration_seconds_count{plugin=\"DefaultPreemption\""))
+      timed += value;
   CHECK(timed >= 1);
   CHECK(timed <= (sample(all, "preemption_attempts_total") + 2) / 3);
 }

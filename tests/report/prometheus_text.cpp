@@ -12,7 +12,8 @@ namespace {
 bool is_name(std::string_view text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
   for (const char c : text) {
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':')) return false;
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'))
+      return false;
   }
   return true;
 }
@@ -22,7 +23,8 @@ bool read_labels(std::string_view line, std::size_t& at, std::map<std::string, s
   if (line[at] != '{') return true;
   for (++at;; ++at) {
     const std::size_t equals = line.find('=', at);
-    if (equals == line.npos || !is_name(line.substr(at, equals - at)) || line.substr(equals + 1, 1) != "\"") return false;
+    if (equals == line.npos || !is_name(line.substr(at, equals - at)) || line.substr(equals + 1, 1) != "\"")
+      return false;
     std::string& value = labels[std::string{line.substr(at, equals - at)}];
     if (!value.empty()) return false;
     for (at = equals + 2; at < line.size() && line[at] != '"'; ++at) {

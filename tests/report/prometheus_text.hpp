@@ -14,6 +14,7 @@ struct prometheus_family {
 };
 
 /// What is wrong with it is in @p wrong.
-[[nodiscard]] std::map<std::string, prometheus_family> read_prometheus(std::string_view text, std::vector<std::string>& wrong);
+[[nodiscard]] std::map<std::string, prometheus_family> read_prometheus(std::string_view text,
+                                                                       std::vector<std::string>& wrong);
 
 }  // namespace gangsched::testing

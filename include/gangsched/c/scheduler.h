@@ -63,6 +63,14 @@ enum { GANGSCHED_TIES_UNIFORM = 0, GANGSCHED_TIES_LOWEST_ROW = 1, GANGSCHED_TIES
 enum { GANGSCHED_WAKE_ONE_PER_CLASS = 0, GANGSCHED_WAKE_ALL = 1, GANGSCHED_WAKE_HINTS = 2 };
 enum { GANGSCHED_TIMERS_BY_NOW = 0, GANGSCHED_TIMERS_BY_HOST = 1 };
 
+/// Whether there is anything for `gangsched_scheduler_metrics`.
+enum {
+  GANGSCHED_METRICS_NONE = 0,     ///< nothing is counted, and nothing paid
+  GANGSCHED_METRICS_COUNTED = 1,  ///< no clock is read: what happened, and times as `now` says them
+  GANGSCHED_METRICS_TIMED =
+      2  ///< also how long deciding takes, by the machine's monotonic clock; plugins in one cycle of ten
+};
+
 /// Times are nanoseconds; 0 is the default, below 0 is none at all.
 typedef struct gangsched_scheduler_options {
   size_t struct_size;
@@ -75,6 +83,8 @@ typedef struct gangsched_scheduler_options {
   int64_t max_backoff;      ///< 0: that of the configuration, else ten seconds
   int64_t backoff_window;   ///< ends of backoffs are rounded down to a multiple of this; kube-scheduler's is a second
   int64_t unschedulable_timeout;  ///< 0: five minutes
+  int32_t metrics;                ///< GANGSCHED_METRICS_NONE …
+  int32_t unused;                 ///< 0
 } gangsched_scheduler_options;
 
 /// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the default profile; @p options may be null.
@@ -198,6 +208,11 @@ GANGSCHED_C_API gangsched_code gangsched_tell(gangsched_cluster* cluster, gangsc
                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 // --- time, restart, questions
+
+/// kube-scheduler's metrics in Prometheus' text format 0.0.4, what /metrics answers. The caller frees @p text with `gangsched_free`. Error:
+/// wrong_state (the scheduler was made without GANGSCHED_METRICS_COUNTED or GANGSCHED_METRICS_TIMED). O(pods + series).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_metrics(const gangsched_scheduler* scheduler, char** text,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 /// The earliest time at which something changes without anybody doing anything, as of the last call that was told the time;
 /// GANGSCHED_NEVER if never. O(pods in the permit room).

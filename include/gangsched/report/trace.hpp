@@ -9,8 +9,8 @@
 namespace gangsched::inline GANGSCHED_ABI::report {
 
 struct trace_options {
-  report::clock clock = nullptr;       ///< null: the host's `now`, by which nothing takes any time
-  std::size_t records = 1u << 15;      ///< kept at most; then the oldest go. 192 bytes each, taken when the trace is made
+  report::clock clock = nullptr;   ///< null: the host's `now`, by which nothing takes any time
+  std::size_t records = 1u << 15;  ///< kept at most; then the oldest go. 192 bytes each, taken when the trace is made
 };
 
 /// Where the time of a scheduler's calls goes, for chrome://tracing and ui.perfetto.dev: a slice for each call, its steps and the hooks

@@ -49,11 +49,11 @@ enum class host_call : std::uint8_t {
 
 /// What a step of a call was about.
 enum class step_kind : std::uint8_t {
-  event,    ///< a change of the cluster was read: the queue, and who waits, heard of it
-  timer,    ///< backoffs ended, or stays that were too long
-  waits,    ///< the permit room: who may wait no longer, who may go
-  attempt,  ///< an entity was popped and tried
-  popped,   ///< an entity was popped for the host to try
+  event,     ///< a change of the cluster was read: the queue, and who waits, heard of it
+  timer,     ///< backoffs ended, or stays that were too long
+  waits,     ///< the permit room: who may wait no longer, who may go
+  attempt,   ///< an entity was popped and tried
+  popped,    ///< an entity was popped for the host to try
   returned,  ///< the host gave back what it had popped
   answer,    ///< the host said what became of a bind
 };
@@ -116,7 +116,7 @@ struct observed_call {
 struct observed_hook {
   std::string_view profile;  ///< `scheduler_name`
   std::string_view plugin;
-  const void* key = nullptr;  ///< the same for the same plugin of the same profile, as long as that lives
+  const void* key = nullptr;         ///< the same for the same plugin of the same profile, as long as that lives
   std::string_view extension_point;  ///< in Kubernetes' words ("ScoreExtensionNormalize"); static storage
   gangsched::code said = gangsched::code::success;  ///< success of hooks that say no status
   bool measured = false;                            ///< whether `took` says anything
