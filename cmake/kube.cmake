@@ -24,16 +24,8 @@ file(GLOB_RECURSE kube_bodies CONFIGURE_DEPENDS src/kube/*.cpp)
 # The component over one of the library's targets; tests of the header-only one need it over that.
 function(gangsched_add_kube target core)
   add_library(${target} ${ARGN} ${kube_bodies})
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${kube_headers})
-  target_include_directories(${target} PRIVATE ${body_root})
-  target_link_libraries(${target} PUBLIC ${core} PRIVATE fmt::fmt $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${yaml_cpp})
-  gangsched_warnings(${target})
-  set_target_properties(${target} PROPERTIES
-    CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON
-    POSITION_INDEPENDENT_CODE ON
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    VERSION ${PROJECT_VERSION})
+  gangsched_component(${target} ${core} ${kube_headers})
+  target_link_libraries(${target} PRIVATE fmt::fmt $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${yaml_cpp})
 endfunction()
 
 gangsched_add_kube(gangsched_kube gangsched)

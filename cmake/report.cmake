@@ -10,16 +10,7 @@ file(GLOB report_bodies CONFIGURE_DEPENDS src/report/*.cpp)
 # The component over one of the library's targets; tests of the header-only one need it over that.
 function(gangsched_add_report target core)
   add_library(${target} ${ARGN} ${report_bodies})
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${report_headers})
-  target_include_directories(${target} PRIVATE ${body_root})
-  target_link_libraries(${target} PUBLIC ${core})
-  gangsched_warnings(${target})
-  set_target_properties(${target} PROPERTIES
-    CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON
-    POSITION_INDEPENDENT_CODE ON
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    VERSION ${PROJECT_VERSION})
+  gangsched_component(${target} ${core} ${report_headers})
 endfunction()
 
 gangsched_add_report(gangsched_report gangsched)

@@ -8,8 +8,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "must.hpp"
-
 namespace {
 
 // The library reads no clock: this is the host's.
@@ -31,15 +29,15 @@ int main(int argc, char** argv) {
   // measure_hooks: what each plugin takes, too. Leave it out, and only calls and their steps are told.
   gangsched::scheduler scheduler{
       cluster, measure_hooks(gangsched::profiles::kube_default(), all), {.count_reasons = true}};
-  must(scheduler.observe(&all));
+  scheduler.observe(&all).value();
 
-  must(cluster.add_node({.name = "node-1", .allocatable = {{"cpu", 4}, {"pods", 110}}}));
-  must(cluster.add_pod({.name = "web", .containers = {{.requests = {{"cpu", 2}}}}}));
-  must(cluster.add_pod({.name = "greedy", .containers = {{.requests = {{"cpu", 64}}}}}));
+  cluster.add_node({.name = "node-1", .allocatable = {{"cpu", 4}, {"pods", 110}}}).value();
+  cluster.add_pod({.name = "web", .containers = {{.requests = {{"cpu", 2}}}}}).value();
+  cluster.add_pod({.name = "greedy", .containers = {{.requests = {{"cpu", 64}}}}}).value();
   const gangsched::instant now = std::chrono::seconds{1};
   while (auto cycle = scheduler.schedule_cycle(now)) {
     for (const auto& decision : cycle) {
-      if (decision.kind == gangsched::decision_kind::bind) must(scheduler.confirm(decision.pod));
+      if (decision.kind == gangsched::decision_kind::bind) scheduler.confirm(decision.pod).value();
     }
   }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "gangsched/report/words.hpp"
 #include "gangsched/src/c/json.hpp"
 #include "gangsched/src/c/scheduler.hpp"
 
@@ -9,19 +10,6 @@ namespace {
 using json = nlohmann::ordered_json;
 
 std::string dump(const json& from) { return from.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-const char* name_of(code said) noexcept {
-  switch (said) {
-    case code::success: return "Success";
-    case code::error: return "Error";
-    case code::unschedulable: return "Unschedulable";
-    case code::unresolvable: return "UnschedulableAndUnresolvable";
-    case code::wait: return "Wait";
-    case code::skip: return "Skip";
-    case code::pending: return "Pending";
-  }
-  return "";
-}
 
 json value_of(const argument& from) {
   if (const bool* truth = from.if_bool()) return *truth;
@@ -42,7 +30,7 @@ json value_of(const argument& from) {
 }
 
 json value_of(const node_verdict& from) {
-  json made{{"name", from.name}, {"code", name_of(from.code)}};
+  json made{{"name", from.name}, {"code", report::word_of(from.code)}};
   if (from.code != code::success) {
     made["plugin"] = from.plugin;
     made["reasons"] = from.reasons;
@@ -92,7 +80,7 @@ std::string to_json(const argument& from) { return dump(value_of(from)); }
 std::string to_json(const explanation& from) {
   json made{{"summary", from.summary}};
   if (!from.rejected_by.empty()) made["rejectedBy"] = from.rejected_by;
-  if (from.code != code::success) made["code"] = name_of(from.code);
+  if (from.code != code::success) made["code"] = report::word_of(from.code);
   json& nodes = made["nodes"] = json::array();
   for (const node_verdict& one : from.nodes) nodes.push_back(value_of(one));
   return dump(made);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/report/words.hpp"
 #include "gangsched/scheduler.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "gangsched/src/report/kube_families.hpp"
@@ -13,19 +14,6 @@
 namespace gangsched::inline GANGSCHED_ABI::report {
 
 namespace {
-
-std::string_view status_word(code said) {
-  switch (said) {
-    case code::success: return "Success";
-    case code::error: return "Error";
-    case code::unschedulable: return "Unschedulable";
-    case code::unresolvable: return "UnschedulableAndUnresolvable";
-    case code::wait: return "Wait";
-    case code::skip: return "Skip";
-    case code::pending: return "Pending";
-  }
-  return "";
-}
 
 /// "" of what kube-scheduler does not count.
 std::string_view result_word(attempt_result result) {
@@ -204,7 +192,7 @@ void metrics::state::read_answer(const observed_step& step, instant now) {
 void metrics::state::end_points() {
   for (std::size_t i = 0; i < points_used; ++i) {
     const detail::point_sum& one = points[i];
-    point_duration.observe({one.extension_point, status_word(one.said), one.profile}, seconds(one.length));
+    point_duration.observe({one.extension_point, word_of(one.said), one.profile}, seconds(one.length));
   }
   points_used = 0;
 }
@@ -264,7 +252,7 @@ void metrics::hook_ran(const observed_hook& what) noexcept {
       to.hint_duration.observe({what.plugin, what.event, what.helps ? "Queue" : "QueueSkip"}, took);
       return;
     }
-    to.plugin_duration.observe({what.plugin, at, status_word(what.said)}, took);
+    to.plugin_duration.observe({what.plugin, at, word_of(what.said)}, took);
     const auto end = to.points.begin() + static_cast<std::ptrdiff_t>(to.points_used);
     auto its = std::find_if(to.points.begin(), end, [&](const detail::point_sum& one) {
       return one.extension_point == at && one.profile == what.profile;
