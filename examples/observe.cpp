@@ -3,6 +3,7 @@
 #include <gangsched/report/events.hpp>
 #include <gangsched/report/metrics.hpp>
 #include <gangsched/report/trace.hpp>
+#include <gangsched/scheduling/measure_hooks.hpp>
 
 #include <chrono>
 #include <fstream>

@@ -5,5 +5,4 @@
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
-#include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/version.hpp"

@@ -15,7 +15,6 @@
 #include "gangsched/scheduling/attempt.hpp"
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/move_plan.hpp"
-#include "gangsched/scheduling/observer.hpp"
 #include "gangsched/scheduling/options.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -85,6 +84,7 @@ class [[nodiscard]] cycle {
   std::unique_ptr<gangsched::error> error_;
 };
 
+class observer;  // scheduling/observer.hpp
 // scheduling/queue_listing.hpp
 struct queued_entity;
 struct waiting_pod;

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <gangsched/gangsched.hpp>
 #include <gangsched/report/metrics.hpp>
+#include <gangsched/scheduling/measure_hooks.hpp>
 
 int main() {
   gangsched::cluster cluster;

@@ -8,6 +8,7 @@
 #include "covers.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/scheduler.hpp"
+#include "gangsched/scheduling/observer.hpp"
 #include "setting.hpp"
 #include "specs.hpp"
 #include "step.hpp"
