@@ -20,6 +20,13 @@ struct measured_plugin {
   std::string profile;
 };
 
+/// A copy around a plugin of its own.
+GANGSCHED_INLINE std::shared_ptr<void> copy_measured(const void* self) {
+  auto made = std::make_shared<measured_plugin>(*static_cast<const measured_plugin*>(self));
+  made->inside.self = made->inside.copy(made->inside.self.get());
+  return made;
+}
+
 /// Kubernetes' word for what a requeue hook was asked about; of several things at once for the first.
 GANGSCHED_INLINE std::string_view requeue_event_word(events what) noexcept {
   constexpr std::pair<events, std::string_view> words[] = {
@@ -181,6 +188,7 @@ GANGSCHED_INLINE kernel_table measure_hooks(kernel_table table, observer& to) {
   for (plugin_entry& row : table.plugins) {
     auto inside = std::make_shared<detail::measured_plugin>(detail::measured_plugin{row, &to, table.scheduler_name});
     detail::measure_row(row);
+    if (row.copy != nullptr) row.copy = detail::copy_measured;
     row.self = std::move(inside);
   }
   return table;

@@ -2,6 +2,7 @@
 #include "column_plugins.hpp"
 
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/scheduling/measure_hooks.hpp"
 #include "support/inside.hpp"
 
 namespace gangsched::testing::columns_test {
@@ -59,7 +60,10 @@ TEST_CASE("licences of the whole cluster limit pods on all nodes, and who waits 
 
 TEST_CASE("copies of a profile go with clusters of their own, whatever number a column has there",
           "[engine][columns]") {
-  const kernel_table table = with_columns_of(node_power{});
+  kernel_table table = with_columns_of(node_power{});
+  observer nobody;
+  const bool measured = GENERATE(false, true);
+  if (measured) table = measure_hooks(std::move(table), nobody);
   cluster first, second;
   world::must(second.add_node_column("humidity"));
   scheduler in_first{first, table}, in_second{second, table};
