@@ -12,16 +12,16 @@ namespace bindings {
 
 using namespace gangsched;
 
-plugin_state::~plugin_state() {
+first_raised::~first_raised() {
   const nb::gil_scoped_acquire held;
-  raised.reset();
+  what.reset();
 }
 
 nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of) {
   nb::object found;
   for (const auto& one : of) {
-    if (!found.is_valid()) found = std::move(one->raised);
-    one->raised.reset();
+    if (!found.is_valid()) found = std::move(one->raised->what);
+    one->raised->what.reset();
   }
   return found;
 }
@@ -47,7 +47,7 @@ auto ask(plugin_state& of, const Hook& hook) {
   try {
     return hook();
   } catch (nb::python_error& thrown) {
-    if (!of.raised.is_valid()) of.raised = nb::borrow(thrown.value());
+    if (!of.raised->what.is_valid()) of.raised->what = nb::borrow(thrown.value());
     throw hook_error{of.name, text_of(thrown.type().attr("__name__"))};
   } catch (const nb::cast_error&) {
     throw hook_error{of.name, "a hook returned what is not of the type that was expected"};
@@ -256,7 +256,7 @@ reads facet_called(const plugin_state& of, const std::string& word) {
 
 nb::object attribute(nb::handle of, const char* name) { return nb::getattr(of, name, nb::none()); }
 
-/// The same plugin with nothing of a cluster's: the numbers of its columns, what it raised.
+/// The same plugin without what it knows of a cluster: the numbers of its columns, and of queues.
 std::shared_ptr<void> copy_plugin(const void* self) {
   const plugin_state& of = state_of(self);
   const auto made = std::make_shared<plugin_state>();
@@ -264,6 +264,7 @@ std::shared_ptr<void> copy_plugin(const void* self) {
   made->name = of.name;
   made->may_read = of.may_read;
   made->columns = of.columns;
+  made->raised = of.raised;
   return std::make_shared<python_plugin>(python_plugin{made});
 }
 
@@ -309,9 +310,9 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight) {
   return made;
 }
 
-std::vector<std::shared_ptr<plugin_state>> states_in(const kernel_table& table) {
+std::vector<std::shared_ptr<plugin_state>> states_in(std::span<const plugin_entry> plugins) {
   std::vector<std::shared_ptr<plugin_state>> made;
-  for (const plugin_entry& entry : table.plugins) {
+  for (const plugin_entry& entry : plugins) {
     if (entry.copy == copy_plugin) made.push_back(static_cast<const python_plugin*>(entry.self.get())->state);
   }
   return made;

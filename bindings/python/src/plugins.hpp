@@ -4,6 +4,7 @@
 #include <gangsched/framework/views.hpp>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,16 @@
 #include "common.hpp"
 
 namespace bindings {
+
+/// What hooks of a plugin, and of its copies, raised first since somebody asked.
+struct first_raised {
+  nb::object what;
+
+  first_raised() = default;
+  first_raised(const first_raised&) = delete;
+  first_raised& operator=(const first_raised&) = delete;
+  ~first_raised();
+};
 
 /// A plugin in Python, as its kernels see it. They hold no reference: whoever has the profile keeps the object (`py_profile::plugins`).
 struct plugin_state {
@@ -21,12 +32,7 @@ struct plugin_state {
   std::vector<gangsched::by_host<gangsched::node_column>> attached_columns;  ///< the same, in that order
   std::unordered_map<std::string, std::int64_t> queue_numbers;
   std::vector<std::string> queue_names;  ///< by number
-  nb::object raised;                     ///< what a hook raised first since somebody asked
-
-  plugin_state() = default;
-  plugin_state(const plugin_state&) = delete;
-  plugin_state& operator=(const plugin_state&) = delete;
-  ~plugin_state();
+  std::shared_ptr<first_raised> raised = std::make_shared<first_raised>();
 };
 
 /// A profile, and the Python objects that its plugins call.
@@ -38,8 +44,8 @@ struct py_profile {
 /// A plugin of Python's ready for a table; the caller keeps the object. Throws malformed, if it has no hook.
 [[nodiscard]] gangsched::plugin_entry to_entry(nb::handle plugin, std::int64_t weight);
 
-/// Those of Python's in @p table.
-[[nodiscard]] std::vector<std::shared_ptr<plugin_state>> states_in(const gangsched::kernel_table& table);
+/// Those of Python's among @p plugins.
+[[nodiscard]] std::vector<std::shared_ptr<plugin_state>> states_in(std::span<const gangsched::plugin_entry> plugins);
 
 /// What a hook raised lately, which is forgotten; an invalid object if none did.
 [[nodiscard]] nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of);

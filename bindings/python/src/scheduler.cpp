@@ -150,7 +150,8 @@ void make(py_scheduler* self, shared_cluster on, const std::vector<const py_prof
   for (const py_profile* profile : profiles) {
     tables.push_back(profile->table);  // a copy has plugins of its own, which this cluster's columns are for
     plugins.insert(plugins.end(), profile->plugins.begin(), profile->plugins.end());
-    const auto of_python = states_in(tables.back());
+    const auto of_python = states_in(tables.back().plugins);
+    for (const auto& one : of_python) one->raised = std::make_shared<first_raised>();
     states.insert(states.end(), of_python.begin(), of_python.end());
   }
   must(scheduler::check(tables));

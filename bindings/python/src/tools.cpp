@@ -24,9 +24,9 @@ using namespace gangsched;
 
 /// Runs @p work without the GIL. What it throws is a gangsched.Error about @p object, and what a hook in Python raised is its cause.
 template <class Work>
-auto away(const char* object, const py_profile& keep, Work&& work) {
+auto away(const char* object, const std::vector<std::shared_ptr<plugin_state>>& of, Work&& work) {
   const auto refuse = [&](errc code, const std::exception& thrown) {
-    raise({code, object, "", thrown.what()}, take_raised(keep.states));
+    raise({code, object, "", thrown.what()}, take_raised(of));
   };
   try {
     const nb::gil_scoped_release released;
@@ -61,19 +61,19 @@ std::pair<std::string, std::vector<std::string>> simulate_texts(const named_text
   how.no_grace = !grace;
   how.seed = seed;
   const std::vector<kube::source> files = to_sources(texts), configs = to_sources(config);
-  py_profile keep;
   std::vector<plugin_entry> own;
-  for (const nb::handle one : plugins) own.push_back(to_entry(one[0], nb::cast<std::int64_t>(one[1]), keep));
+  for (const nb::handle one : plugins) own.push_back(to_entry(one[0], nb::cast<std::int64_t>(one[1])));
+  const auto of_python = states_in(own);
 
   std::vector<kube::warning> read;
-  result<simulate::outcome> made = away("simulate", keep, [&] {
+  result<simulate::outcome> made = away("simulate", of_python, [&] {
     simulate::scenario scenario =
         simulate::make_scenario(how, files, configs.empty() ? std::nullopt : std::optional{configs.front()}, read);
     for (kernel_table& profile : scenario.profiles)
       for (const plugin_entry& one : own) add_plugin(profile, one);
     return simulate::run(scenario, [](std::uint64_t) {});
   });
-  const nb::object cause = take_raised(keep.states);
+  const nb::object cause = take_raised(of_python);
   if (!made) raise(made.error(), cause);
   if (cause.is_valid()) raise({errc::contract, "simulate", "", "a plugin raised an exception"}, cause);
   std::vector<std::string> warnings;
@@ -85,17 +85,18 @@ std::pair<std::string, std::vector<std::string>> simulate_texts(const named_text
 /// One run after another; between them Python is heard about interrupts.
 nb::list openb_runs(const std::string& nodes, const std::string& pods, bool split, const nb::list& policies,
                     const std::vector<std::uint64_t>& seeds, std::uint64_t generated_seed) {
-  py_profile keep;
+  std::vector<std::shared_ptr<plugin_state>> of_python;
   std::vector<std::pair<std::string, std::optional<plugin_entry>>> each;
   for (const nb::handle one : policies) {
     if (nb::isinstance<nb::str>(one)) {
       each.emplace_back(nb::cast<std::string>(one), std::nullopt);
       continue;
     }
-    plugin_entry entry = to_entry(one, 1, keep);
+    plugin_entry entry = to_entry(one, 1);
+    of_python.push_back(states_in({&entry, 1}).front());
     each.emplace_back(entry.name, std::move(entry));
   }
-  const openb::setting what = away("openb", keep, [&] {
+  const openb::setting what = away("openb", of_python, [&] {
     return nodes.empty() ? openb::make_setting(replay::generate_openb(generated_seed), split, "generated")
                          : openb::make_setting(replay::openb::read(nodes, pods, max_node_gpus), split, pods);
   });
@@ -103,8 +104,9 @@ nb::list openb_runs(const std::string& nodes, const std::string& pods, bool spli
   for (const std::uint64_t seed : seeds) {
     const openb::arrivals order = openb::draw(what.list, what.nodes.size(), what.gpus, seed);
     for (const auto& [name, own] : each) {
-      const openb::outcome one = away(
-          "openb", keep, [&] { return openb::run(what.nodes, what.list, order, name, seed, own ? &*own : nullptr); });
+      const openb::outcome one = away("openb", of_python, [&] {
+        return openb::run(what.nodes, what.list, order, name, seed, own ? &*own : nullptr);
+      });
       nb::dict row;
       row["list"] = what.list.name;
       row["policy"] = name;
