@@ -1,5 +1,5 @@
-# gangsched::c, the library for C and for all that speaks C: over the components kube and report, and always compiled like it. Of a shared one only the
-# names that begin with gangsched_ leave the file.
+# gangsched::c, the library for C and for all that speaks C: over the components kube and report, and always compiled like them. Of a
+# shared one only the names that begin with gangsched_ leave the file.
 set(c_possible OFF)
 if(GANGSCHED_BUILD_KUBE AND GANGSCHED_BUILD_REPORT)
   set(c_possible ON)
@@ -40,5 +40,6 @@ function(gangsched_add_c_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE gangsched::c)
   set_target_properties(${name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF UNITY_BUILD OFF)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -pedantic $<$<BOOL:${GANGSCHED_WERROR}>:-Werror>)
+  target_compile_options(${name} PRIVATE
+    -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -pedantic $<$<BOOL:${GANGSCHED_WERROR}>:-Werror>)
 endfunction()

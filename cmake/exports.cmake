@@ -1,5 +1,5 @@
-# What shared libraries export: the documented interface, by names. Templates of the standard library, the engine and the tables behind a cluster
-# stay inside, but for those tables that views ask in line (what a plugin's author compiles). tests/symbols.py says what may be there.
+# What shared libraries export: the documented interface, by names. Templates of the standard library, the engine and the tables behind a
+# cluster stay inside, but for those tables that views ask in line (what a plugin's author compiles). tests/symbols.py says what may be there.
 option(GANGSCHED_EXPORT_INTERNALS "Shared libraries export what this project's own tests look into" ${GANGSCHED_BUILD_TESTING})
 
 set(abi v${PROJECT_VERSION_MAJOR}_${PROJECT_VERSION_MINOR})  # GANGSCHED_ABI

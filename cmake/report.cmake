@@ -1,4 +1,5 @@
-# gangsched::report, the optional component of ready-made observers: metrics, events, a trace. Always compiled; it needs nothing but the library.
+# gangsched::report, the optional component of ready-made observers: metrics, events, a trace. Always compiled; it needs nothing but the
+# library.
 option(GANGSCHED_BUILD_REPORT "Build gangsched::report" ON)
 if(NOT GANGSCHED_BUILD_REPORT)
   return()

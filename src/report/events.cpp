@@ -34,21 +34,17 @@ void events::called(const observed_call& what) {
              step.pod,
              {},
              what.now});
-    const auto is_evicted = [&](pod_id pod) {
-      return std::any_of(step.decisions.begin(), step.decisions.end(),
-                         [&](const decision& one) { return one.kind == decision_kind::evict && one.pod == pod; });
-    };
     for (const decision& one : step.decisions) {
       switch (one.kind) {
         case decision_kind::reject:
         case decision_kind::revoke: tell_failed(one, what); break;
         case decision_kind::nominate:
-          if (!is_evicted(one.pod)) tell_failed(one, what);
+          if (!step.evicts(one.pod)) tell_failed(one, what);
           break;
         case decision_kind::evict: {
           const bool preempted = step.victims != 0;
           const auto helped = std::find_if(step.decisions.begin(), step.decisions.end(), [&](const decision& other) {
-            return other.kind == decision_kind::nominate && !is_evicted(other.pod);
+            return other.kind == decision_kind::nominate && !step.evicts(other.pod);
           });
           event told{
               "Normal", preempted ? "Preempted" : "Evicted", preempted ? "Preempting" : "Evicting", "", one.pod, {},

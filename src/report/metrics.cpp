@@ -61,6 +61,14 @@ struct pod_facts {
   instant entered{};              ///< the queue
   instant waits_since{};          ///< in the permit room
   std::string_view profile = {};  ///< valid as the scheduler is
+
+  void begin_attempt(const observed_step& step) {
+    if (!known) entered = step.entered;
+    known = true;
+    attempts = step.attempts;
+    began = step.took.begin;
+    profile = step.profile;
+  }
 };
 
 /// The plugins of one extension point in this call, together.
@@ -93,6 +101,7 @@ struct metrics::state {
   void read_arrivals(const observed_step& step);
   void read_decisions(const observed_step& step, instant now);
   void read_attempt(const observed_step& step);
+  void read_returned(const observed_step& step);
   void read_answer(const observed_step& step, instant now);
   void end_wait(pod_facts& of, std::string_view result, instant now) {
     if (!of.waits) return;
@@ -145,20 +154,10 @@ void metrics::state::read_attempt(const observed_step& step) {
 
 void metrics::state::read_decisions(const observed_step& step, instant now) {
   const bool attempt = step.kind == step_kind::attempt;
-  const auto is_evicted = [&](pod_id pod) {
-    return std::any_of(step.decisions.begin(), step.decisions.end(),
-                       [&](const decision& one) { return one.kind == decision_kind::evict && one.pod == pod; });
-  };
   for (const decision& one : step.decisions) {
-    if (one.kind == decision_kind::evict || (one.kind == decision_kind::nominate && is_evicted(one.pod))) continue;
+    if (one.kind == decision_kind::evict || (one.kind == decision_kind::nominate && step.evicts(one.pod))) continue;
     detail::pod_facts& of = facts_of(one.pod);
-    if (attempt && one.kind != decision_kind::revoke) {
-      if (!of.known) of.entered = step.entered;
-      of.known = true;
-      of.attempts = step.attempts;
-      of.began = step.took.begin;
-      of.profile = step.profile;
-    }
+    if (attempt && one.kind != decision_kind::revoke) of.begin_attempt(step);
     switch (one.kind) {
       case decision_kind::bind: end_wait(of, "Success", now); break;
       case decision_kind::wait: of.waits = true, of.waits_since = now; break;
@@ -173,6 +172,12 @@ void metrics::state::read_decisions(const observed_step& step, instant now) {
       case decision_kind::evict: break;
     }
   }
+}
+
+void metrics::state::read_returned(const observed_step& step) {
+  if (step.result == attempt_result::none || step.profile.empty()) return;
+  const detail::pod_facts* of = step.pod ? &facts_of(step.pod) : nullptr;
+  count_attempt(result_word(step.result), step.profile, of != nullptr && of->known ? step.took.end - of->began : 0);
 }
 
 void metrics::state::read_answer(const observed_step& step, instant now) {
@@ -213,20 +218,9 @@ void metrics::called(const observed_call& what) {
         break;
       case step_kind::attempt: to.read_attempt(step); break;
       case step_kind::answer: to.read_answer(step, what.now); break;
-      case step_kind::returned:
-        if (step.result != attempt_result::none && !step.profile.empty())
-          to.count_attempt(result_word(step.result), step.profile,
-                           step.pod && to.facts_of(step.pod).known ? step.took.end - to.facts_of(step.pod).began : 0);
-        break;
+      case step_kind::returned: to.read_returned(step); break;
       case step_kind::popped:
-        if (step.pod) {
-          detail::pod_facts& of = to.facts_of(step.pod);
-          if (!of.known) of.entered = step.entered;
-          of.known = true;
-          of.attempts = step.attempts;
-          of.began = step.took.begin;
-          of.profile = step.profile;
-        }
+        if (step.pod) to.facts_of(step.pod).begin_attempt(step);
         break;
       case step_kind::timer:
       case step_kind::waits: break;
@@ -293,28 +287,11 @@ std::string metrics::text(const scheduler& by, const cluster& on) const {
   cached.add({"assumed_pods"}, static_cast<double>(on.assumed().size()));
 
   std::string out;
-  for (const detail::family* one : {&from.attempts,
-                                    &from.attempt_duration,
-                                    &from.algorithm,
-                                    &from.handling,
-                                    &from.victims,
-                                    &from.preemptions,
-                                    &static_cast<const detail::family&>(pending),
-                                    &static_cast<const detail::family&>(in_flight),
-                                    &from.sli,
-                                    &from.pod_attempts,
-                                    &from.point_duration,
-                                    &from.plugin_duration,
-                                    &from.hint_duration,
-                                    &from.incoming,
-                                    &from.permit_wait,
-                                    &static_cast<const detail::family&>(cached),
-                                    &static_cast<const detail::family&>(unschedulable),
-                                    &from.evaluations,
-                                    &from.group_attempts,
-                                    &from.group_duration,
-                                    &from.group_algorithm})
-    one->write(out);
+  const auto write = [&](const auto&... all) { (all.write(out), ...); };
+  write(from.attempts, from.attempt_duration, from.algorithm, from.handling, from.victims, from.preemptions, pending,
+        in_flight, from.sli, from.pod_attempts, from.point_duration, from.plugin_duration, from.hint_duration,
+        from.incoming, from.permit_wait, cached, unschedulable, from.evaluations, from.group_attempts,
+        from.group_duration, from.group_algorithm);
   return out;
 }
 

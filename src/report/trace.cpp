@@ -188,12 +188,13 @@ void trace::called(const observed_call& what) {
     } else if (step.pod) {
       to.name(made, step.pod);
     }
+    const auto placed = std::find_if(step.decisions.begin(), step.decisions.end(), [](const decision& one) {
+      return one.kind == decision_kind::bind || one.kind == decision_kind::wait || one.kind == decision_kind::nominate;
+    });
+    if (!step.group && placed != step.decisions.end()) made.node.append(to.on->name_of(placed->node));
+    // Nothing is written into `made` from here on: the ring may be so short that a mark takes its place.
     const std::uint64_t at = timed ? step.took.end : host_time;
     for (const decision& one : step.decisions) {
-      if (one.kind == decision_kind::bind || one.kind == decision_kind::wait || one.kind == decision_kind::nominate) {
-        if (!step.group) made.node.append(made.node.view().empty() ? to.on->name_of(one.node) : std::string_view{});
-        continue;
-      }
       if (one.kind != decision_kind::evict && one.kind != decision_kind::revoke) continue;
       record& mark = to.next(phase::mark, at, 0, to_string(one.kind));
       to.name(mark, one.pod);

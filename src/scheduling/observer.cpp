@@ -1,8 +1,14 @@
 #include "gangsched/scheduling/observer.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace gangsched::inline GANGSCHED_ABI {
+
+GANGSCHED_INLINE bool observed_step::evicts(pod_id who) const noexcept {
+  return std::any_of(decisions.begin(), decisions.end(),
+                     [&](const decision& one) { return one.kind == decision_kind::evict && one.pod == who; });
+}
 
 GANGSCHED_INLINE observer_list::observer_list(std::initializer_list<observer*> all) {
   for (observer* const one : all) {

@@ -51,7 +51,7 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] const group_spec* spec_of(group_id group) const noexcept;
   /// The value of a priority class, if there is one of that name. O(1).
   [[nodiscard]] std::optional<std::int32_t> find_priority_class(std::string_view name) const;
-  /// Names are valid until the object is updated or removed; "" for an id that nothing has. O(1).
+  /// Names, and a pod's namespace, are valid until the object is updated or removed; "" for an id that nothing has. O(1).
   [[nodiscard]] std::string_view name_of(node_id node) const;
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
   [[nodiscard]] std::string_view name_of(group_id group) const;

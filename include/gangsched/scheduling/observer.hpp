@@ -75,7 +75,7 @@ struct measured_span {
 };
 
 /// A step, in the order in which they were taken.
-struct observed_step {
+struct GANGSCHED_API observed_step {
   step_kind kind = step_kind::event;
   attempt_result result = attempt_result::none;  ///< of attempt, returned and answer
   bool from_backoff = false;                     ///< popped before its backoff was over, because nobody was active
@@ -93,6 +93,9 @@ struct observed_step {
   std::uint32_t victims = 0;            ///< they chose
   std::span<const decision> decisions;  ///< that were made in this step
   std::string_view note = {};           ///< what the host said: of an answer that is an error
+
+  /// Whether one of its decisions evicts @p who: such a pod's nomination is the end of what was promised to it, no attempt. O(decisions).
+  [[nodiscard]] bool evicts(pod_id who) const noexcept;
 };
 
 /// A call of the host's, as it ended. All of it is valid until the observer returns.
