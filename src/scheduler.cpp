@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gangsched/engine/core.hpp"
+#include "gangsched/fork.hpp"
 #include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
@@ -166,6 +167,18 @@ GANGSCHED_INLINE result<void> scheduler::check(std::span<const kernel_table> pro
 GANGSCHED_INLINE scheduler::scheduler(scheduler&&) noexcept = default;
 GANGSCHED_INLINE scheduler& scheduler::operator=(scheduler&&) noexcept = default;
 GANGSCHED_INLINE scheduler::~scheduler() = default;
+
+GANGSCHED_INLINE scheduler::scheduler(std::unique_ptr<engine::core> core) noexcept : core_(std::move(core)) {}
+
+GANGSCHED_INLINE result<forked> scheduler::fork() const {
+  const model::cluster_state& state = core_->state();
+  if (auto refused = detail::refuse_busy(state)) return std::move(*refused);
+  if (const plugin_entry* const plugin = core_->uncopied())
+    return error{errc::wrong_state, "plugin " + plugin->name, "", "cannot be copied"};
+  cluster copy = detail::copy_of(state);
+  auto core = std::make_unique<engine::core>(copy, *core_);
+  return forked{std::move(copy), scheduler{std::move(core)}};
+}
 
 GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);

@@ -84,6 +84,7 @@ class [[nodiscard]] cycle {
   std::unique_ptr<gangsched::error> error_;
 };
 
+struct forked;   // fork.hpp
 class observer;  // scheduling/observer.hpp
 // scheduling/queue_listing.hpp
 struct queued_entity;
@@ -111,6 +112,11 @@ class GANGSCHED_API scheduler {
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;
   ~scheduler();
+
+  /// Copies of the cluster and of this scheduler on it, with its queue, its permit room and all that is under way (fork.hpp): from the
+  /// same calls follow the same decisions. Nobody observes it. Error: busy, wrong_state (a plugin of a profile cannot be copied).
+  /// O(cluster + queue).
+  [[nodiscard]] result<forked> fork() const;
 
   /// Handles one queue entity, a pod or a whole group: places it (bind, or wait in the permit room), makes room for it (nominate
   /// and evict), or rejects it. False when nobody waits in the active queue; with a fixed @p now a loop over it ends.
@@ -242,6 +248,7 @@ class GANGSCHED_API scheduler {
   result<void> verify();
 
  private:
+  explicit scheduler(std::unique_ptr<engine::core> core) noexcept;
   std::unique_ptr<engine::core> core_;
 };
 

@@ -45,6 +45,12 @@ GANGSCHED_INLINE interner::interner() : impl_(std::make_unique<impl>()) { keep({
 GANGSCHED_INLINE interner::~interner() = default;
 GANGSCHED_INLINE interner::interner(interner&&) noexcept = default;
 GANGSCHED_INLINE interner& interner::operator=(interner&&) noexcept = default;
+GANGSCHED_INLINE void interner::assign(const interner& from) {
+  auto made = std::make_unique<impl>(*from.impl_);
+  made->free.reserve(from.impl_->free.capacity());
+  impl_ = std::move(made);
+  made_ = from.made_;
+}
 
 GANGSCHED_INLINE symbol interner::intern(std::string_view text) {
   impl& all = *impl_;

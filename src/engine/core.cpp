@@ -28,9 +28,9 @@ class core::own_records {
   std::uint32_t before_;
 };
 
-GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
-    : state_(&gangsched::detail::inside(on)),
-      profiles_(std::move(profiles), *state_),
+GANGSCHED_INLINE core::core(model::cluster_state& on, profile_set profiles, const scheduler_options& options)
+    : state_(&on),
+      profiles_(std::move(profiles)),
       options_(options),
       entities_(*state_, profiles_),
       decisions_(*state_),
@@ -56,6 +56,10 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
   if (options.count_reasons) decisions_.rejections().count_reasons();
+}
+
+GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
+    : core(gangsched::detail::inside(on), profile_set{std::move(profiles), gangsched::detail::inside(on)}, options) {
   detail::attachments made{*state_};
   call_mark whole{*state_};
   profiles_.attach(*state_);
@@ -65,6 +69,32 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
   }
   whole.keep();
   made.keep();
+}
+
+/// Each part takes what the original's holds. Those that are not named here hold nothing between two calls but what they make anew.
+GANGSCHED_INLINE core::core(cluster& copy, const core& from)
+    : core(gangsched::detail::inside(copy), from.profiles_.unmeasured(), from.options_) {
+  statistics_ = from.statistics_;
+  now_ = from.now_;
+  before_ = from.before_;
+  decisions_.rejections() = from.decisions_.rejections();
+  gates_ = from.gates_;
+  picker_ = from.picker_;
+  entered_ = from.entered_;
+  preemption_ = from.preemption_;
+  queue_ = from.queue_;
+  explainer_ = from.explainer_;
+  binding_ = from.binding_;
+  events_ = from.events_;
+}
+
+GANGSCHED_INLINE const plugin_entry* core::uncopied() const noexcept {
+  for (const kernel_table& table : profiles_.all()) {
+    for (const plugin_entry& one : table.plugins) {
+      if (one.copy == nullptr) return &one;
+    }
+  }
+  return nullptr;
 }
 
 GANGSCHED_INLINE void core::open_call(instant now) {

@@ -20,6 +20,14 @@ GANGSCHED_INLINE event_handlers::event_handlers(model::cluster_state& state, con
   if (queue_->by_hints()) object_cache_.emplace(state);
 }
 
+GANGSCHED_INLINE event_handlers& event_handlers::operator=(const event_handlers& from) {
+  author_ = from.author_;
+  cursor_ = from.cursor_;
+  known_end_ = from.known_end_;
+  if (object_cache_) *object_cache_ = *from.object_cache_;
+  return *this;
+}
+
 GANGSCHED_INLINE void event_handlers::read(bool only_one) {
   const change_log& log = state_->log;
   queue_->grow();

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
 namespace detail {
 
 template <class Entries, class Match>
@@ -20,6 +21,17 @@ GANGSCHED_INLINE bool tries(const model::cluster_state& state, const in_flight_p
 }
 
 }  // namespace detail
+
+GANGSCHED_INLINE in_flight_pods& in_flight_pods::operator=(const in_flight_pods& from) {
+  attempts_ = from.attempts_, before_ = from.before_;
+  events_ = from.events_;
+  for (object_event& one : events_) {
+    one.old_node = in_copy(one.old_node, *state_);
+    one.new_node = in_copy(one.new_node, *state_);
+  }
+  first_event_ = from.first_event_;
+  return *this;
+}
 
 GANGSCHED_INLINE in_flight_pods::entry* in_flight_pods::find(entity e) noexcept {
   return detail::find_attempt(attempts_, [&](const entry& one) { return detail::tries(*state_, one, e); });

@@ -16,6 +16,13 @@ GANGSCHED_INLINE bool scaled_down(const pod_class& before, const pod_class& afte
 
 }  // namespace detail
 
+GANGSCHED_INLINE object_cache& object_cache::operator=(const object_cache& from) {
+  nodes_ = from.nodes_;
+  for (std::shared_ptr<const past_node>& one : nodes_) one = in_copy(one, *state_);
+  pods_ = from.pods_;
+  return *this;
+}
+
 GANGSCHED_INLINE std::shared_ptr<const past_node> object_cache::look_at_node(row_t row) const {
   return state_->nodes.alive(row) ? std::make_shared<const past_node>(*state_, row) : nullptr;
 }

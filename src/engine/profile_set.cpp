@@ -2,11 +2,19 @@
 
 #include <utility>
 
+#include "gangsched/scheduling/measure_hooks.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, model::cluster_state& state)
     : tables_(std::move(tables)) {
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
+}
+
+GANGSCHED_INLINE profile_set profile_set::unmeasured() const {
+  profile_set made = *this;
+  for (kernel_table& table : made.tables_) table = unmeasured_hooks(std::move(table));
+  return made;
 }
 
 GANGSCHED_INLINE void profile_set::attach(model::cluster_state& state) {

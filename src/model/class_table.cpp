@@ -19,6 +19,13 @@ GANGSCHED_INLINE class_table::class_table(undo_log& undo) : pods_(undo), epoch_(
   epoch_.grow(1);
 }
 GANGSCHED_INLINE class_table::~class_table() = default;
+GANGSCHED_INLINE class_table& class_table::operator=(const class_table& from) {
+  pods_ = from.pods_, epoch_ = from.epoch_;
+  classes_ = from.classes_, generations_ = from.generations_;  // the classes themselves never change
+  crowded_ = from.crowded_;
+  *impl_ = *from.impl_;
+  return *this;
+}
 
 GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
   const std::size_t hash = impl::hash(made.key);

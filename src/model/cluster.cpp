@@ -20,8 +20,21 @@ GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
 GANGSCHED_INLINE cluster::cluster(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster& cluster::operator=(cluster&&) noexcept = default;
 GANGSCHED_INLINE cluster::~cluster() = default;
+GANGSCHED_INLINE cluster::cluster(std::unique_ptr<model::cluster_state> state) noexcept
+    : cluster_questions(std::move(state)) {}
+
+GANGSCHED_INLINE result<cluster> cluster::fork() const {
+  const model::cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "cluster");
+  if (state.undo.recording()) return error{errc::busy, "cluster", "", "a transaction is open on it"};
+  return detail::copy_of(state);
+}
 
 namespace detail {
+
+GANGSCHED_INLINE cluster copy_of(const model::cluster_state& state) {
+  return cluster{std::make_unique<model::cluster_state>(state)};
+}
 
 /// Absent if the node has no devices that the host knows of.
 GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(model::cluster_state& state,

@@ -105,6 +105,21 @@ GANGSCHED_INLINE counter_table::counter::counter(undo_log& undo, const counter_s
 GANGSCHED_INLINE counter_table::counter_table(undo_log& undo) : undo_(&undo), index_(std::make_unique<index>()) {}
 GANGSCHED_INLINE counter_table::~counter_table() = default;
 
+GANGSCHED_INLINE counter_table& counter_table::operator=(const counter_table& from) {
+  all_ = detail::copies_of(from.all_, [&](const counter& one) { return std::make_unique<counter>(*undo_, one.spec); });
+  free_ = from.free_;
+  made_ = from.made_;
+  index& own = *index_;
+  const index& other = *from.index_;
+  own.scopes = detail::copies_of(other.scopes, [](const index::entry&) { return std::make_unique<index::entry>(); });
+  own.free = other.free;
+  own.scope_by_key = other.scope_by_key;
+  own.by_key = other.by_key;
+  own.by_label = other.by_label;
+  own.anywhere = other.anywhere;
+  return *this;
+}
+
 GANGSCHED_INLINE scope_id counter_table::scope_number(pod_scope&& scope) {
   index& all = *index_;
   std::string key = detail::scope_key(scope);

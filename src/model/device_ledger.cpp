@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/model/canonical.hpp"
@@ -132,6 +133,35 @@ GANGSCHED_INLINE device_ledger::device_ledger(undo_log& undo, change_log& log, i
       classes_(classes),
       kinds_(kinds),
       in_hook_(in_hook) {}
+
+GANGSCHED_INLINE device_ledger& device_ledger::operator=(const device_ledger& from) {
+  resource_claims = from.resource_claims;
+  matcher_ = from.matcher_;
+  expressions_ = from.expressions_;
+  expressions_made_ = from.expressions_made_;
+  inventories_ = from.inventories_;
+  std::map<const device_inventory*, std::shared_ptr<const device_inventory>> own;
+  for (auto& [bytes, kept] : inventories_) {
+    const std::shared_ptr<const device_inventory> shared = kept.lock();
+    if (shared == nullptr || shared->answers == nullptr) continue;
+    device_inventory copy{*shared};
+    copy.answers = std::make_shared<device_answers>(*shared->answers);
+    kept = own[shared.get()] = std::make_shared<const device_inventory>(std::move(copy));
+  }
+  if (own.empty()) return *this;
+  for (row_t node = 0; node < nodes_.rows.count(); ++node) {
+    if (!nodes_.alive(node) || nodes_.record[node]->devices == nullptr) continue;
+    const auto found = own.find(nodes_.record[node]->devices->inventory.get());
+    if (found == own.end()) continue;
+    auto record = std::make_unique<model::node_record>(*nodes_.record[node]);
+    auto devices = std::make_shared<device_record>(*record->devices);
+    devices->inventory = found->second;
+    record->devices = std::move(devices);
+    nodes_.record.set(node, std::move(record));
+    nodes_.inventory.set(node, found->second.get());
+  }
+  return *this;
+}
 
 GANGSCHED_INLINE std::shared_ptr<const device_inventory> device_ledger::share(device_inventory&& inventory) {
   std::string key = canonical::bytes(inventory);

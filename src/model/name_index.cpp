@@ -30,6 +30,18 @@ struct name_index::impl {
 
 GANGSCHED_INLINE name_index::name_index(undo_log& undo) : undo_(&undo), impl_(std::make_unique<impl>()) {}
 
+/// (No transaction is open, so that there are no erased ones.)
+GANGSCHED_INLINE name_index& name_index::operator=(const name_index& from) {
+  name_index made{*undo_};
+  made.impl_->entries.reserve(from.impl_->entries.size());
+  from.impl_->entries.for_each([&](const impl::entry* one) {
+    made.impl_->entries.insert(key_of(one->ns, one->name).hash, new impl::entry(*one));
+  });
+  made.impl_->size = from.impl_->size;
+  impl_.swap(made.impl_);
+  return *this;
+}
+
 GANGSCHED_INLINE name_index::~name_index() {
   impl_->entries.for_each([](const impl::entry* one) { delete one; });
 }

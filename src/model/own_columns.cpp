@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/model/free_places.hpp"
 #include "gangsched/model/pod_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -25,6 +26,17 @@ GANGSCHED_INLINE own_columns::own_columns(undo_log& undo, change_log& log, const
       by_name_(undo),
       noted_(undo) {}
 
+GANGSCHED_INLINE own_columns& own_columns::operator=(const own_columns& from) {
+  columns_ = detail::copies_of(from.columns_, [&](const own_column& one) {
+    return std::make_unique<own_column>(one.of, one.name, one.writer, one.facet, *undo_);
+  });
+  scopes_ = from.scopes_;
+  makers_ = from.makers_;
+  rows_ = from.rows_, records_ = from.records_, by_name_ = from.by_name_;
+  noted_ = from.noted_, noting_ = from.noting_;
+  return *this;
+}
+
 GANGSCHED_INLINE const slots& own_columns::rows_of(scope_number of) const noexcept {
   switch (of) {
     case scope_number::nodes: return *nodes_;
@@ -36,8 +48,7 @@ GANGSCHED_INLINE const slots& own_columns::rows_of(scope_number of) const noexce
 
 GANGSCHED_INLINE std::uint32_t own_columns::make(scope_number of, std::string_view name, column_writer writer,
                                                  reads facet) {
-  auto made =
-      std::make_unique<own_column>(own_column{of, writer, facet, std::string{name}, column<std::int64_t>{*undo_}});
+  auto made = std::make_unique<own_column>(of, name, writer, facet, *undo_);
   made->words.grow(rows_of(of).count());
   columns_.push_back(std::move(made));
   return static_cast<std::uint32_t>(columns_.size() - 1);

@@ -49,6 +49,18 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       arrival(undo, words),
       by_name(undo) {}
 
+GANGSCHED_INLINE pod_table& pod_table::operator=(const pod_table& from) {
+  rows = from.rows;
+  words = from.words;
+  for (pod_words& one : words) one.record = nullptr, one.claim = nullptr;  // the original's
+  record = from.record, claim = from.claim;
+  next_nominated = from.next_nominated, prev_nominated = from.prev_nominated, attempt = from.attempt;
+  by_name = from.by_name;
+  grown = from.grown;
+  name_classes = from.name_classes;
+  return *this;
+}
+
 GANGSCHED_INLINE void pod_table::grow(row_t to) {
   if (to <= grown) return;
   const row_t room = to + to / 8;

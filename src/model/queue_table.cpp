@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/free_places.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
@@ -96,6 +97,20 @@ GANGSCHED_INLINE queue_table::queue_table(undo_log& with_undo)
       parts(with_undo),
       undo(&with_undo) {
   roots.grow(2);
+}
+
+GANGSCHED_INLINE queue_table& queue_table::operator=(const queue_table& from) {
+  rows = from.rows, record = from.record;
+  parent = from.parent, first_child = from.first_child, last_child = from.last_child;
+  next_sibling = from.next_sibling, prev_sibling = from.prev_sibling;
+  roots = from.roots, named = from.named, running = from.running;
+  used = from.used, requested = from.requested;
+  used_of_flavor = detail::copies_of(from.used_of_flavor,
+                                     [&](const matrix_column&) { return std::make_unique<matrix_column>(*undo); });
+  by_name = from.by_name, by_namespace = from.by_namespace;
+  flavors = from.flavors;
+  parts = from.parts;
+  return *this;
 }
 
 GANGSCHED_INLINE void queue_table::link(row_t row, row_t to) {

@@ -15,6 +15,14 @@ GANGSCHED_INLINE resource_kinds::resource_kinds(interner& names, node_table& nod
   }
 }
 
+GANGSCHED_INLINE resource_kinds& resource_kinds::operator=(const resource_kinds& from) {
+  by_number_ = from.by_number_;
+  free_ = from.free_;
+  free_.reserve(by_number_.size());
+  made_ = from.made_;
+  return *this;
+}
+
 GANGSCHED_INLINE std::optional<resource_kind> resource_kinds::find(std::string_view name) const {
   const std::optional<symbol> wanted = names_.find(name);
   if (!wanted) return std::nullopt;

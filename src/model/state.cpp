@@ -81,6 +81,30 @@ GANGSCHED_INLINE cluster_state::cluster_state(std::size_t log_bound, const kube_
   arrivals.grow(1);
 }
 
+GANGSCHED_INLINE cluster_state::cluster_state(const cluster_state& from) : cluster_state(0, from.semantics) {
+  names.assign(from.names);
+  nodes = from.nodes;
+  kinds = from.kinds;
+  pods = from.pods;
+  groups = from.groups;
+  classes = from.classes;
+  log = from.log;
+  queues = from.queues;
+  rooms = from.rooms;
+  devices = from.devices;  // after nodes
+  topologies = from.topologies;
+  choices = from.choices;
+  counters = from.counters;
+  named = from.named;
+  counting = from.counting;
+  columns = from.columns;
+  queued = from.queued;
+  assigned = from.assigned;
+  collection = from.collection;
+  arrivals = from.arrivals;
+  keeps_specs = from.keeps_specs;
+}
+
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   gangsched::digest out{&names, kinds.symbols()};
   nodes.rows.digest_into(out);

@@ -29,6 +29,18 @@ GANGSCHED_INLINE topology_table::topology_table(undo_log& undo) : undo_(&undo), 
 }
 GANGSCHED_INLINE topology_table::~topology_table() = default;
 
+GANGSCHED_INLINE topology_table& topology_table::operator=(const topology_table& from) {
+  all_ = detail::copies_of(
+      from.all_, [&](const topology& one) { return std::make_unique<topology>(*undo_, one.key, one.absent_is_empty); });
+  free_ = from.free_;
+  made_ = from.made_;
+  nodes_ = from.nodes_;
+  epoch_ = from.epoch_;
+  last_epoch_ = from.last_epoch_;
+  local_from = from.local_from;
+  return *this;
+}
+
 GANGSCHED_INLINE topology_id topology_table::number(symbol key, bool absent_is_empty) {
   for (topology_id id = 1; id < all_.size(); ++id) {
     if (all_[id] != nullptr && all_[id]->key == key && all_[id]->absent_is_empty == absent_is_empty) return id;
@@ -164,6 +176,16 @@ GANGSCHED_INLINE choice_table::choice_table(undo_log& undo) : undo_(&undo), inde
   all_.push_back(nullptr);  // every_node
 }
 GANGSCHED_INLINE choice_table::~choice_table() = default;
+
+GANGSCHED_INLINE choice_table& choice_table::operator=(const choice_table& from) {
+  all_ = detail::copies_of(from.all_,
+                           [&](const entry& one) { return std::make_unique<entry>(*undo_, node_choice{one.choice}); });
+  free_ = from.free_;
+  made_ = from.made_;
+  *index_ = *from.index_;
+  nodes_ = from.nodes_;
+  return *this;
+}
 
 GANGSCHED_INLINE choice_id choice_table::number(node_choice&& choice) {
   if (choice.keys.empty() && choice.node_selector.empty() && !choice.required && !choice.taints) return every_node;

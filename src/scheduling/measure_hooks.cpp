@@ -184,6 +184,20 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
 
 }  // namespace detail
 
+GANGSCHED_INLINE kernel_table unmeasured_hooks(kernel_table table) {
+  for (plugin_entry& row : table.plugins) {
+    while (row.copy == detail::copy_measured) {
+      plugin_entry inside = static_cast<const detail::measured_plugin*>(row.self.get())->inside;
+      inside.weight = row.weight;
+      inside.columns = row.columns;  // that it has asked for since
+      inside.filter.facets = row.filter.facets;
+      inside.score.facets = row.score.facets;
+      row = std::move(inside);
+    }
+  }
+  return table;
+}
+
 GANGSCHED_INLINE kernel_table measure_hooks(kernel_table table, observer& to) {
   for (plugin_entry& row : table.plugins) {
     auto inside = std::make_shared<detail::measured_plugin>(detail::measured_plugin{row, &to, table.scheduler_name});

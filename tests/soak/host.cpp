@@ -86,6 +86,7 @@ void host::carry_out(const step& one) {
   }
   ++counts_.steps;
   note_satisfied();
+  fork(one);
   check_states(to_string(one.what).data());
 }
 

@@ -97,6 +97,7 @@ class host {
   void decide(const step& one);
   void restart();
   void rebuild();  // rebuild.cpp
+  void fork(const step& one);
   void roll_back(const step& one);
   void commit(const step& one);
   [[nodiscard]] bool held_by_quota(const known_pod& pod, number node) const;

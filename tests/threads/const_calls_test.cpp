@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gangsched/devices/device_inventory.hpp"
+#include "gangsched/fork.hpp"
 #include "gangsched/gangsched.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
@@ -156,6 +157,27 @@ TEST_CASE("clusters of four threads share nothing") {
   CHECK(all[1] == life(1));
   CHECK(all[2] == all[0]);
   CHECK(all[3] == all[1]);
+}
+
+TEST_CASE("forks of one scheduler are made and run side by side on four threads") {
+  const busy_cluster of{3};
+  const std::uint64_t before = ask_everything(of);
+  const auto life = [&](std::size_t thread) {
+    std::uint64_t last = 0;
+    for (std::size_t i = 0; i <= thread % 2; ++i) {
+      forked trial = must(of.scheduler->fork());
+      node_spec node{.name = "more"};
+      node.allocatable = {{"cpu", 8}, {"memory", std::int64_t{8} << 30}, {"pods", 20}};
+      must(trial.cluster.add_node(node));
+      while (const cycle cycle = trial.scheduler.schedule_cycle(std::chrono::hours{1})) {
+      }
+      last = trial.cluster.digest();
+    }
+    return last;
+  };
+  const auto all = at_once(life);
+  for (const std::uint64_t one : all) CHECK(one == all[0]);
+  CHECK(ask_everything(of) == before);
 }
 
 }  // namespace gangsched::testing::const_calls_test

@@ -22,6 +22,8 @@ class GANGSCHED_API interner {
   ~interner();
   interner(interner&&) noexcept;
   interner& operator=(interner&&) noexcept;
+  /// The same symbols as there, instead of those here. O(symbols).
+  void assign(const interner& from);
 
   /// The symbol of @p text, made on first sight. O(length).
   symbol intern(std::string_view text);

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/sorted_entities.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -34,9 +35,9 @@ class GANGSCHED_API active_queue {
   template <class Current, class Describe>
   [[nodiscard]] std::optional<popped> pop_unknown(const Current& current, const Describe& describe);
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   sort_order sort_;
-  const plugin_entry* order_;
+  peer<const plugin_entry> order_;
   sorted_entities all_;  // without queues; with them, those of whom the queue is not known
   std::map<std::int64_t, sorted_entities> by_queue_;
 };

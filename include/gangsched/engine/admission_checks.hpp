@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -24,8 +25,8 @@ class GANGSCHED_API admission_checks {
  private:
   [[nodiscard]] refusal ask_hooks(entity e) const;
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
   bool any_;  ///< profile has such hooks
 };
 

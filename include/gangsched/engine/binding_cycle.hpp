@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/cycle_error.hpp"
 #include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/draining_queues.hpp"
@@ -88,13 +89,13 @@ class GANGSCHED_API binding_cycle {
   void bind(row_t pod, std::int64_t score, bool waited);
   void release(row_t pod);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
-  reservations* reservations_;
-  scheduling_queue* queue_;
-  decision_list* decisions_;
-  cycle_error* error_;
-  const instant* now_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<reservations> reservations_;
+  peer<scheduling_queue> queue_;
+  peer<decision_list> decisions_;
+  peer<cycle_error> error_;
+  peer<const instant> now_;
   waiting_pods waiting_;
   reported_reservations reported_;
   stale_gangs stale_;

@@ -21,6 +21,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class GANGSCHED_API core {
  public:
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
+  /// The same on a copy of its cluster: it decides there as @p from would. Nobody watches it, and no hook of it is measured.
+  core(cluster& copy, const core& from);
 
   // Around each of the calls below that may change something, inside a `call_mark`. An exception, for want of memory, abandons it: the
   // cluster is rolled back to where the call began, and so is what of the engine nobody could tell from the cluster: how often and when
@@ -91,7 +93,11 @@ class GANGSCHED_API core {
   /// What a hook ended the last cycle with, if anything.
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
+  /// Of the profiles, the first plugin that cannot be copied; null if all can.
+  [[nodiscard]] const plugin_entry* uncopied() const noexcept;
+
  private:
+  core(model::cluster_state& on, profile_set profiles, const scheduler_options& options);
   class own_records;
 
   void mend();

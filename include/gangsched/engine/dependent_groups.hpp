@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/group_limits.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -36,9 +37,9 @@ class GANGSCHED_API dependent_groups {
     return state_->groups.alive(group) && !state_->groups.record[group]->spec.start_after.empty();
   }
 
-  const model::cluster_state* state_;
-  const entity_view* entities_;
-  const group_limits* limits_;
+  peer<const model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<const group_limits> limits_;
   std::vector<row_t> starting_;
   std::vector<held_back> held_back_;
 };

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -50,8 +51,8 @@ class GANGSCHED_API draining_queues {
   std::vector<row_t> due(instant now);
   void look_at_all();
 
-  const model::cluster_state* state_;
-  const entity_view* entities_;
+  peer<const model::cluster_state> state_;
+  peer<const entity_view> entities_;
   bool any_ = false;                     ///< some queue drains
   bool look_at_all_ = true;              ///< queues and groups have changed
   std::vector<row_t> changed_;           ///< some several times

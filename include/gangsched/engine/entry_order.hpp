@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -22,8 +23,8 @@ class GANGSCHED_API entry_order {
   }
 
  private:
-  const model::cluster_state* state_;
-  pre_enqueue_gates* gates_;
+  peer<const model::cluster_state> state_;
+  peer<pre_enqueue_gates> gates_;
   std::vector<std::uint64_t> entered_;  ///< by pod row: the number of its first entry, or 0
   std::uint64_t entries_ = 0;
 };

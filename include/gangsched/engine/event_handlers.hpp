@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/binding_cycle.hpp"
 #include "gangsched/engine/entry_order.hpp"
 #include "gangsched/engine/explainer.hpp"
@@ -18,6 +19,7 @@ class GANGSCHED_API event_handlers {
   event_handlers(model::cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates,
                  entry_order& entered, scheduling_queue& of, binding_cycle& binding, explainer& explains,
                  const instant& now);
+  event_handlers& operator=(const event_handlers& from);
 
   /// Reads the log to its end, or one record of it. If what it has not read is gone: `start_over`. O(records · what each changed).
   /// @pre not in the middle of a trial, in which the tables show what may never have been
@@ -52,14 +54,14 @@ class GANGSCHED_API event_handlers {
   void requeue_by_hints(const change& record, std::uint64_t position);
   void ask_gates(queueing_event& what);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
-  pre_enqueue_gates* gates_;
-  entry_order* entered_;
-  scheduling_queue* queue_;
-  binding_cycle* binding_;
-  explainer* explainer_;
-  const instant* now_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<pre_enqueue_gates> gates_;
+  peer<entry_order> entered_;
+  peer<scheduling_queue> queue_;
+  peer<binding_cycle> binding_;
+  peer<explainer> explainer_;
+  peer<const instant> now_;
   std::uint32_t author_;
   log_cursor cursor_;
   std::uint64_t known_end_ = 0;               ///< of the log: all before it was read, or is the scheduler's own

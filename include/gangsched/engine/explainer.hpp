@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"
@@ -44,15 +45,15 @@ class GANGSCHED_API explainer {
                                      std::string& plugin);
   void add_group_words(row_t pod, explanation& why);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
-  const admission_checks* admission_;
-  pre_enqueue_gates* gates_;
-  const group_limits* limits_;
-  group_parts* parts_;
-  group_search* search_;
-  picker* picks_;
-  const unschedulable_pods* rejected_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<const admission_checks> admission_;
+  peer<pre_enqueue_gates> gates_;
+  peer<const group_limits> limits_;
+  peer<group_parts> parts_;
+  peer<group_search> search_;
+  peer<picker> picks_;
+  peer<const unschedulable_pods> rejected_;
   std::map<pod_id, std::string> notes_;
 };
 

@@ -2,6 +2,7 @@
 #include <deque>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/scheduling/attempt.hpp"
@@ -24,6 +25,7 @@ class GANGSCHED_API in_flight_pods {
   };
 
   explicit in_flight_pods(const model::cluster_state& state) : state_(&state) {}
+  in_flight_pods& operator=(const in_flight_pods& from);
 
   [[nodiscard]] bool empty() const noexcept { return attempts_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return attempts_.size(); }
@@ -69,7 +71,7 @@ class GANGSCHED_API in_flight_pods {
  private:
   [[nodiscard]] std::uint64_t end_of_events() const noexcept { return first_event_ + events_.size(); }
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   std::vector<entry> attempts_, before_;  ///< in order of `from`
   std::deque<object_event> events_;
   std::uint64_t first_event_ = 0;  ///< its number

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/past.hpp"
 
@@ -20,12 +21,19 @@ struct object_event {
   std::int32_t highest = std::numeric_limits<std::int32_t>::max();
 };
 
+/// What @p was says of a node, in a copy of its cluster.
+[[nodiscard]] inline std::shared_ptr<const past_node> in_copy(const std::shared_ptr<const past_node>& was,
+                                                              const model::viewed_tables& state) {
+  return was == nullptr ? nullptr : std::make_shared<const past_node>(*was, state);
+}
+
 /// Reads the change log for hints: remembers every object as it was when its last change was read, so that events have an old and
 /// a new one. Several changes of one object between two readings show as one, as they may to any client of Kubernetes.
 /// O(objects) memory; O(size of the object) a change.
 class GANGSCHED_API object_cache {
  public:
   explicit object_cache(const model::cluster_state& state) noexcept : state_(&state) {}
+  object_cache& operator=(const object_cache& from);
 
   /// Forgets what was read: the cluster is as it is now.
   void start_over();
@@ -38,7 +46,7 @@ class GANGSCHED_API object_cache {
   [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;
   [[nodiscard]] std::shared_ptr<const past_pod> look_at_pod(row_t row) const;
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   std::vector<std::shared_ptr<const past_node>> nodes_;
   std::vector<std::shared_ptr<const past_pod>> pods_;
 };

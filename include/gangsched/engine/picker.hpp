@@ -29,6 +29,12 @@ class GANGSCHED_API picker {
   picker(model::cluster_state& state, const profile_set& profiles, const scheduler_options& options,
          engine_statistics& statistics);
 
+  /// Where the picks stand. Plans and indexes are made anew.
+  picker& operator=(const picker& from) noexcept {
+    start_ = from.start_;
+    return *this;
+  }
+
   /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
   /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
   /// and O(hooks) for each node that it could have, were it not for pods nominated there.

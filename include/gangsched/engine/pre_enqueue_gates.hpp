@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -24,8 +25,8 @@ class GANGSCHED_API pre_enqueue_gates {
   [[nodiscard]] bool hooks_reject(row_t pod);
   [[nodiscard]] bool rejects_group(row_t root);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
   std::vector<row_t> rejected_member_;  ///< by group: the member for which it was kept out last
   row_t open_ = no_row;
 };

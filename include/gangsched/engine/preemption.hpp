@@ -70,6 +70,12 @@ class GANGSCHED_API preemption final : public member_preemption {
   /// Drops what may be out of date: it changes no answer.
   void forget_cached();
 
+  /// What was found of use to nobody, and stays so until the log goes on. Plans and bounds are made anew.
+  preemption& operator=(const preemption& from) noexcept {
+    unhelped_gang_ = from.unhelped_gang_;
+    return *this;
+  }
+
  private:
   /// What members found for themselves, each by its own preemption, since `begin`.
   struct members_room {

@@ -15,6 +15,9 @@ class GANGSCHED_API profile_set {
   /// Lets plugins make their columns, in order; from then on "own" in what a hook reads is those that its plugin asked for.
   void attach(model::cluster_state& state);
 
+  /// A copy with plugins of its own, attached as these are, whose hooks nobody measures.
+  [[nodiscard]] profile_set unmeasured() const;
+
   [[nodiscard]] std::span<const kernel_table> all() const noexcept { return tables_; }
   [[nodiscard]] const kernel_table& front() const noexcept { return tables_.front(); }
   /// The profile of a class of pods, or null. O(profiles).

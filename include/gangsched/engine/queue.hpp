@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/active_queue.hpp"
 #include "gangsched/model/state.hpp"
 #include "gangsched/scheduling/options.hpp"
@@ -166,7 +167,7 @@ class GANGSCHED_API queue {
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   scheduler_options options_;
   std::vector<queue_item> pods_, groups_;
   std::vector<row_t> groups_left_;

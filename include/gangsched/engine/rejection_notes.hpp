@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/class_plan.hpp"
 #include "gangsched/engine/row_reasons.hpp"
 
@@ -45,7 +46,7 @@ class rejection_notes {
   void clear() noexcept { by_row_.clear(); }
 
  private:
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   bool counting_ = false;
   std::vector<note> by_row_;
 };

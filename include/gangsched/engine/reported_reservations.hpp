@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/decision_list.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -47,7 +48,7 @@ class GANGSCHED_API reported_reservations {
   void note_change(row_t pod);
   void erase(row_t pod) noexcept;
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among those
   std::vector<reservation> all_;
   std::vector<reservation> ended_;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/picker.hpp"
@@ -110,10 +111,10 @@ class GANGSCHED_API requeue_judge {
   void add_needs(class_id cls, std::uint64_t rejectors, help_condition& to);
   void add_concerns(class_id cls, std::uint64_t refusers, help_condition& to) const;
 
-  model::cluster_state* state_;
-  const profile_set* profiles_;
-  const entity_view* entities_;
-  picker* picks_;
+  peer<model::cluster_state> state_;
+  peer<const profile_set> profiles_;
+  peer<const entity_view> entities_;
+  peer<picker> picks_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

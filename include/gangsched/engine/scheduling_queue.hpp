@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
@@ -122,12 +123,12 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);
   void come_back_broken(entity e);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
-  pre_enqueue_gates* gates_;
-  const group_limits* limits_;
-  const scheduler_options* options_;
-  const instant* now_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<pre_enqueue_gates> gates_;
+  peer<const group_limits> limits_;
+  peer<const scheduler_options> options_;
+  peer<const instant> now_;
   admission_checks admission_;
   queue queue_;
   requeue_judge judge_;

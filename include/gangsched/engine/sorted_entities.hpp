@@ -2,6 +2,7 @@
 #include <map>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -55,12 +56,19 @@ class GANGSCHED_API sort_order {
   [[nodiscard]] bool prefers(const queued& a, const queued& b) const noexcept;
 
  private:
-  const plugin_entry* plugin_;
+  peer<const plugin_entry> plugin_;
 };
 
 /// Entities in that order. With a key O(1) for one that is put in in order, O(log n) for others; with a comparator O(log n).
 class GANGSCHED_API sorted_entities {
  public:
+  sorted_entities() = default;
+  sorted_entities(const sorted_entities& other) : bands_(other.bands_), compared_(other.compared_) {}
+  sorted_entities& operator=(const sorted_entities& other) {
+    bands_ = other.bands_, compared_ = other.compared_;
+    first_in_ = nullptr;
+    return *this;
+  }
   void add(const sort_order& order, const queued& what, entity who, std::uint32_t ticket);
   /// The first of those that current(entry) says stand here still, or null; the others before it go. Valid until the next call.
   template <class Current>

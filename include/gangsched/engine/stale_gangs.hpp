@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -49,8 +50,8 @@ class GANGSCHED_API stale_gangs {
   void look_at_changed(instant now);
   std::vector<group_id> due(instant now);
 
-  const model::cluster_state* state_;
-  const entity_view* entities_;
+  peer<const model::cluster_state> state_;
+  peer<const entity_view> entities_;
   std::vector<row_t> changed_;  ///< some several times
   std::vector<stale_gang> all_, before_;
 };

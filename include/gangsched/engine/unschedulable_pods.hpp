@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
@@ -180,14 +181,14 @@ class GANGSCHED_API unschedulable_pods {
   void wake_up(entity e);
   void collect_classes(waiting_group& of);
 
-  model::cluster_state* state_;
-  const entity_view* entities_;
-  const admission_checks* admission_;
-  requeue_judge* judge_;
-  queue* queue_;
-  const scheduler_options* options_;
-  engine_statistics* statistics_;
-  const instant* now_;
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<const admission_checks> admission_;
+  peer<requeue_judge> judge_;
+  peer<queue> queue_;
+  peer<const scheduler_options> options_;
+  peer<engine_statistics> statistics_;
+  peer<const instant> now_;
   lines lines_;
   waiting_index by_class_;      ///< of lines
   std::set<class_id> unknown_;  ///< classes of lines whose condition is not known

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/state.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -91,7 +92,7 @@ class GANGSCHED_API waiting_pods {
   void copy_entries();
   [[nodiscard]] bool stands(std::size_t at) const noexcept { return find(all_[at].pod.row) == &all_[at]; }
 
-  const model::cluster_state* state_;
+  peer<const model::cluster_state> state_;
   std::vector<std::uint32_t> place_;  ///< by pod row: 1 + its place among all while it waits
   std::vector<entry> all_;
   std::vector<row_t> changed_;

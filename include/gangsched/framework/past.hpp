@@ -15,6 +15,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 class past_node {
  public:
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
+  /// The same one, of a copy of its cluster.
+  past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
   [[nodiscard]] std::string_view name() const noexcept { return record_.name_text; }

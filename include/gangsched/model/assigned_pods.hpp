@@ -42,7 +42,11 @@ class GANGSCHED_API assigned_pods final : public column_base {
         columns_(columns),
         queued_(queued) {}
   assigned_pods(const assigned_pods&) = delete;
-  assigned_pods& operator=(const assigned_pods&) = delete;
+  assigned_pods& operator=(const assigned_pods& from) {
+    priorities = from.priorities, claims = from.claims;
+    attempts_after = from.attempts_after;
+    return *this;
+  }
 
   priority_table priorities;
   claim_table claims;

@@ -14,6 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 class GANGSCHED_API class_table {
  public:
   explicit class_table(undo_log& undo);
+  class_table& operator=(const class_table& from);
   ~class_table();
 
   [[nodiscard]] const pod_class& operator[](class_id id) const noexcept { return *classes_[id]; }

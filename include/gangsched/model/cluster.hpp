@@ -26,6 +26,10 @@ struct cluster_options {
   bool keep_specs = false;  ///< of pods and nodes, for `cluster_listing::spec_of`: a copy each
 };
 
+namespace detail {
+[[nodiscard]] GANGSCHED_API cluster copy_of(const model::cluster_state& state);
+}  // namespace detail
+
 /// How many of each there will be, about.
 struct cluster_size {
   std::uint32_t nodes = 0;
@@ -49,6 +53,11 @@ class GANGSCHED_API cluster : public cluster_questions {
   cluster(cluster&&) noexcept;
   cluster& operator=(cluster&&) noexcept;
   ~cluster();
+
+  /// A copy with the same ids, whose changes do not show here, nor those here in it; what it is told decides the same there. To take
+  /// schedulers along: `scheduler::fork`. Hosts on several threads may each have one, if `device_matcher` is fit for that. Error: busy
+  /// (a transaction is open). O(state).
+  [[nodiscard]] result<cluster> fork() const;
 
   /// Makes room for that many now. Tables grow by themselves; but the call in which a large one has to move waits for it, a few times a
   /// table and up to milliseconds. More may come, and fewer. O(sizes).
@@ -175,6 +184,10 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// for them. Valid until the cluster changes. Where selectors came or went since the pod was looked at, it is looked at anew, as a
   /// scheduler would: O(selectors), and the digest says so; else O(1). Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
+
+ private:
+  explicit cluster(std::unique_ptr<model::cluster_state> state) noexcept;
+  friend cluster detail::copy_of(const model::cluster_state& state);
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,9 +3,11 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/interner.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/undo_log.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -75,30 +77,18 @@ class column final : public column_base {
   }
 
  private:
-  undo_log* undo_;
+  peer<undo_log> undo_;
   T initial_;
   std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> data_;  // not vector<bool>'s bits
 };
 
 /// One 64-bit integer per (row, kind), rows contiguous: a node's amounts share one or two cache lines.
-class matrix_column final : public column_base {
+class GANGSCHED_API matrix_column final : public column_base {
  public:
   explicit matrix_column(undo_log& undo) noexcept : undo_(&undo) {}
 
   /// Makes room for @p rows rows of @p kinds kinds. O(size) when the number of kinds outgrows the stride.
-  void grow(row_t rows, std::uint32_t kinds) {
-    if (kinds > stride_) {
-      const std::uint32_t stride = std::bit_ceil(kinds);
-      const std::size_t old_rows = data_.size() / stride_;  // more than `rows` after a roll-back
-      std::vector<std::int64_t> wider((rows > old_rows ? rows : old_rows) * stride);
-      for (std::size_t row = 0; row < old_rows; ++row) {
-        std::memcpy(&wider[row * stride], &data_[row * stride_], stride_ * sizeof(std::int64_t));
-      }
-      data_ = std::move(wider);
-      stride_ = stride;
-    }
-    if (data_.size() < std::size_t{rows} * stride_) data_.resize(std::size_t{rows} * stride_);
-  }
+  void grow(row_t rows, std::uint32_t kinds);
   [[nodiscard]] std::int64_t at(row_t row, std::uint32_t kind) const noexcept {
     return data_[std::size_t{row} * stride_ + kind];
   }
@@ -118,37 +108,12 @@ class matrix_column final : public column_base {
     data_[std::size_t{row} * stride_ + kind] = static_cast<std::int64_t>(old);
   }
   /// Zeros count for nothing, so that a wider stride, or a row that nobody needed yet, digests the same.
-  void digest_into(digest& out, row_t rows) const override {
-    for (row_t row = 0; row < rows && (std::size_t{row} + 1) * stride_ <= data_.size(); ++row) {
-      for (std::uint32_t kind = 0; kind < stride_; ++kind) {
-        if (const std::int64_t word = at(row, kind); word != 0) {
-          out.add((std::uint64_t{row} << 32) | kind);
-          out.add(static_cast<std::uint64_t>(word));
-        }
-      }
-    }
-  }
+  void digest_into(digest& out, row_t rows) const override;
   /// The same in no order of kinds, which stand by their names if the digest knows them; of the first @p kinds.
-  void digest_by_kind(digest& out, row_t rows, std::uint32_t kinds) const {
-    for (row_t row = 0; row < rows; ++row) {
-      std::uint64_t sum = 0;
-      for (std::uint32_t kind = 0; kind < kinds; ++kind) {
-        const std::int64_t value = at(row, kind);
-        if (value == 0) continue;
-        digest one = out.another();
-        if (out.kinds() != nullptr)
-          add_name(one, out.kinds()[kind]);
-        else
-          one.add(std::uint64_t{kind});
-        one.add(static_cast<std::uint64_t>(value));
-        sum += one.value();
-      }
-      out.add(sum);
-    }
-  }
+  void digest_by_kind(digest& out, row_t rows, std::uint32_t kinds) const;
 
  private:
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::uint32_t stride_ = 8;
   std::vector<std::int64_t> data_;
 };
@@ -179,8 +144,8 @@ class word_column final : public column_base {
   }
 
  private:
-  undo_log* undo_;
-  std::vector<row_type>* rows_;
+  peer<undo_log> undo_;
+  peer<std::vector<row_type>> rows_;
 };
 
 /// The same for objects, as in `object_column`.
@@ -194,7 +159,13 @@ class word_object_column final : public column_base {
     if constexpr (used_again) spares_.reserve(most_spares);
   }
   word_object_column(const word_object_column&) = delete;
-  word_object_column& operator=(const word_object_column&) = delete;
+  /// Copies of the objects of @p from. The rows are as many, and have none.
+  word_object_column& operator=(const word_object_column& from) {
+    for (std::size_t i = 0; i < rows_->size(); ++i) {
+      if (const T* const object = (*from.rows_)[i].*Member) (*rows_)[i].*Member = new T(*object);
+    }
+    return *this;
+  }
   ~word_object_column() override {
     for (const row_type& row : *rows_) delete (row.*Member);
     for (const T* object : spares_) delete object;
@@ -245,8 +216,8 @@ class word_object_column final : public column_base {
     delete object;
   }
 
-  undo_log* undo_;
-  std::vector<row_type>* rows_;
+  peer<undo_log> undo_;
+  peer<std::vector<row_type>> rows_;
   std::vector<T*> spares_;  ///< of a T that can be cleared; there is room for all of them
 };
 
@@ -256,7 +227,16 @@ class object_column final : public column_base {
  public:
   explicit object_column(undo_log& undo) noexcept : undo_(&undo) {}
   object_column(const object_column&) = delete;
-  object_column& operator=(const object_column&) = delete;
+  /// Copies of the objects of @p from, instead of those that are here. O(rows).
+  object_column& operator=(const object_column& from) {
+    if (this == &from) return *this;
+    for (const T*& object : data_) delete std::exchange(object, nullptr);
+    data_.assign(from.data_.size(), nullptr);
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      if (from.data_[i] != nullptr) data_[i] = new T(*from.data_[i]);
+    }
+    return *this;
+  }
   ~object_column() override {
     for (const T* object : data_) delete object;
   }
@@ -289,8 +269,12 @@ class object_column final : public column_base {
 
  private:
   static_assert(sizeof(const T*) == 8, "an undo entry keeps the old object's address in its 64-bit word");
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::vector<const T*> data_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/column.cpp"
+#endif

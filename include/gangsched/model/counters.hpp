@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/counter_spec.hpp"
 #include "gangsched/model/topology.hpp"
@@ -32,6 +32,7 @@ enum class removal : std::uint8_t {
 class GANGSCHED_API counter_table {
  public:
   explicit counter_table(undo_log& undo);
+  counter_table& operator=(const counter_table& from);
   ~counter_table();
 
   /// The number of a scope, and of a counter, made on first sight.
@@ -99,7 +100,7 @@ class GANGSCHED_API counter_table {
   static void tally(counter& one, std::int32_t count, int by);
   static void raise(counter& one);
 
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::vector<std::unique_ptr<counter>> all_;  // null: the number is free
   std::vector<counter_id> free_;
   std::size_t made_ = 0;

@@ -44,7 +44,8 @@ class GANGSCHED_API device_ledger {
   device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods,
                 class_table& classes, const resource_kinds& kinds, bool& in_hook);
   device_ledger(const device_ledger&) = delete;
-  device_ledger& operator=(const device_ledger&) = delete;
+  /// What the host answers about devices is kept with them: whoever has a matcher has inventories of its own. O(nodes) then.
+  device_ledger& operator=(const device_ledger& from);
 
   resource_claim_table resource_claims;
 

@@ -41,4 +41,16 @@ std::size_t free_unused(std::vector<std::unique_ptr<T>>& all, std::vector<std::u
   return gone;
 }
 
+/// The objects of @p from in the same places, each made by make(object) and then assigned from it.
+template <class T, class Make>
+[[nodiscard]] std::vector<std::unique_ptr<T>> copies_of(const std::vector<std::unique_ptr<T>>& from, const Make& make) {
+  std::vector<std::unique_ptr<T>> made(from.size());
+  for (std::size_t place = 0; place < from.size(); ++place) {
+    if (from[place] == nullptr) continue;
+    made[place] = make(*from[place]);
+    *made[place] = *from[place];
+  }
+  return made;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

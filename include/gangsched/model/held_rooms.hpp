@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
@@ -98,8 +98,8 @@ class GANGSCHED_API held_rooms {
   [[nodiscard]] static const held_room_record::part* part_on(const held_room_record& room, row_t node) noexcept;
   [[nodiscard]] std::int64_t left(const held_room_record::part& part, std::size_t which) const noexcept;
 
-  undo_log* undo_;
-  matrix_column* used_;  ///< the nodes'
+  peer<undo_log> undo_;
+  peer<matrix_column> used_;  ///< the nodes'
   slots rows_, parts_;
   object_column<held_room_record> record_;
   name_index by_owner_;

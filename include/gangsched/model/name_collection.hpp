@@ -16,7 +16,11 @@ class GANGSCHED_API name_collection {
  public:
   explicit name_collection(cluster_state& of) noexcept : state_(of) {}
   name_collection(const name_collection&) = delete;
-  name_collection& operator=(const name_collection&) = delete;
+  name_collection& operator=(const name_collection& from) noexcept {
+    freed = from.freed, always = from.always;
+    limits_ = from.limits_;
+    return *this;
+  }
 
   /// Called where a change begins; nothing goes inside a transaction. O(1), or O(state) amortised over what was made.
   void run_if_due();

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string_view>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/undo_log.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -11,6 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 class GANGSCHED_API name_index final : public column_base {
  public:
   explicit name_index(undo_log& undo);
+  name_index& operator=(const name_index& from);
   ~name_index() override;
 
   /// A name and its hash, for who asks more than once. O(length).
@@ -40,7 +41,7 @@ class GANGSCHED_API name_index final : public column_base {
  private:
   struct impl;
   void drop(std::uint64_t entry) noexcept;
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::unique_ptr<impl> impl_;
 };
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/slots.hpp"
@@ -66,7 +66,7 @@ struct GANGSCHED_API named_objects {
   named_table<budget_record> budgets;
   named_table<service_record> services;
   named_table<controller_record> controllers;
-  const interner* names;
+  peer<const interner> names;
   label_map no_labels;
 
   /// The labels of a namespace: none of one that nobody added.

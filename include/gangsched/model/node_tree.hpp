@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
 #include "gangsched/core/interner.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/undo_log.hpp"
 
@@ -58,7 +58,7 @@ class GANGSCHED_API node_tree final : public column_base {
   void link(row_t node) noexcept;
   void relink(row_t node) noexcept;
   void unlink(row_t node) noexcept;
-  undo_log* undo_;
+  peer<undo_log> undo_;
   symbol region_key_, zone_key_, old_region_key_, old_zone_key_;
   std::map<words, row_t> numbers_;  // of zones
   std::vector<zone> zones_;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
@@ -53,6 +53,7 @@ class GANGSCHED_API own_columns {
  public:
   /// @p nodes and @p groups: the rows of these tables. All of them outlive this.
   own_columns(undo_log& undo, change_log& log, const slots& nodes, const slots& groups, const pod_table& pods);
+  own_columns& operator=(const own_columns& from);
 
   // --- columns
   /// Without a name: nobody else's. O(rows).
@@ -119,6 +120,8 @@ class GANGSCHED_API own_columns {
 
  private:
   struct own_column {
+    own_column(scope_number rows_of, std::string_view named, column_writer written_by, reads as, undo_log& undo)
+        : of(rows_of), writer(written_by), facet(as), name(named), words(undo) {}
     scope_number of;
     column_writer writer;
     reads facet;
@@ -128,11 +131,11 @@ class GANGSCHED_API own_columns {
   [[nodiscard]] const slots& rows_of(scope_number of) const noexcept;
   void count_noted(row_t pod, std::int64_t sign);
 
-  undo_log* undo_;
-  change_log* log_;
-  const slots* nodes_;
-  const slots* groups_;
-  const pod_table* pods_;
+  peer<undo_log> undo_;
+  peer<change_log> log_;
+  peer<const slots> nodes_;
+  peer<const slots> groups_;
+  peer<const pod_table> pods_;
   std::vector<std::unique_ptr<own_column>> columns_;
   std::vector<std::string> scopes_;  ///< names
   std::uint32_t makers_ = 0;

@@ -36,7 +36,10 @@ class GANGSCHED_API pod_counting {
         named_(named),
         devices_(devices) {}
   pod_counting(const pod_counting&) = delete;
-  pod_counting& operator=(const pod_counting&) = delete;
+  pod_counting& operator=(const pod_counting& from) {
+    default_spread = from.default_spread;
+    return *this;
+  }
 
   std::vector<spread_defaults> default_spread;  ///< of the profiles that schedule this cluster; it only grows
 

@@ -45,7 +45,7 @@ struct pod_record {
   std::vector<std::string> gates;
   std::optional<instant> start_time;
   controller_ref controller;
-  std::unique_ptr<const pod_disks> disks;  ///< null if there are none
+  std::shared_ptr<const pod_disks> disks;  ///< null if there are none
   std::string role;
   std::optional<std::int32_t> rank;
   row_t queue = no_row;  ///< that it names
@@ -71,6 +71,7 @@ static_assert(sizeof(pod_words) == 64);
 
 struct pod_table {
   explicit pod_table(undo_log& undo);
+  GANGSCHED_API pod_table& operator=(const pod_table& from);
 
   slots rows;
   std::vector<pod_words> words;

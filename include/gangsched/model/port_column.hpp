@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/undo_log.hpp"
 
@@ -35,19 +36,7 @@ class GANGSCHED_API port_column final : public column_base {
     else
       insert(row, unpack(word));
   }
-  void digest_into(digest& out, row_t rows) const override {
-    for (row_t row = 0; row < rows; ++row) {
-      std::uint64_t sum = 0;  // (their order is that of symbols)
-      for (const host_port& port : data_[row]) {
-        digest one = out.another();
-        one.add((std::uint64_t{port.port} << 8) | static_cast<std::uint64_t>(port.protocol));
-        add_name(one, port.address);
-        sum += one.value();
-      }
-      out.add(data_[row].size());
-      out.add(sum);
-    }
-  }
+  void digest_into(digest& out, row_t rows) const override;
 
  private:
   static constexpr std::uint32_t added = 0, removed = 1;
@@ -63,7 +52,7 @@ class GANGSCHED_API port_column final : public column_base {
     return {static_cast<protocol>(word & 0xff), static_cast<std::uint16_t>(word >> 8),
             symbol{static_cast<std::uint32_t>(word >> 32)}};
   }
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::vector<ports> data_;
 };
 

@@ -38,7 +38,10 @@ class GANGSCHED_API queue_counting {
         flavors_(queues.flavors),
         parts_(queues.parts) {}
   queue_counting(const queue_counting&) = delete;
-  queue_counting& operator=(const queue_counting&) = delete;
+  queue_counting& operator=(const queue_counting& from) {
+    derived_ = from.derived_;
+    return *this;
+  }
 
   // --- who is where
   /// Whether there are queues, or have been.

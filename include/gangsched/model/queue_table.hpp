@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
@@ -87,6 +87,7 @@ struct GANGSCHED_API queue_part_table {
 
 struct GANGSCHED_API queue_table {
   explicit queue_table(undo_log& with_undo);
+  queue_table& operator=(const queue_table& from);
 
   slots rows;
   object_column<queue_record> record;
@@ -100,7 +101,7 @@ struct GANGSCHED_API queue_table {
   name_index by_name, by_namespace;
   flavor_table flavors;
   queue_part_table parts;
-  undo_log* undo;
+  peer<undo_log> undo;
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
   /// The row of what the id names, or no_row.

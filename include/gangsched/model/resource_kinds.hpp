@@ -18,7 +18,7 @@ class GANGSCHED_API resource_kinds {
  public:
   resource_kinds(interner& names, node_table& nodes, queue_table& queues);
   resource_kinds(const resource_kinds&) = delete;
-  resource_kinds& operator=(const resource_kinds&) = delete;
+  resource_kinds& operator=(const resource_kinds& from);
 
   /// The kind of resource @p name, made on first sight (`number`) or only if it is known. O(kinds).
   resource_kind number(std::string_view name);

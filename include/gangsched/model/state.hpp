@@ -31,7 +31,9 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state : viewed_tables {
   explicit cluster_state(std::size_t log_bound, const kube_semantics& whose = {});
-  cluster_state(const cluster_state&) = delete;
+  /// A copy that shares nothing with @p from but what never changes. No transaction is open there. What follows from the state, like
+  /// specs that came lately, is made anew. O(state).
+  cluster_state(const cluster_state& from);
   cluster_state& operator=(const cluster_state&) = delete;
 
   change_log log;

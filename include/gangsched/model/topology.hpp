@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "gangsched/core/config.hpp"
+#include "gangsched/core/peer.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/counter_spec.hpp"
 #include "gangsched/model/name_index.hpp"
@@ -19,6 +19,7 @@ struct node_table;
 class GANGSCHED_API topology_table {
  public:
   explicit topology_table(undo_log& undo);
+  topology_table& operator=(const topology_table& from);
   ~topology_table();
 
   /// The number of @p key, made on first sight. @p absent_is_empty: nodes without the label are in the domain of the empty value.
@@ -88,7 +89,7 @@ class GANGSCHED_API topology_table {
   }
   void enter(topology& one, row_t node, const node_record& record);
 
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::vector<std::unique_ptr<topology>> all_;  // null: node_itself, and numbers that are free
   std::vector<topology_id> free_;
   std::size_t made_ = 0;
@@ -110,6 +111,7 @@ struct node_choice {
 class GANGSCHED_API choice_table {
  public:
   explicit choice_table(undo_log& undo);
+  choice_table& operator=(const choice_table& from);
   ~choice_table();
 
   /// The number of @p choice, made on first sight; every_node if it leaves nobody out.
@@ -138,7 +140,7 @@ class GANGSCHED_API choice_table {
     column<bool> followed;
   };
   struct index;
-  undo_log* undo_;
+  peer<undo_log> undo_;
   std::vector<std::unique_ptr<entry>> all_;  // null: every_node, and numbers that are free
   std::vector<choice_id> free_;
   std::size_t made_ = 0;

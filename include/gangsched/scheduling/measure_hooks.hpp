@@ -10,6 +10,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// the table. O(plugins).
 [[nodiscard]] GANGSCHED_API kernel_table measure_hooks(kernel_table table, observer& to);
 
+/// The profile as it was before `measure_hooks`, attached as it is now; another one as it is. O(plugins).
+[[nodiscard]] GANGSCHED_API kernel_table unmeasured_hooks(kernel_table table);
+
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY

@@ -1,0 +1,52 @@
+#include <chrono>
+
+#include "gangsched/fork.hpp"
+#include "host.hpp"
+
+/// Forks, which decide the same. After some steps the host goes on with one, and nothing may show that it did; after others it makes havoc
+/// in one, which may not show either.
+namespace gangsched::soak {
+
+namespace {
+
+void make_havoc(forked& in, instant now, dice any) {
+  const auto settle = [&](instant at) {
+    while (auto said = in.scheduler.schedule_cycle(at)) {
+      for (const decision& one : said) {
+        if (one.kind == decision_kind::bind && any.percent(50)) static_cast<void>(in.scheduler.confirm(one.pod));
+      }
+    }
+    static_cast<void>(in.scheduler.permit(at));
+  };
+  settle(now + std::chrono::minutes{20});
+  for (const node_id node : in.cluster.nodes()) {
+    if (any.percent(50)) static_cast<void>(in.cluster.remove_node(node));
+  }
+  settle(now + std::chrono::minutes{40});
+  for (const pod_id pod : in.cluster.pods()) {
+    if (any.percent(50)) static_cast<void>(in.cluster.remove_pod(pod));
+  }
+  settle(now + std::chrono::minutes{60});
+}
+
+}  // namespace
+
+void host::fork(const step& one) {
+  dice any{mix64(one.seed + counts_.steps)};
+  if (on_.broken_hooks || !any.percent(6)) return;  // (which call of a hook throws depends on how often it is asked)
+  const std::uint64_t before = cluster_.digest();
+  called<"cluster::fork">();
+  if (must(cluster_.fork(), "fork").digest() != before) wrong("a fork is another cluster");
+  called<"scheduler::fork">();
+  forked copy = must(scheduler_->fork(), "fork");
+  if (copy.cluster.digest() != before) wrong("a fork is another cluster");
+  if (any.percent(50)) {
+    *scheduler_ = std::move(copy.scheduler);
+    cluster_ = std::move(copy.cluster);
+    return must(scheduler_->observe(&watcher_), "observe");
+  }
+  make_havoc(copy, now_, any);
+  if (cluster_.digest() != before) wrong("what is done in a fork shows in the original");
+}
+
+}  // namespace gangsched::soak
