@@ -41,13 +41,7 @@ void fork_of(benchmark::State& state) {
   state.counters["ms"] = best * 1e3;
   state.counters["first_ms"] = first * 1e3;
 }
-BENCHMARK(fork_of)
-    ->Name("Fork")
-    ->ArgName("nodes")
-    ->Arg(1000)
-    ->Arg(5000)
-    ->Arg(100'000)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(fork_of)->Name("Fork")->ArgName("nodes")->Arg(1000)->Arg(5000)->Arg(100'000)->UseManualTime()->Unit(
+    benchmark::kMillisecond);
 
 }  // namespace

@@ -5,7 +5,7 @@ no line has more than 140 columns.
 
 usage: layers.py ROOT | layers.py --self-test
 
-core <- devices <- queues <- model <- framework <- policies <- plugins <- scheduling <- engine <- facade: a file includes its own layer and earlier
+core <- devices <- queues <- model <- framework <- policies <- plugins <- scheduling <- engine <- facade <- what_if: a file includes its own layer and earlier
 ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade"]
+LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade", "what_if"]
 COMPONENTS = ["kube", "report", "c"]
 # Beside what hosts include a component may include these components, below include/gangsched/.
 STANDS_ON = {"kube": [], "report": [], "c": ["kube", "report"]}
@@ -29,7 +29,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "model/" + name + ".hpp" for name in (
             "affinity_spec", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "fwd", "group_spec", "node_load", "queue_spec", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
-        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing")}
+        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing")} | {"what_if/autoscaling.hpp"}
 # A component may include these as well.
 COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp"}
@@ -66,7 +66,7 @@ def strip(text):
 
 
 def layer(path):
-    """core ... engine, facade, or a component, for a path below include/gangsched/ or src/."""
+    """core ... facade, what_if, or a component, for a path below include/gangsched/ or src/."""
     top = path.split("/")[0] if "/" in path else "facade"
     return top if top in LAYERS + COMPONENTS else "facade"
 
@@ -84,7 +84,7 @@ def family(path):
 def unknown_folder(path):
     """The folder of the file @p path (below include/gangsched/ or src/) that has no place here, or None."""
     folders = path.split("/")[:-1]
-    if not folders or folders[0] in LAYERS[:-1]:
+    if not folders or folders[0] in LAYERS and folders[0] != "facade":
         return None
     if folders[0] not in COMPONENTS:
         return folders[0]

@@ -63,10 +63,10 @@ struct life {
         if (nodes.size() > 3) static_cast<void>(on.remove_node(any.of(nodes)));
         break;
       case 2:
-        static_cast<void>(on.add_group({.name = "g" + std::to_string(any.below(6)),
-                                        .policy = gang{.min_count = static_cast<std::int32_t>(any.between(1, 4)),
-                                                       .mode = any.percent(50) ? gang_mode::permit
-                                                                               : gang_mode::group_cycle}}));
+        static_cast<void>(
+            on.add_group({.name = "g" + std::to_string(any.below(6)),
+                          .policy = gang{.min_count = static_cast<std::int32_t>(any.between(1, 4)),
+                                         .mode = any.percent(50) ? gang_mode::permit : gang_mode::group_cycle}}));
         break;
       case 3:
       case 4:

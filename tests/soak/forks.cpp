@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "gangsched/fork.hpp"
+#include "gangsched/what_if/autoscaling.hpp"
 #include "host.hpp"
 
 /// Forks, which decide the same. After some steps the host goes on with one, and nothing may show that it did; after others it makes havoc
@@ -29,6 +30,19 @@ void make_havoc(forked& in, instant now, dice any) {
   settle(now + std::chrono::minutes{60});
 }
 
+/// Which nodes are missing and which are not needed: whatever the answer is, it was asked in forks of this one.
+void ask_about_nodes(const forked& in, instant now) {
+  const std::uint64_t before = in.cluster.digest();
+  node_shape shape{.like = {.name = "more"}};
+  shape.like.allocatable = {{"cpu", 8}, {"memory", std::int64_t{64} << 30}, {"pods", 20}};
+  const auto missing = demand(in.scheduler, {&shape, 1}, {.now = now, .most_nodes = 16, .most_trials = 8});
+  if (!missing) throw fault{"demand is refused", missing.error().message()};
+  const std::vector<node_id> nodes = in.cluster.nodes();
+  const auto not_needed = removable(in.scheduler, nodes, {.now = now});
+  if (!not_needed) throw fault{"removable is refused", not_needed.error().message()};
+  if (in.cluster.digest() != before) throw fault{"a question about nodes changes something", ""};
+}
+
 }  // namespace
 
 void host::fork(const step& one) {
@@ -45,6 +59,7 @@ void host::fork(const step& one) {
     cluster_ = std::move(copy.cluster);
     return must(scheduler_->observe(&watcher_), "observe");
   }
+  if (any.percent(10)) ask_about_nodes(copy, now_);
   make_havoc(copy, now_, any);
   if (cluster_.digest() != before) wrong("what is done in a fork shows in the original");
 }

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "gangsched/framework/disruption.hpp"
+#include "gangsched/model/call_mark.hpp"
+#include "gangsched/what_if/autoscaling.hpp"
+#include "gangsched/what_if/trial_cluster.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::what_if {
+namespace detail {
+
+/// Who moves if the node is drained: its pods, and those who are disrupted with them. Nothing if one of them must stay.
+[[nodiscard]] inline std::optional<std::vector<pod_id>> moving_from(const model::cluster_state& state, node_id node,
+                                                                    const std::set<pod_id>& stay) {
+  const cluster_view cluster{state};
+  std::set<pod_id> found;
+  for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+    const pod_id id{pod, state.pods.rows.generation(pod)};
+    if (stay.contains(id)) return std::nullopt;
+    if (state.pods.terminating[pod] || state.classes[state.pods.cls[pod]].of_daemon_set) continue;
+    found.insert(id);
+    const std::optional<pod_info> its = cluster.pod(id);
+    const std::optional<group_view> with = its ? disrupted_with(*its) : std::nullopt;
+    if (!with) continue;
+    with->each_pod_below([&](const pod_info& other) {
+      if (other.node() && !other.terminating()) found.insert(other.id());
+    });
+  }
+  if (std::any_of(found.begin(), found.end(), [&](pod_id one) { return stay.contains(one); })) return std::nullopt;
+  return std::vector<pod_id>(found.begin(), found.end());
+}
+
+/// They wait for a node again, as after a revoke.
+inline void release_all(cluster& in, const std::vector<pod_id>& pods) {
+  model::cluster_state& state = gangsched::detail::inside(in);
+  call_mark whole{state};
+  for (const pod_id pod : pods) state.assigned.release(pod.row);
+  whole.keep();
+}
+
+}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI::what_if
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& by, std::span<const node_id> among,
+                                                               const removal_options& options) {
+  result<forked> base = by.fork();
+  if (!base) return std::move(base).error();
+  for (const node_id node : among) {
+    if (!base->cluster.contains(node)) return error{errc::unknown, "node", "id", "names no node of this cluster"};
+  }
+  if (auto told = base->scheduler.catch_up(options.now); !told) return std::move(told).error();
+  what_if::settle(*base, options.now);
+  const std::set<pod_id> stay(options.stay.begin(), options.stay.end());
+  result<cluster> before = base->cluster.fork();  // whose pods the budgets are asked about, wherever these are by then
+  if (!before) return std::move(before).error();
+  const cluster_view as_it_was{detail::inside(*before)};
+  open_budgets budgets{as_it_was};
+  budgets.open();
+  std::vector<removable_node> made;
+  for (const node_id node : among) {
+    if (!base->cluster.contains(node)) continue;  // named twice
+    const auto moving = what_if::detail::moving_from(detail::inside(base->cluster), node, stay);
+    if (!moving) continue;
+    open_budgets charged = budgets;
+    const bool violates = std::any_of(moving->begin(), moving->end(), [&](pod_id pod) {
+      const std::optional<pod_info> its = as_it_was.pod(pod);
+      return its && charged.charge(*its);
+    });
+    if (violates) continue;
+    result<forked> trial = base->scheduler.fork();
+    if (!trial) return std::move(trial).error();
+    what_if::detail::release_all(trial->cluster, *moving);
+    if (auto gone = trial->cluster.remove_node(node); !gone) return std::move(gone).error();
+    what_if::settle(*trial, options.now);
+    removable_node drained{node, {}};
+    for (const pod_id pod : *moving) {
+      if (what_if::runs(trial->cluster, pod)) drained.moves.push_back({pod, trial->cluster.node_of(pod)});
+    }
+    if (drained.moves.size() != moving->size()) continue;
+    made.push_back(std::move(drained));
+    budgets = std::move(charged);
+    base->scheduler = std::move(trial->scheduler);
+    base->cluster = std::move(trial->cluster);
+  }
+  return made;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gangsched/profiles.hpp"
+#include "gangsched/what_if/autoscaling.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+#include "support/dice.hpp"
+
+namespace gangsched::testing::demand_test {
+
+namespace {
+
+/// A cluster with one full node, and pods that wait for another.
+struct waiting_pods {
+  gangsched::cluster cluster;
+  scheduler by{cluster, profiles::kube_default()};
+  std::vector<pod_spec> specs;
+  std::vector<pod_id> pods;
+
+  pod_id add(const pod_spec& spec) {
+    specs.push_back(spec);
+    pods.push_back(cluster.add_pod(spec).value());
+    return pods.back();
+  }
+  [[nodiscard]] demand_answer ask(const std::vector<node_shape>& shapes, demand_options options = {}) {
+    const std::uint64_t before = cluster.digest();
+    options.now = std::max(options.now, instant{1});
+    result<demand_answer> made = demand(by, shapes, options);
+    INFO((made ? std::string{} : made.error().message()));
+    REQUIRE(made);
+    CHECK(cluster.digest() == before);
+    return *std::move(made);
+  }
+};
+
+node_shape shape(const std::string& name, std::int64_t cpu, std::int64_t gib, std::int64_t price) {
+  return {a_node{name}.cpu(cpu).memory(std::to_string(gib) + "Gi"), price};
+}
+
+std::int64_t milli_of(const pod_spec& pod) { return pod.containers.front().requests.at("cpu").milli_value().value(); }
+std::int64_t mebi_of(const pod_spec& pod) { return pod.containers.front().requests.at("memory").value().value() >> 20; }
+
+/// What the tests' plain models know: amounts and one label.
+struct plain_problem {
+  struct item {
+    std::int64_t cpu, memory;
+    bool wants_disk;
+  };
+  struct bin {
+    std::int64_t cpu, memory, price;
+    bool disk;
+    [[nodiscard]] bool takes(const item& one) const {
+      return one.cpu <= cpu && one.memory <= memory && (!one.wants_disk || disk);
+    }
+    void put(const item& one, int sign = 1) { cpu -= sign * one.cpu, memory -= sign * one.memory; }
+  };
+  std::vector<item> items;
+  std::vector<bin> shapes;
+
+  /// The cluster autoscaler's estimator: first fit decreasing by the sum of the shares of cpu and memory, one shape at a time; the cheapest
+  /// of the shapes that take all.
+  [[nodiscard]] std::optional<std::int64_t> first_fit_decreasing() const {
+    std::optional<std::int64_t> best;
+    for (const bin& of : shapes) {
+      std::vector<item> sorted = items;
+      const auto size = [&](const item& one) {
+        return static_cast<double>(one.cpu) / static_cast<double>(of.cpu) +
+               static_cast<double>(one.memory) / static_cast<double>(of.memory);
+      };
+      std::stable_sort(sorted.begin(), sorted.end(), [&](const item& a, const item& b) { return size(a) > size(b); });
+      std::vector<bin> nodes;
+      bool all = true;
+      for (const item& one : sorted) {
+        auto at = std::find_if(nodes.begin(), nodes.end(), [&](const bin& node) { return node.takes(one); });
+        if (at == nodes.end()) {
+          if (!of.takes(one)) {
+            all = false;
+            break;
+          }
+          at = nodes.insert(nodes.end(), of);
+        }
+        at->put(one);
+      }
+      const std::int64_t price = static_cast<std::int64_t>(nodes.size()) * of.price;
+      if (all && (!best || price < *best)) best = price;
+    }
+    return best;
+  }
+  void search(std::size_t i, std::vector<bin>& nodes, std::int64_t price, std::optional<std::int64_t>& best) const {
+    if (best && price >= *best) return;
+    if (i == items.size()) {
+      best = price;
+      return;
+    }
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      if (!nodes[at].takes(items[i])) continue;
+      nodes[at].put(items[i]);
+      search(i + 1, nodes, price, best);
+      nodes[at].put(items[i], -1);
+    }
+    for (const bin& of : shapes) {
+      if (!of.takes(items[i])) continue;
+      nodes.push_back(of);
+      nodes.back().put(items[i]);
+      search(i + 1, nodes, price + of.price, best);
+      nodes.pop_back();
+    }
+  }
+  [[nodiscard]] std::optional<std::int64_t> optimum() const {
+    std::optional<std::int64_t> best;
+    std::vector<bin> nodes;
+    search(0, nodes, 0, best);
+    return best;
+  }
+};
+
+struct random_case {
+  waiting_pods world;
+  std::vector<node_shape> shapes;
+  plain_problem plain;
+
+  random_case(std::uint64_t seed, std::size_t pods) {
+    dice any{seed};
+    const std::size_t kinds = 1 + any.below(3);
+    for (std::size_t i = 0; i < kinds; ++i) {
+      const std::int64_t cpu = any.between(4, 32), gib = any.between(8, 96);
+      shapes.push_back(shape("s" + std::to_string(i), cpu, gib, any.between(1, 4) + cpu * any.between(3, 6) + gib / 2));
+      const bool disk = any.percent(60);
+      if (disk) shapes.back().like.labels["disk"] = "ssd";
+      plain.shapes.push_back({cpu * 1000, gib * 1024, shapes.back().price, disk});
+    }
+    for (std::size_t i = 0; i < pods; ++i) {
+      a_pod pod{"p" + std::to_string(i)};
+      pod.cpu_milli(any.between(2, 40) * 100).memory(std::to_string(any.between(1, 16) * 256) + "Mi");
+      const bool disk = any.percent(15);
+      if (disk) pod.spec.node_selector["disk"] = "ssd";
+      world.add(pod);
+      plain.items.push_back({milli_of(pod), mebi_of(pod), disk});
+    }
+  }
+  /// Nobody is where there is no room for him, and everybody is somewhere.
+  void check(const demand_plan& plan) const {
+    std::int64_t price = 0;
+    std::size_t placed = 0;
+    for (const demand_plan::added_node& node : plan.nodes) {
+      plain_problem::bin room = plain.shapes[node.shape];
+      price += room.price;
+      for (const pod_id pod : node.pods) {
+        const auto at =
+            static_cast<std::size_t>(std::find(world.pods.begin(), world.pods.end(), pod) - world.pods.begin());
+        CHECK(room.takes(plain.items[at]));
+        room.put(plain.items[at]);
+        ++placed;
+      }
+    }
+    CHECK(price == plan.price);
+    CHECK(placed == world.pods.size());
+  }
+};
+
+std::map<std::size_t, std::size_t> by_shape(const demand_plan& plan) {
+  std::map<std::size_t, std::size_t> made;
+  for (const demand_plan::added_node& node : plan.nodes) ++made[node.shape];
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("demand is never dearer than first fit decreasing with one shape, and every plan holds whom it says") {
+  std::size_t cheaper = 0, compared = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    random_case one{seed, 5 + seed % 40};
+    const std::optional<std::int64_t> plain = one.plain.first_fit_decreasing();
+    const demand_answer answer = one.world.ask(one.shapes, {.search_steps = 20'000});
+    if (!plain) continue;  // no shape takes all of them
+    ++compared;
+    REQUIRE_FALSE(answer.plans.empty());
+    CHECK(answer.left.empty());
+    for (const demand_plan& plan : answer.plans) one.check(plan);
+    CHECK(answer.plans.front().price <= *plain);
+    if (answer.plans.front().price < *plain) ++cheaper;
+  }
+  CHECK(compared > 30);
+  CHECK(cheaper > 10);
+}
+
+TEST_CASE("on small cases demand is within 5 % of the cheapest nodes that there are") {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    CAPTURE(seed);
+    random_case one{seed + 1000, 2 + seed % 6};
+    const std::optional<std::int64_t> best = one.plain.optimum();
+    const demand_answer answer = one.world.ask(one.shapes);
+    if (!best) continue;
+    REQUIRE_FALSE(answer.plans.empty());
+    CHECK(answer.plans.front().price * 100 <= *best * 105);
+    CHECK(answer.plans.front().price >= *best);
+  }
+}
+
+TEST_CASE("a gang that waits as a whole gets nodes for all that it lacks, beside the room that there is") {
+  waiting_pods world;
+  world.cluster.add_node(a_node{"there"}.cpu(4).memory("64Gi")).value();
+  const group_id gang = world.cluster.add_group(a_gang{"train", 4}).value();
+  for (int i = 0; i < 4; ++i) world.add(a_pod{"t" + std::to_string(i)}.cpu(4).memory("1Gi").in(gang));
+  const demand_answer answer = world.ask({shape("small", 4, 64, 10), shape("large", 8, 64, 19)});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(answer.plans.front().price == 29);
+  CHECK(answer.plans.front().elsewhere.size() == 1);
+  CHECK(by_shape(answer.plans.front()) == std::map<std::size_t, std::size_t>{{0, 1}, {1, 1}});
+}
+
+TEST_CASE("a gang that has to share a rack gets its nodes in one") {
+  waiting_pods world;
+  group_spec spec = a_gang{"train", 3};
+  spec.topology.within = {"rack"};
+  const group_id gang = world.cluster.add_group(spec).value();
+  for (int i = 0; i < 3; ++i) world.add(a_pod{"t" + std::to_string(i)}.cpu(4).memory("1Gi").in(gang));
+  node_shape near = shape("near", 4, 64, 10), far = shape("far", 4, 64, 9);
+  near.like.labels["rack"] = "r1", far.like.labels["rack"] = "r2";
+  far.most = 2;
+  const demand_answer answer = world.ask({near, far});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(by_shape(answer.plans.front()) == std::map<std::size_t, std::size_t>{{0, 3}});
+}
+
+TEST_CASE("what amounts do not say decides too: pods that are against each other get a node each") {
+  waiting_pods world;
+  for (int i = 0; i < 3; ++i) {
+    a_pod pod{"p" + std::to_string(i)};
+    pod.cpu(1).memory("1Gi").label("app", "db");
+    pod.spec.anti_affinity_to_pods.required = {
+        {.topology_key = "kubernetes.io/hostname", .selector = label_selector{.match_labels = {{"app", "db"}}}}};
+    world.add(pod);
+  }
+  const demand_answer answer = world.ask({shape("small", 2, 8, 10), shape("large", 32, 64, 50)});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(answer.plans.front().price == 30);
+  CHECK(answer.plans.front().nodes.size() == 3);
+}
+
+TEST_CASE("devices count: a pod that wants two GPUs of a node gets one that has them") {
+  waiting_pods world;
+  for (int i = 0; i < 3; ++i) world.add(a_pod{"p" + std::to_string(i)}.cpu(1).memory("1Gi").gpus(2));
+  node_shape one = shape("one", 8, 64, 5), four = shape("four", 8, 64, 18);
+  one.like = a_node{"one"}.cpu(8).memory("64Gi").gpus(1).cards(1, "A100", 40960);
+  four.like = a_node{"four"}.cpu(8).memory("64Gi").gpus(4).cards(4, "A100", 40960);
+  const demand_answer answer = world.ask({one, four});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(by_shape(answer.plans.front()) == std::map<std::size_t, std::size_t>{{1, 2}});
+}
+
+TEST_CASE("who is gated, or fits no shape, or is too much for what may be had is left, and the others are served") {
+  waiting_pods world;
+  a_pod gated{"gated"};
+  gated.cpu(1).memory("1Gi");
+  gated.spec.scheduling_gates = {"later"};
+  const pod_id waits = world.add(gated), giant = world.add(a_pod{"giant"}.cpu(64).memory("1Gi"));
+  for (int i = 0; i < 5; ++i) world.add(a_pod{"p" + std::to_string(i)}.cpu(4).memory("1Gi"));
+  node_shape only = shape("s", 4, 16, 3);
+  only.most = 3;
+  const demand_answer answer = world.ask({only});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(answer.plans.front().nodes.size() == 3);
+  CHECK(answer.left.size() == 4);
+  CHECK(std::find(answer.left.begin(), answer.left.end(), waits) != answer.left.end());
+  CHECK(std::find(answer.left.begin(), answer.left.end(), giant) != answer.left.end());
+}
+
+TEST_CASE("demand of some pods leaves out the others who wait") {
+  waiting_pods world;
+  const pod_id first = world.add(a_pod{"first"}.cpu(4).memory("1Gi"));
+  world.add(a_pod{"second"}.cpu(4).memory("1Gi"));
+  const std::vector<pod_id> meant{first};
+  const demand_answer answer = world.ask({shape("s", 4, 16, 3)}, {.pods = meant});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(answer.plans.front().nodes.size() == 1);
+  CHECK(answer.plans.front().nodes.front().pods == meant);
+  CHECK(answer.plans.front().by_itself);
+}
+
+TEST_CASE("nobody who waits needs nothing, and wrong questions are refused") {
+  waiting_pods world;
+  CHECK(world.ask({shape("s", 4, 16, 3)}).plans.empty());
+  CHECK(demand(world.by, std::vector{shape("s", 4, 16, -3)}, {}).error().code == errc::out_of_range);
+  world.by.catch_up(instant{10}).value();
+  CHECK(demand(world.by, {}, {.now = instant{9}}).error().code == errc::time_went_back);
+}
+
+}  // namespace gangsched::testing::demand_test
