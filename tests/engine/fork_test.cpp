@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "gangsched/framework/profile.hpp"
-#include "gangsched/model/cluster_listing.hpp"
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/plugins.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/scheduling/observer.hpp"
@@ -23,17 +24,20 @@ namespace {
 struct life {
   dice any;
   instant now;
+  bool queues = false;
   std::string said = {};  ///< all decisions
+  std::size_t bound = 0, evicted = 0;
 
   void take(cluster& on, scheduler& by, const cycle& made) {
     for (const decision& one : made) {
       ((said += std::to_string(static_cast<int>(one.kind))) += ' ') += std::to_string(one.pod.row);
       ((said += '>') += std::to_string(one.node ? one.node.row : 999)) += ';';
+      bound += one.kind == decision_kind::bind ? 1u : 0u, evicted += one.kind == decision_kind::evict ? 1u : 0u;
       if (one.kind == decision_kind::bind && any.percent(60)) static_cast<void>(by.confirm(one.pod));
       if (one.kind == decision_kind::evict) static_cast<void>(on.remove_pod(one.pod));
     }
   }
-  static pod_spec pod(dice& by, const std::string& name, const cluster& on) {
+  static pod_spec pod(dice& by, const std::string& name, const cluster& on, bool queues) {
     a_pod made{name};
     made.cpu_milli(static_cast<int>(by.between(1, 30)) * 100).memory("1Gi").label("app", by.percent(50) ? "a" : "b");
     made.spec.priority = static_cast<std::int32_t>(by.below(3));
@@ -45,6 +49,7 @@ struct life {
     if (by.percent(15)) made.gpus(1);
     if (const auto gang = on.find_group("default", "g" + std::to_string(by.below(6))); gang && by.percent(40))
       made.spec.group = *gang;
+    if (queues) made.spec.queue = by.percent(50) ? "a" : "b";
     return made;
   }
   void step(cluster& on, scheduler& by) {
@@ -70,7 +75,7 @@ struct life {
         break;
       case 3:
       case 4:
-      case 5: static_cast<void>(on.add_pod(pod(any, "p" + number, on))); break;
+      case 5: static_cast<void>(on.add_pod(pod(any, "p" + number, on, queues))); break;
       case 6:
         if (!pods.empty()) static_cast<void>(on.remove_pod(any.of(pods)));
         break;
@@ -146,6 +151,55 @@ TEST_CASE("a fork and its original, told the same, decide the same, and neither 
     REQUIRE(mine.said == its.said);
     CHECK(copy->cluster.digest() == after);
     CHECK(copy->scheduler.verify());
+  }
+}
+
+template <class Policy>
+kernel_table beside_sort() {
+  return profile{priority_sort{},      scheduling_gates{}, node_affinity_plugin{},
+                 node_resources_fit{}, gang_scheduling{},  Policy{}};
+}
+template <class Policy>
+kernel_table instead_of_sort() {
+  return profile{Policy{}, scheduling_gates{}, node_affinity_plugin{}, node_resources_fit{}, gang_scheduling{}};
+}
+
+TEST_CASE("under every policy of queues a fork decides as its original") {
+  const std::vector<std::pair<const char*, kernel_table (*)()>> policies{
+      {"FairShare", beside_sort<fair_share_policy>},
+      {"CapacityScheduling", beside_sort<capacity_scheduling_policy>},
+      {"ElasticQuota", beside_sort<elastic_quota_policy>},
+      {"HiveD", beside_sort<hived_policy>},
+      {"Kai", instead_of_sort<kai_policy>},
+      {"Kueue", instead_of_sort<kueue_policy>},
+      {"Volcano", instead_of_sort<volcano_policy>},
+      {"YuniKorn", instead_of_sort<yunikorn_policy>}};
+  for (const auto& [name, profile] : policies) {
+    DYNAMIC_SECTION(name) {
+      std::size_t bound = 0, evicted = 0;
+      for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        cluster on;
+        scheduler by{on, profile(), {.seed = seed}};
+        for (const char* queue : {"a", "b"}) {
+          on.queues()
+              .add({.name = queue,
+                    .quotas = {{.guaranteed = {{"cpu", 8}, {"memory", quantity_of("16Gi")}, {"nvidia.com/gpu", 2}}}}})
+              .value();
+        }
+        life first{.any = dice{seed}, .now = instant{1}, .queues = true};
+        for (std::size_t steps = 50 + seed % 50; steps-- > 0;) first.step(on, by);
+        result<forked> copy = by.fork();
+        REQUIRE(copy);
+        life mine{.any = dice{seed * 7}, .now = first.now, .queues = true}, its = mine;
+        for (int i = 0; i < 60; ++i) its.step(copy->cluster, copy->scheduler);
+        for (int i = 0; i < 60; ++i) mine.step(on, by);
+        REQUIRE(mine.said == its.said);
+        bound += first.bound + mine.bound, evicted += first.evicted + mine.evicted;
+      }
+      CHECK(bound > 400);
+      if (std::string_view{name} != "Volcano" && std::string_view{name} != "YuniKorn") CHECK(evicted != 0);
+    }
   }
 }
 

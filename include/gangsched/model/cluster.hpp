@@ -27,7 +27,7 @@ struct cluster_options {
 };
 
 namespace detail {
-[[nodiscard]] GANGSCHED_API cluster copy_of(const model::cluster_state& state);
+[[nodiscard]] cluster copy_of(const model::cluster_state& state);
 }  // namespace detail
 
 /// How many of each there will be, about.

@@ -41,7 +41,7 @@ struct demand_plan {
 
 struct demand_answer {
   std::vector<demand_plan> plans = {};  ///< cheapest first: the best that was found, and the best of each shape alone
-  /// Whom no nodes of these shapes help, as many as there may be: a gate, a quota, a selector, a limit.
+  /// Whom no nodes of these shapes help, as many as there may be: a gate, a quota, a selector, a limit, an attempt of the host's.
   std::vector<pod_id> left = {};
 };
 

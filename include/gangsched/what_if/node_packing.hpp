@@ -37,8 +37,8 @@ struct packing {
 /// The cheapest packing that was found with bin kinds that @p allowed says yes to; nothing if none was. Never dearer than first fit
 /// decreasing with any one of them, items by the sum of their first two amounts beside a bin's, or by the largest of all; the cheapest
 /// there is if @p steps suffice, and there are at most 256 items. O(items · bins) and O(steps).
-[[nodiscard]] GANGSCHED_API std::optional<packing> pack_cheaply(const packing_problem& what,
-                                                                const std::vector<bool>& allowed, std::uint32_t steps);
+[[nodiscard]] std::optional<packing> pack_cheaply(const packing_problem& what, const std::vector<bool>& allowed,
+                                                  std::uint32_t steps);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::what_if
 
