@@ -6,6 +6,7 @@
 
 #include "gangsched/profiles.hpp"
 #include "gangsched/what_if/autoscaling.hpp"
+#include "gangsched/what_if/trial_cluster.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
@@ -200,6 +201,87 @@ TEST_CASE("on small cases demand is within 5 % of the cheapest nodes that there 
     CHECK(answer.plans.front().price * 100 <= *best * 105);
     CHECK(answer.plans.front().price >= *best);
   }
+}
+
+TEST_CASE("random worlds: a plan that the host carries out does what it says") {
+  std::size_t carried_out = 0, nominated = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    CAPTURE(seed);
+    dice any{seed};
+    waiting_pods world;
+    for (std::size_t i = 0, nodes = any.below(3); i < nodes; ++i)
+      world.cluster
+          .add_node(a_node{"there-" + std::to_string(i)}.cpu(any.between(2, 8)).memory("16Gi").label("rack", "r0"))
+          .value();
+    std::vector<group_id> gangs;
+    for (int i = 0; i < 2; ++i) {
+      a_gang gang{"g" + std::to_string(i), static_cast<std::int32_t>(any.between(2, 4))};
+      if (any.percent(50))
+        gang.permit();
+      else if (any.percent(60))
+        gang.spec.topology.within = {"rack"};
+      gangs.push_back(world.cluster.add_group(gang).value());
+    }
+    for (std::int64_t i = 0, pods = any.between(4, 16); i < pods; ++i) {
+      a_pod pod{"p" + std::to_string(i)};
+      pod.cpu_milli(any.between(2, 40) * 100).memory("1Gi").label("app", any.percent(50) ? "a" : "b");
+      pod.spec.priority = static_cast<std::int32_t>(any.below(2));
+      if (any.percent(20)) pod.gpus(any.between(1, 2));
+      if (any.percent(20)) {
+        pod.spec.topology_spread_constraints = {
+            {.topology_key = "rack", .selector = label_selector{.match_labels = {{"app", "a"}}}}};
+      }
+      if (any.percent(20)) {
+        pod.spec.anti_affinity_to_pods.required = {
+            {.topology_key = "kubernetes.io/hostname", .selector = label_selector{.match_labels = {{"app", "b"}}}}};
+      }
+      if (any.percent(40)) pod.in(any.of(gangs));
+      world.add(pod);
+    }
+    std::vector<node_shape> shapes;
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t cpu = any.between(3, 12);
+      shapes.push_back(shape("s" + std::to_string(i), cpu, 32, cpu * 3 + any.between(0, 6)));
+      shapes.back().like.labels["rack"] = "r" + std::to_string(any.below(3));
+      if (any.percent(50)) shapes.back().like.allocatable["nvidia.com/gpu"] = 2;
+      if (any.percent(20)) shapes.back().most = 2;
+    }
+    const demand_answer answer = world.ask(shapes, {.most_nodes = 16});
+    const auto runs = [](const forked& in) {
+      std::size_t count = 0;
+      for (const pod_id pod : in.cluster.pods()) count += in.cluster.state_of(pod) == pod_state::bound ? 1u : 0u;
+      return count;
+    };
+    for (const demand_plan& plan : answer.plans) {
+      forked host = world.by.fork().value();
+      what_if::settle(host, instant{1});
+      const std::size_t before = runs(host);
+      std::size_t number = 1, placed = plan.elsewhere.size();
+      std::vector<std::pair<pod_id, node_id>> wishes;
+      for (const demand_plan::added_node& node : plan.nodes) {
+        node_spec spec = shapes[node.shape].like;
+        spec.name += "-came-" + std::to_string(number++);
+        spec.labels["kubernetes.io/hostname"] = spec.name;
+        const node_id came = host.cluster.add_node(spec).value();
+        for (const pod_id pod : node.pods) wishes.emplace_back(pod, came);
+        placed += node.pods.size();
+      }
+      for (const assignment& one : plan.elsewhere) wishes.emplace_back(one.pod, one.node);
+      if (!plan.by_itself) {
+        for (const auto& [pod, node] : wishes) host.cluster.nominate(pod, node).value();
+        ++nominated;
+      }
+      std::vector<pod_id> wanted;
+      for (const auto& [pod, node] : wishes) wanted.push_back(pod);
+      host.scheduler.activate(wanted, instant{1}).value();
+      what_if::settle(host, instant{1});
+      for (const pod_id pod : wanted) CHECK(host.cluster.state_of(pod) == pod_state::bound);
+      CHECK(runs(host) >= before + placed);
+      ++carried_out;
+    }
+  }
+  CHECK(carried_out > 80);
+  CHECK(nominated > 5);
 }
 
 TEST_CASE("a gang that waits as a whole gets nodes for all that it lacks, beside the room that there is") {
