@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "gangsched/engine/core.hpp"
-#include "gangsched/fork.hpp"
 #include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
@@ -62,12 +61,6 @@ class running_call {
   abandoned_call abandoned_;  // after the mark has rolled back
   call_mark mark_;
 };
-
-GANGSCHED_INLINE std::optional<error> refuse_busy(const model::cluster_state& state) {
-  if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
-  if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
-  return std::nullopt;
-}
 
 GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, const model::cluster_state& state,
                                                    instant now) {
@@ -169,16 +162,6 @@ GANGSCHED_INLINE scheduler& scheduler::operator=(scheduler&&) noexcept = default
 GANGSCHED_INLINE scheduler::~scheduler() = default;
 
 GANGSCHED_INLINE scheduler::scheduler(std::unique_ptr<engine::core> core) noexcept : core_(std::move(core)) {}
-
-GANGSCHED_INLINE result<forked> scheduler::fork() const {
-  const model::cluster_state& state = core_->state();
-  if (auto refused = detail::refuse_busy(state)) return std::move(*refused);
-  if (const plugin_entry* const plugin = core_->uncopied())
-    return error{errc::wrong_state, "plugin " + plugin->name, "", "cannot be copied"};
-  cluster copy = detail::copy_of(state);
-  auto core = std::make_unique<engine::core>(copy, *core_);
-  return forked{std::move(copy), scheduler{std::move(core)}};
-}
 
 GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);

@@ -19,3 +19,7 @@ struct forked {
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/fork.cpp"
+#endif

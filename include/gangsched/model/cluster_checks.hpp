@@ -7,7 +7,7 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/state.hpp"
 
-/// The refusals that several of `cluster`'s calls share.
+/// The refusals that several calls of a cluster's and of a scheduler's share.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] inline error unknown_id(std::string_view table) {
@@ -32,6 +32,12 @@ struct object_label {
 }
 [[nodiscard]] inline bool names_group(const model::cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
+}
+/// Of a scheduler's calls: neither from inside a hook nor with a transaction open.
+[[nodiscard]] inline std::optional<error> refuse_busy(const model::cluster_state& state) {
+  if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
+  if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
+  return std::nullopt;
 }
 [[nodiscard]] inline error usage_overflow(std::string object) {
   return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
