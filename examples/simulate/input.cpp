@@ -102,7 +102,7 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
   made.metrics = !how.metrics.empty();
   made.trace = !how.trace.empty();
 
-  made.what = checked(kube::read(files, {.most = whole_clusters}));
+  made.what = checked(kube::read(files, {.whole_cluster = true, .api_server_rules = true, .most = whole_clusters}));
   warnings.insert(warnings.end(), made.what.warnings.begin(), made.what.warnings.end());
   const bool has_own = made.what.queues.empty() || has_queue_policy(settings, plugins);
   const std::string policy = !how.queues_policy.empty() ? how.queues_policy : has_own ? "none" : "FairShare";

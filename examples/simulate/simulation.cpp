@@ -1,6 +1,7 @@
 #include "simulate/simulation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gangsched/framework/views.hpp>
 #include <gangsched/model/label_selector.hpp>
 #include <gangsched/report/trace.hpp>
@@ -392,6 +393,10 @@ void host::say_why() {
     if (of.is != fate::unscheduled || !of.reason.empty()) continue;
     if (what_.pods[i].spec.terminating) {
       of.reason = "is being deleted";
+      continue;
+    }
+    if (!what_.pods[i].unresolved.empty()) {
+      of.reason = fmt::format("waits for what it refers to: {}", fmt::join(what_.pods[i].unresolved, "; "));
       continue;
     }
     if (!tasks_[i].failure.empty()) {

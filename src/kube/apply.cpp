@@ -134,6 +134,7 @@ result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
     const bool init = i >= spec.containers.size();
     (init ? spec.init_containers[i - spec.containers.size()] : spec.containers[i]).limits = one.limits[i];
   }
+  if (!one.unresolved.empty() && one.node.empty()) spec.scheduling_gates.emplace_back(unresolved_gate);
   if (!one.node.empty()) {
     const auto node = on.find_node(one.node);
     if (!node) return unknown("node", "node", one.node);

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
+#include <utility>
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
@@ -30,11 +34,20 @@ std::string name_of_object(const value& object, std::string_view kind, bool name
   return object_name(kind, !namespaced ? "" : ns.empty() ? "default" : ns, text_at(*meta, "name"));
 }
 
-/// The name that an object with a generateName gets; what is random there counts objects here.
-std::string generated_name(const value& object, std::size_t number) {
-  const value* meta = object.find("metadata");
-  const std::string_view base = meta == nullptr ? std::string_view{} : text_at(*meta, "generateName");
-  return base.empty() ? std::string{} : std::string{base} + safe_letters(number, 5);
+/// Gives an object with a generateName and no name one; what is random there counts objects here.
+void generate_name(value& object, std::size_t& number) {
+  for (std::size_t i = 0; i < object.keys.size(); ++i) {
+    value& meta = object.items[i];
+    if (object.keys[i] != "metadata" || meta.kind != value_kind::object || !text_at(meta, "name").empty()) continue;
+    const std::string base{text_at(meta, "generateName")};
+    if (base.empty() || meta.find("name") != nullptr) return;
+    meta.keys.emplace_back("name");
+    value& name = meta.items.emplace_back();
+    name.kind = value_kind::text;
+    name.line = meta.line;
+    name.text = base + safe_letters(number++, 5);
+    return;
+  }
 }
 
 /// "scheduling.k8s.io" of "scheduling.k8s.io/v1", and nothing of "v1".
@@ -69,25 +82,85 @@ class collector {
     if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
     settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
+    if (how_->whole_cluster) settle_references(made_);
     return std::move(made_);
   }
 
-  result<void> add(const source& file) {
-    auto documents = parse(file, how_->most);
-    if (!documents) return std::move(documents).error();
-    file_ = static_cast<std::uint32_t>(made_.files.size());
-    made_.files.push_back(file.name);
-    for (const document& one : *documents) {
-      if (one.root.kind == value_kind::null) continue;  // "---" after "---"
-      reader read{file.name, "document", &made_.warnings};
-      const place root{&one.root};
-      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion")))
-        return std::move(read).failure();
+  result<void> add(std::span<const source> files) {
+    std::vector<std::vector<document>> all;
+    for (const source& file : files) {
+      auto documents = parse(file, how_->most);
+      if (!documents) return std::move(documents).error();
+      all.push_back(*std::move(documents));
     }
+    for (std::vector<document>& file : all)
+      for (document& one : file) register_object(one.root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"));
+    latest_.clear();
+    for (std::size_t i = 0; i < files.size(); ++i)
+      if (auto added = add(files[i].name, std::move(all[i])); !added) return added;
     return {};
   }
 
  private:
+  result<void> add(const std::string& file, std::vector<document> documents) {
+    file_ = static_cast<std::uint32_t>(made_.files.size());
+    made_.files.push_back(file);
+    for (document& one : documents) {
+      if (one.root.kind == value_kind::null) continue;  // "---" after "---"
+      reader read{file, "document", &made_.warnings};
+      for (const repeated_key& twice : one.repeated)
+        read.warn(twice.line, {}, fmt::format("\"{}\" is there twice; the later one counts", twice.key));
+      const place root{&one.root};
+      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion")))
+        return std::move(read).failure();
+      one.root = {};
+    }
+    return {};
+  }
+
+  /// Names what has no name yet, and finds out which objects come again: as with apply the last one counts.
+  void register_object(value& object, std::string_view kind, std::string_view version) {
+    if (is_list(object, kind)) {
+      for (std::size_t i = 0; i < object.keys.size(); ++i) {
+        if (object.keys[i] != "items" || object.items[i].kind != value_kind::list) continue;
+        for (value& item : object.items[i].items) {
+          const auto [own, own_version] = kind_in_list(item, kind, version);
+          register_object(item, own, own_version);
+        }
+      }
+      return;
+    }
+    generate_name(object, generated_);
+    const value* meta = object.find("metadata");
+    if (kind.empty() || meta == nullptr || meta->kind != value_kind::object || text_at(*meta, "name").empty()) return;
+    std::string_view ns = is_cluster_scoped(kind) ? std::string_view{} : text_at(*meta, "namespace");
+    if (ns.empty()) ns = "default";
+    const auto [latest, first] = latest_.try_emplace(std::array{std::string{api_group(version)}, std::string{kind},
+                                                                std::string{ns}, std::string{text_at(*meta, "name")}},
+                                                     &object);
+    if (first) return;
+    replaced_.insert(std::exchange(latest->second, &object));
+  }
+
+  /// Whether objects of the kind are in no namespace.
+  static bool is_cluster_scoped(std::string_view kind) {
+    static constexpr std::string_view all[] = {
+        "Node",           "Namespace", "PriorityClass",          "DeviceClass",  "ResourceSlice",
+        "HyperNode",      "Topology",  "ClusterNetworkTopology", "ClusterQueue", "Cohort",
+        "ResourceFlavor", "Queue",     "WorkloadPriorityClass"};
+    return std::ranges::find(all, kind) != std::end(all);
+  }
+  static bool is_list(const value& object, std::string_view kind) {
+    return kind.ends_with("List") && object.find("items") != nullptr;
+  }
+  /// Items of a PodList, NodeList … need not say what they are.
+  static std::pair<std::string_view, std::string_view> kind_in_list(const value& item, std::string_view list,
+                                                                    std::string_view version) {
+    const std::string_view own = text_at(item, "kind"), own_version = text_at(item, "apiVersion");
+    return {own.empty() ? list.substr(0, list.size() - 4) : own,
+            own_version.empty() && own.empty() ? version : own_version};
+  }
+
   bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
     if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
     if (kind.empty()) {
@@ -95,11 +168,10 @@ class collector {
       return read.fail(errc::malformed, of, "has no kind");
     }
     const std::string_view group = api_group(version);
-    if (kind.ends_with("List") && of.at->find("items") != nullptr) return add_items(read, of, kind, version);
-    static constexpr std::string_view everywhere[] = {
-        "HyperNode",      "Topology", "ClusterNetworkTopology", "ClusterQueue", "Cohort",
-        "ResourceFlavor", "Queue",    "WorkloadPriorityClass"};
-    read.set_object(name_of_object(*of.at, kind, std::ranges::find(everywhere, kind) == std::end(everywhere)));
+    if (is_list(*of.at, kind)) return add_items(read, of, kind, version);
+    read.set_object(name_of_object(*of.at, kind, !is_cluster_scoped(kind)));
+    if (!check_object_name(read, of, group)) return false;
+    if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");
     if (group.empty()) {
       if (kind == "Node") return add_node(read, of);
       if (kind == "Pod") return add_pod(read, of);
@@ -107,13 +179,14 @@ class collector {
       if (kind == "Service") return add_named(read, of, made_.services, read_service);
       if (kind == "ReplicationController") return add_controller(read, of, kind);
     } else if (group == "apps") {
-      if (kind == "ReplicaSet" || kind == "Deployment" || kind == "StatefulSet") return add_controller(read, of, kind);
+      if (kind == "ReplicaSet" || kind == "Deployment" || kind == "StatefulSet" || kind == "DaemonSet")
+        return add_controller(read, of, kind);
     } else if (group == "batch") {
       if (kind == "Job" || kind == "CronJob") return add_controller(read, of, kind);
     } else if (group == "policy") {
       if (kind == "PodDisruptionBudget") return add_named(read, of, made_.budgets, read_budget);
     } else if (group == "scheduling.k8s.io") {
-      if (kind == "PriorityClass") return add_priority_class(read, of);
+      if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
@@ -122,16 +195,13 @@ class collector {
         of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
   }
 
-  /// List, and PodList, NodeList …, whose items need not say what they are.
   bool add_items(reader& read, const place& of, std::string_view kind, std::string_view version) {
     read.set_object(std::string{kind});
-    const std::string_view each = kind.substr(0, kind.size() - 4);
     return read.items(place{of.at->find("items"), &of, "items"}, [&](const place& item) {
-      const std::string_view own = text_at(*item.at, "kind");
-      const std::string_view own_version = text_at(*item.at, "apiVersion");
+      const auto [own, own_version] = kind_in_list(*item.at, kind, version);
       const place root{item.at};
       read.set_object(fmt::format("{} items[{}]", kind, item.index));
-      return add(read, root, own.empty() ? each : own, own_version.empty() && own.empty() ? version : own_version);
+      return add(read, root, own, own_version);
     });
   }
 
@@ -172,15 +242,18 @@ class collector {
     return detail::read_node(read, of, made, *how_) && checked(read, of, "Node", made.spec);
   }
 
-  bool add_priority_class(reader& read, const place& of) {
-    if (!add_checked(read, of, "PriorityClass", made_.priority_classes, read_priority_class)) return false;
-    const priority_class_spec& made = made_.priority_classes.back();
-    const auto& [name, first] = *known_classes_.emplace(made.name, made_.priority_classes.size() - 1).first;
-    const priority_class_spec& other = made_.priority_classes[first];
-    const bool same = other.value == made.value && other.global_default == made.global_default &&
-                      other.preemption == made.preemption && other.minimum_preemptable == made.minimum_preemptable &&
-                      other.toleration_seconds == made.toleration_seconds;
-    return same || read.fail(errc::duplicate, of, "there is another one of that name");
+  /// Of the pod's spec that @p path leads to: that of a template, if it is longer than one word.
+  static bool has_containers(reader& read, const place& of, std::initializer_list<std::string_view> path) {
+    std::array<place, 6> steps{of};
+    std::size_t at = 0;
+    for (const std::string_view key : path) {
+      const value* const next = steps[at].at->find(key);
+      if (next == nullptr || next->kind != value_kind::object)
+        return read.fail(errc::malformed, steps[at], fmt::format("needs a {}", key));
+      steps[at + 1] = place{next, &steps[at], key};
+      ++at;
+    }
+    return check_containers(read, steps[at], path.size() > 1);
   }
 
   bool add_pod(reader& read, const place& of) {
@@ -188,7 +261,7 @@ class collector {
     made.from = here(of);
     bool over = false;
     if (!detail::read_pod(read, of, made, over, *how_)) return false;
-    if (made.spec.name.empty()) made.spec.name = generated_name(*of.at, made_.pods.size());
+    if (how_->api_server_rules && !has_containers(read, of, {"spec"})) return false;
     if (!checked(read, of, "Pod", made.spec)) return false;
     if (over) return true;  // the scheduler does not know of pods that have ended
     if (!budget_.take(1))
@@ -217,11 +290,15 @@ class collector {
     controller_of_pods made;
     made.from = here(of);
     if (!read_controller(read, of, kind, made, *how_)) return false;
+    if (how_->api_server_rules && !check_selector(read, of, kind, made)) return false;
+    // Volumes of a StatefulSet's pods may come of its claim templates: an API server looks when a pod is made.
+    const bool of_job = kind == "CronJob";
+    if (how_->api_server_rules && kind != "StatefulSet" &&
+        !(of_job ? has_containers(read, of, {"spec", "jobTemplate", "spec", "template", "spec"})
+                 : has_containers(read, of, {"spec", "template", "spec"})))
+      return false;
     if (made.meta.ns.empty()) made.meta.ns = "default";
-    if (made.meta.name.empty()) made.meta.name = generated_name(*of.at, known_controllers_.size());
     if (made.meta.name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
-    if (!known_controllers_.emplace(kind, made.meta.ns, made.meta.name).second)
-      return read.fail(errc::duplicate, of, "there is one of that kind and name already");
     // The template is checked as the pod that it will be.
     pod_spec pod = made.pod.spec;
     pod.name = made.meta.name.substr(0, 58) + "-x";
@@ -238,7 +315,7 @@ class collector {
     }
     if (how_->expand)
       controllers_.push_back(std::move(made));
-    else if (kind != "Job" && kind != "CronJob" && kind != "Deployment")
+    else if (kind != "Job" && kind != "CronJob" && kind != "Deployment" && kind != "DaemonSet")
       made_.controllers.push_back({std::string{kind}, made.meta.ns, made.meta.name, made.selector, made.from});
     return true;
   }
@@ -250,8 +327,9 @@ class collector {
   group_objects groups_;
   queue_objects queues_;
   device_objects devices_;
-  std::set<std::tuple<std::string, std::string, std::string>> known_controllers_;  // kind, namespace, name
-  std::map<std::string, std::size_t> known_classes_;                               // priority classes
+  std::map<std::array<std::string, 4>, const value*> latest_;  // by API group, kind, namespace and name
+  std::unordered_set<const value*> replaced_;                  // by one that comes later
+  std::size_t generated_ = 0;                                  // names
   std::uint32_t file_ = 0;
 };
 
@@ -290,8 +368,7 @@ controller_kind controller_kind_of(std::string_view kind) noexcept {
 
 result<manifests> read(std::span<const source> files, const read_options& how) {
   detail::collector all{how};
-  for (const source& file : files)
-    if (auto added = all.add(file); !added) return std::move(added).error();
+  if (auto added = all.add(files); !added) return std::move(added).error();
   return std::move(all).finish();
 }
 

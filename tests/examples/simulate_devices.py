@@ -130,18 +130,23 @@ def room_comes_free(simulate):
 
 def what_is_wrong_is_told(simulate):
     mig = {**T4, "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB", "nvidia.com/mig-8g.1gb.count": "1"}
-    claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}\nspec: {devices: {requests: [{name: r, exactly: " \
-            "{deviceClassName: nothing}}]}}\n---\n"
     for first, second, message in (
             (node("n1", **mig), pod("p"), 'a.yaml:3: Node n1: metadata.labels["nvidia.com/mig-8g.1gb.count"]: A100-40GB has no MIG profile "8g.1gb"'),
             (node("n1", **{**T4, "nvidia.com/gpu.memory": "lots"}), pod("p"),
-             'a.yaml:3: Node n1: metadata.labels["nvidia.com/gpu.memory"]: "lots" is no whole number in 0 to 1073741824'),
-            (node("n1"), claim + pod("p", spec="  resourceClaims: [{name: mine, resourceClaimName: x}]\n"),
-             'b.yaml:1: ResourceClaim default/x: spec.devices.requests[0].deviceClassName: there is no DeviceClass "nothing"')):
+             'a.yaml:3: Node n1: metadata.labels["nvidia.com/gpu.memory"]: "lots" is no whole number in 0 to 1073741824')):
         done = simulate.raw(a=first, b=second)
         assert done.returncode == 2 and done.stdout == "" and done.stderr == f"error: {message}\n", done.stderr
     done = simulate.raw("--ascii", a=node("n1"))
     assert done.returncode == 2 and "--ascii requires --gpus" in done.stderr, done.stderr
+
+
+def a_claim_of_a_class_that_is_not_there_waits(simulate):
+    claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}\nspec: {devices: {requests: [{name: r, exactly: " \
+            "{deviceClassName: nothing}}]}}\n---\n"
+    done = simulate.raw(a=node("n1"), b=claim + pod("p", spec="  resourceClaims: [{name: mine, resourceClaimName: x}]\n") + "---\n" + pod("q"))
+    why = 'b.yaml:1: ResourceClaim default/x: spec.devices.requests[0].deviceClassName: there is no DeviceClass "nothing"'
+    assert done.returncode == 1 and f"waits for what it refers to: {why}" in done.stdout and "1 placed, 1 unscheduled" in done.stdout, done
+    assert done.stderr == f"warning: b.yaml:6: Pod default/p: {why}; the pod waits for it\n", done.stderr
 
 
 def main(program):
@@ -151,7 +156,7 @@ def main(program):
     the_map(program)
     print("ok: the map")
     run_each(program, numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices,
-             room_comes_free, what_is_wrong_is_told)
+             room_comes_free, what_is_wrong_is_told, a_claim_of_a_class_that_is_not_there_waits)
 
 
 if __name__ == "__main__":

@@ -67,12 +67,11 @@ BAD = [  # the second file, and the line about it
     (pod("p", cpu="1x"),
      'b.yaml:5: Pod default/p: spec.containers[0].resources.requests.cpu: "1x" is no quantity: expected a number and an optional '
      'suffix, such as 100m or 1.5Gi'),
-    (pod("p") + "---\n" + pod("p"), "b.yaml:7: Pod default/p: metadata.name: exists already"),
-    (node("n1"), "b.yaml:1: Node n1: metadata.name: exists already"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n", "b.yaml:4: Pod default/p: spec: needs containers"),
+    ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template: {spec: {containers: [{name: c, image: i}]}}\n",
+     "b.yaml:5: Deployment default/d: spec: needs a selector"),
     (pod("p", spec="  tolerations: [{key: a, operator: Equals}]\n"),
      'b.yaml:6: Pod default/p: spec.tolerations[0].operator: "Equals" is not one of Equal, Exists'),
-    (pod("p", spec="  nodeName: nowhere\n"), 'b.yaml:1: Pod default/p: spec.nodeName: no node "nowhere"'),
-    (pod("p", spec="  priorityClassName: nothing\n"), 'b.yaml:1: Pod default/p: spec.priorityClassName: no priority class "nothing"'),
     (pod("p", spec="  terminationGracePeriodSeconds: -1\n"),
      "b.yaml:6: Pod default/p: spec.terminationGracePeriodSeconds: -1 is not in 0 to 2147483647"),
     ("apiVersion: v1\nkind: Pod\nmetadata: {name: p\n", "b.yaml:4: syntax: end of map flow not found"),
@@ -90,6 +89,18 @@ def bad_files(simulate):
         line, = done.stderr.splitlines()
         assert line == f"error: {message}" if message else line.startswith("error: b.yaml:"), line
         assert line.split(":")[2].isdigit(), line
+
+
+def what_is_not_there_is_waited_for(simulate):
+    files = [pod("p", spec="  priorityClassName: nothing\n"), pod("away", spec="  nodeName: nowhere\n"), pod("q", cpu=1), pod("q", cpu=2)]
+    done = simulate.raw("-o", "json", a=node("n1"), b="---\n".join(files))
+    pods = {each["name"]: each for each in json.loads(done.stdout)["pods"]}
+    assert done.returncode == 1 and set(pods) == {"p", "q"} and pods["q"]["status"] == "placed", done
+    assert pods["p"]["reason"] == 'waits for what it refers to: spec.priorityClassName: no priority class "nothing"', pods
+    assert done.stderr.splitlines() == [
+        "warning: b.yaml:15: Pod default/q: comes again: the later one counts",
+        'warning: b.yaml:1: Pod default/p: spec.priorityClassName: no priority class "nothing"; the pod waits for it',
+        'warning: b.yaml:8: Pod default/away: spec.nodeName: no node "nowhere": it runs there, and is left out'], done.stderr
 
 
 def bad_command_lines(simulate):
@@ -236,7 +247,7 @@ def names_that_look_like_something_else(simulate):
 
 
 def main(program):
-    run_each(program, bad_files, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement, standard_input,
+    run_each(program, bad_files, what_is_not_there_is_waited_for, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement, standard_input,
              grace_periods, budgets, written_budgets, late_preemption, gates_and_deadlines, an_incomplete_gang,
              equal_seeds_give_equal_draws, names_that_look_like_something_else)
 

@@ -118,9 +118,26 @@ TEST_CASE("the common part of CEL is understood", "[kube][dra]") {
   CHECK(one("device.capacity[\"d.io\"].memory.isLessThan(quantity(\"1\"))").op == op::less);
 }
 
-TEST_CASE("what is not understood of CEL is told, and is an error for who uses it", "[kube][dra]") {
+/// What the only pod waits for.
+std::string waits_for(const std::string& text) {
+  const manifests all = fine(text);
+  REQUIRE(all.pods.size() == 1);
+  REQUIRE(all.pods[0].unresolved.size() == 1);
+  CHECK(all.pods[0].spec.devices.empty());
+  CHECK(all.pods[0].shared_claims.empty());
+  CHECK(all.claims.empty());
+  const std::string& why = all.pods[0].unresolved[0];
+  const auto told = [&](const warning& one) { return one.reason == why + "; the pod waits for it"; };
+  CHECK(std::ranges::count_if(all.warnings, told) == 1);
+  cluster on;
+  REQUIRE(apply(on, all));
+  CHECK(spec_for(on, all.pods[0])->scheduling_gates == std::vector<std::string>{unresolved_gate});
+  return why;
+}
+
+TEST_CASE("what is not understood of CEL is told, and who uses it waits", "[kube][dra]") {
   const auto told = [](const std::string& cel) {
-    return refusal(device_class("c", cel) + claim(one_request()) + pod());
+    return waits_for(device_class("c", cel) + claim(one_request()) + pod());
   };
   const std::string at = "a.yaml:1: DeviceClass c: spec.selectors[0].cel.expression: ";
   const std::string a = "device.attributes[\"d.io\"].";
@@ -401,19 +418,18 @@ TEST_CASE("the pods of a workload each get what its template says", "[kube][dra]
   for (const pod_manifest& one : all.pods) CHECK(one.spec.devices.size() == 1);
 }
 
-TEST_CASE("claims that lead nowhere are errors", "[kube][dra]") {
-  CHECK(refusal(pod()) ==
-        "a.yaml:1: Pod default/p: spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace");
-  CHECK(refusal(pod("p", "resourceClaimTemplateName: t")).find("there is no ResourceClaimTemplate \"t\"") !=
+TEST_CASE("who has claims that lead nowhere waits", "[kube][dra]") {
+  CHECK(waits_for(pod()) == "spec.resourceClaims[0]: there is no ResourceClaim \"x\" in its namespace");
+  CHECK(waits_for(pod("p", "resourceClaimTemplateName: t")).find("there is no ResourceClaimTemplate \"t\"") !=
         std::string::npos);
-  CHECK(refusal(claim(one_request()) + pod()) ==
+  CHECK(waits_for(claim(one_request()) + pod()) ==
         "a.yaml:1: ResourceClaim default/x: spec.devices.requests[0].deviceClassName: there is no DeviceClass \"c\"");
   CHECK(refusal(claim("requests: [{name: r}]") + of_driver) ==
         "a.yaml:4: ResourceClaim default/x: spec.devices.requests[0]: names no device class");
   const std::string other = "selectors: [{cel: {expression: 'device.driver == \"e.io\"'}}]";
-  CHECK(refusal(claim(one_request(", " + other)) + pod() + of_driver)
+  CHECK(waits_for(claim(one_request(", " + other)) + pod() + of_driver)
             .find("the class is about devices of d.io, the selector of e.io") != std::string::npos);
-  CHECK(refusal(claim(one_request()) + pod() + device_class("c", "device.attributes[\"d.io\"].fast"))
+  CHECK(waits_for(claim(one_request()) + pod() + device_class("c", "device.attributes[\"d.io\"].fast"))
             .find("names no driver") != std::string::npos);
 }
 

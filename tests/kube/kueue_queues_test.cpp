@@ -184,9 +184,6 @@ TEST_CASE("pods are in the queue of their workload, and a workload that Kueue qu
   const manifests single = fine(queues + pod("p", words) + pod("own", words, ", priority: 3"));
   CHECK(pod_in(single, "p").spec.priority == 7);
   CHECK(pod_in(single, "own").spec.priority == 3);
-  CHECK(
-      refusal(pod("p", "labels: {kueue.x-k8s.io/priority-class: high}")) ==
-      "a.yaml:1: Pod default/p: metadata.labels[\"kueue.x-k8s.io/priority-class\"]: no WorkloadPriorityClass \"high\"");
 }
 
 TEST_CASE("Kueue's Workload is a gang of its pod sets, unless what it is of is in the files", "[kube][queues]") {
@@ -254,13 +251,6 @@ TEST_CASE("mistakes in Kueue's objects name object, field and reason", "[kube][q
   CHECK(of("queueingStrategy: LIFO") ==
         at + "spec.queueingStrategy: \"LIFO\" is not one of BestEffortFIFO, StrictFIFO");
   CHECK(of("fairSharing: {weight: -2}") == at + "spec.fairSharing.weight: -2 is negative");
-  CHECK(refusal(kueue("ClusterQueue", "q", groups("none", "nominalQuota: 1"))) ==
-        "a.yaml:1: ClusterQueue q: spec.resourceGroups: no ResourceFlavor \"none\"");
-  CHECK(refusal(kueue("ClusterQueue", "q", "") + kueue("ClusterQueue", "q", "")) ==
-        "a.yaml:6: ClusterQueue q: metadata.name: there is a queue \"q\" already: a.yaml:1: ClusterQueue q");
-  CHECK(refusal(flavor_a + flavor_a) == "a.yaml:6: ResourceFlavor a: metadata.name: there is one of that name already");
-  CHECK(refusal(local("x", "l", "q") + local("x", "l", "q")) ==
-        "a.yaml:6: LocalQueue x/l: metadata.name: there is one of that name already");
   CHECK(refusal(pod("p", "labels: {kueue.x-k8s.io/queue-name: a, kai.scheduler/queue: b}")) ==
         "a.yaml:1: Pod default/p: metadata.labels[\"kai.scheduler/queue\"]: is in two queues: in \"b\", and in "
         "\"default/a\" by metadata.labels[\"kueue.x-k8s.io/queue-name\"]");

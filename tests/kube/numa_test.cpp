@@ -167,7 +167,11 @@ TEST_CASE("what is wrong with a NodeResourceTopology is told", "[kube][numa]") {
             topology("zones: [" + zone(0, cpus) + "]\nattributes: [{name: topologyManagerScope, value: node}]") +
             node) == "a.yaml:5: NodeResourceTopology n1: attributes[0].value: \"node\" is not one of container, pod");
   const std::string one = topology("zones: [" + zone(0, cpus) + "]");
-  CHECK(reading_refusal(one + one + node) ==
+  const std::string elsewhere =
+      "{apiVersion: topology.node.k8s.io/v1alpha1, kind: NodeResourceTopology, metadata: {name: n1, namespace: x}, "
+      "zones: [" +
+      zone(0, cpus) + "]}\n---\n";
+  CHECK(reading_refusal(one + elsewhere + node) ==
         "a.yaml:6: NodeResourceTopology n1: metadata.name: there is another one of that name");
   CHECK(fine(one).warnings.at(0).message() ==
         "a.yaml:1: NodeResourceTopology n1: there is no node of its name; it is left out");

@@ -32,10 +32,17 @@ struct source {
   std::string text;
 };
 
+/// A key that an object had before: as with an API server the later one counts.
+struct repeated_key {
+  std::uint32_t line = 0;  ///< of the object
+  std::string key;
+};
+
 /// One document of a file.
 struct document {
   std::string file;
   value root;
+  std::vector<repeated_key> repeated = {};  ///< in the order in which their objects end
 };
 
 /// What a file may cost, however small it is: each limit is checked before what it bounds is done. A value takes about 150 bytes while it
@@ -49,7 +56,7 @@ struct limits {
 };
 
 /// All documents of a JSON text: one value, or several after each other (JSON lines too).
-/// Error: malformed (with the line), duplicate (a key), out_of_range (a limit). O(length).
+/// Error: malformed (with the line), out_of_range (a limit). O(length).
 [[nodiscard]] GANGSCHED_API result<std::vector<document>> parse_json(const source& from, const limits& most = {});
 
 /// All documents of a YAML text: anchors, aliases and merge keys are followed. Plain words mean what they mean to

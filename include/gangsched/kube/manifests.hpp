@@ -43,6 +43,9 @@ struct pod_claim {
   std::string claim_template = {};
 };
 
+/// The scheduling gate of pods that refer to what is not there.
+inline constexpr const char* unresolved_gate = "gangsched.dev/unresolved";
+
 /// A pod and the names in it that stand for other objects.
 struct pod_manifest {
   pod_spec spec;
@@ -62,6 +65,9 @@ struct pod_manifest {
   std::vector<pod_claim> claims = {};          ///< of devices (DRA)
   /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
   std::vector<std::string> shared_claims = {};
+  /// What it refers to and is not there, and what it asks for and is not understood. With such a reason it waits: `spec_for` gives it the
+  /// scheduling gate `unresolved_gate`.
+  std::vector<std::string> unresolved = {};
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
       {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
@@ -190,6 +196,12 @@ struct read_options {
   std::size_t max_pods = 1'000'000;
   /// Of CronJobs: the minute that their Job is named after.
   instant now{};
+  /// The files are the whole cluster: who names a priority class that is in none of them waits (`pod_manifest::unresolved`), and pods that
+  /// run on a node that is in none of them are left out, each with a warning. Off: `apply` finds them in the cluster, or fails.
+  bool whole_cluster = false;
+  /// Refuse what an API server refuses though scheduling does not need it: containers without a name, or in templates without an image;
+  /// mounts of no volume; controllers that do not select their pods. Off: parts of objects do.
+  bool api_server_rules = false;
   /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
   bool device_matcher = false;
   limits most{};  ///< of each file

@@ -281,6 +281,9 @@ result<scheduler_configuration> read_configuration(const source& from, const plu
   bool fine = true;
   if (documents->size() > 1)
     fine = read.fail(errc::malformed, top, "there is more than one document in the file");
+  else if (!documents->empty() && !documents->front().repeated.empty())  // kube-scheduler decodes it strictly
+    fine = read.fail(errc::duplicate, documents->front().repeated.front().line, {},
+                     "\"" + documents->front().repeated.front().key + "\" is there twice");
   else if (kind != nullptr && kind->text != "KubeSchedulerConfiguration")
     fine = read.fail(errc::malformed, detail::place{kind, &top, "kind"},
                      "\"" + kind->text + "\" is not KubeSchedulerConfiguration");

@@ -170,6 +170,7 @@ class pod_maker {
       return make(one);
     }
     if (one.kind == "Job") return make_job(one);
+    if (one.kind == "DaemonSet") return make_daemons(one);
     if (one.kind != "StatefulSet") {  // ReplicaSet, ReplicationController
       into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
       return make_unordered(one, one.replicas);
@@ -216,6 +217,16 @@ class pod_maker {
     });
   }
 
+  bool make_daemons(controller_of_pods& one) {
+    std::vector<pod_manifest> made = daemon_pods(one, *into_);
+    if (!budget_->take(static_cast<std::int64_t>(made.size()), one.weight)) return false;
+    std::uint64_t seed = 0xcbf29ce484222325u;
+    add_to_hash(seed, one.meta.ns);
+    add_to_hash(seed, one.meta.name);
+    for (pod_manifest& pod : made) add(one, std::move(pod), unused_name(one, one.meta.name + "-", seed));
+    return true;
+  }
+
   /// Pods of which those that are there already count.
   bool make_unordered(const controller_of_pods& one, std::int64_t wanted) {
     const auto found = owned_.find({one.kind, one.meta.ns, one.meta.name});
@@ -231,16 +242,20 @@ class pod_maker {
     std::uint64_t seed = 0xcbf29ce484222325u;
     add_to_hash(seed, one.meta.ns);
     add_to_hash(seed, base);
-    for (std::int64_t i = 0; i < wanted; ++i) {
-      std::string name;
-      do name = base + safe_letters(seed++, 5);
-      while (names_.count({one.meta.ns, name}) != 0);
-      add(one, std::move(name));
-    }
+    for (std::int64_t i = 0; i < wanted; ++i) add(one, unused_name(one, base, seed));
   }
 
-  pod_manifest& add(const controller_of_pods& one, std::string name) {
-    pod_manifest& pod = into_->pods.emplace_back(one.pod);
+  [[nodiscard]] std::string unused_name(const controller_of_pods& one, const std::string& base,
+                                        std::uint64_t& seed) const {
+    std::string name;
+    do name = base + safe_letters(seed++, 5);
+    while (names_.count({one.meta.ns, name}) != 0);
+    return name;
+  }
+
+  pod_manifest& add(const controller_of_pods& one, std::string name) { return add(one, one.pod, std::move(name)); }
+  pod_manifest& add(const controller_of_pods& one, pod_manifest made, std::string name) {
+    pod_manifest& pod = into_->pods.emplace_back(std::move(made));
     pod.spec.name = std::move(name);
     pod.spec.ns = one.meta.ns;
     pod.owner_kind = one.kind;

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include "gangsched/model/name_rules.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
@@ -24,6 +27,20 @@ bool read_taint(reader& read, const place& of, taint& out) {
   return fine;
 }
 
+/// What a node has, by resource. An API server takes any names; those that no pod can ask for are left out.
+bool read_node_amounts(reader& read, const place& of, resource_list& out) {
+  if (!read.amounts(of, out)) return false;
+  for (auto one = out.begin(); one != out.end();) {
+    if (gangsched::detail::is_qualified_name(one->first)) {
+      ++one;
+      continue;
+    }
+    read.warn(of, fmt::format("\"{}\" is no name of a resource; it is left out", one->first));
+    one = out.erase(one);
+  }
+  return true;
+}
+
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how) {
   node_spec& spec = out.spec;
   bool has_allocatable = false;
@@ -46,8 +63,8 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
     }
     if (key == "status") {
       return read.fields(v, [&](std::string_view field, const place& w) {
-        if (field == "allocatable") return has_allocatable = true, read.amounts(w, spec.allocatable);
-        if (field == "capacity") return read.amounts(w, spec.capacity);
+        if (field == "allocatable") return has_allocatable = true, read_node_amounts(read, w, spec.allocatable);
+        if (field == "capacity") return read_node_amounts(read, w, spec.capacity);
         if (field == "images") {
           return read.list(w, spec.images, [&](const place& item, node_image& one) {
             return read.fields(item, [&](std::string_view name, const place& x) {

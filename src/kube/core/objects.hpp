@@ -53,6 +53,13 @@ struct controller_of_pods {
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
                      const read_options& how);
 
+/// Whether a new pod's spec has what an API server asks of containers: names, mounts that are volumes, in a template images too.
+bool check_containers(reader& read, const place& of, bool is_template);
+/// Whether the controller selects the pods of its template. A ReplicationController without a selector has the template's labels.
+bool check_selector(reader& read, const place& of, std::string_view kind, controller_of_pods& made);
+/// Whether the object's name, if it has one, may be one.
+bool check_object_name(reader& read, const place& of, std::string_view api_group);
+
 /// What a workload says of its queue its pods say too, unless they say it themselves: as annotations.
 void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to);
 
@@ -83,6 +90,9 @@ class pod_budget {
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
             error& wrong);
+
+/// The pods that a DaemonSet lacks, without names: one for each node of the files that it may run on. O(nodes · selectors + pods).
+std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all);
 
 /// resourceClaims of a pod or pod group.
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);

@@ -208,12 +208,14 @@ bool read_conditions(reader& read, const place& of, pod_manifest& out) {
 
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out) {
   return read.list(of, out, [&](const place& item, pod_claim& one) {
-    return read.fields(item, [&](std::string_view field, const place& v) {
+    const bool fine = read.fields(item, [&](std::string_view field, const place& v) {
       if (field == "name") return read.text(v, one.name);
       if (field == "resourceClaimName") return read.text(v, one.claim);
       if (field == "resourceClaimTemplateName") return read.text(v, one.claim_template);
       return read.ignore(field, v, {});
     });
+    return fine && (one.claim.empty() != one.claim_template.empty() ||
+                    read.fail(errc::malformed, item, "needs either resourceClaimName or resourceClaimTemplateName"));
   });
 }
 

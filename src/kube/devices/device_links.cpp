@@ -61,7 +61,7 @@ class device_linker {
       if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
     for (pod_manifest& one : into_->pods) {
       choose_gpu_types(one, models);
-      if (auto wrong = add_claims(one)) return wrong;
+      if (auto wrong = add_claims_or_wait(one)) return wrong;
       add_held(one);
     }
     for (const claim_object& one : objects_->claims) keep(one);
@@ -177,6 +177,18 @@ class device_linker {
 
   // --- claims
 
+  /// Who claims what is not there, or is not understood, waits; who runs has what he has.
+  std::optional<error> add_claims_or_wait(pod_manifest& pod) {
+    const std::size_t requests = pod.spec.devices.size(), constraints = pod.spec.device_constraints.size();
+    auto wrong = add_claims(pod);
+    if (!wrong || wrong->code != errc::unknown) return wrong;
+    pod.spec.devices.resize(requests);
+    pod.spec.device_constraints.resize(constraints);
+    pod.shared_claims.clear();
+    wait_for(*into_, pod, *wrong);
+    return std::nullopt;
+  }
+
   /// Claims made from templates are the pod's own. Those that it names are shared, and so is what its group claims.
   std::optional<error> add_claims(pod_manifest& pod) {
     const std::size_t before = pod.spec.devices.size();
@@ -233,7 +245,12 @@ class device_linker {
   std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
     const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
     if (first) {
-      if (auto wrong = make_shared(from, name, into_->claims.emplace_back())) return wrong;
+      resource_claim_manifest made;
+      if (auto wrong = make_shared(from, name, made)) {
+        shared_.erase(known);
+        return wrong;
+      }
+      into_->claims.push_back(std::move(made));
     }
     // A pod group reserves a claim once, however many members it has.
     if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
@@ -369,7 +386,7 @@ class device_linker {
       const auto found = std::find_if(claim.requests.begin(), claim.requests.end(),
                                       [&](const claimed_request& one) { return one.made.name == main; });
       if (found == claim.requests.end())
-        return wrong_in(claim, errc::unknown, field, fmt::format("there is no request \"{}\"", names[i]));
+        return wrong_in(claim, errc::malformed, field, fmt::format("there is no request \"{}\"", names[i]));
       const auto request = static_cast<std::int32_t>(first) + static_cast<std::int32_t>(found - claim.requests.begin());
       if (main == names[i]) {
         out.requests.push_back(request);
@@ -380,7 +397,7 @@ class device_linker {
         return std::string_view{names[i]}.substr(main.size() + 1) == each.made.name;
       });
       if (one == all.end())
-        return wrong_in(claim, errc::unknown, field, fmt::format("there is no alternative \"{}\"", names[i]));
+        return wrong_in(claim, errc::malformed, field, fmt::format("there is no alternative \"{}\"", names[i]));
       out.alternatives.push_back({request, static_cast<std::int32_t>(one - all.begin())});
     }
     return std::nullopt;
@@ -419,7 +436,7 @@ class device_linker {
                   fmt::format("\"{}\" names no driver, and there are several", from.device_class));
     if (!from.terms.driver.empty() && from.terms.driver != out.device_class)
       return told(
-          errc::malformed, ".selectors",
+          errc::unknown, ".selectors",
           fmt::format("the class is about devices of {}, the selector of {}", out.device_class, from.terms.driver));
     out.capacities.clear();
     for (const auto& [name, amount] : from.made.capacities) {

@@ -136,6 +136,8 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
 
 bool read_cel_selectors(reader& read, const place& of, cel_terms& out) {
   return read.items(of, [&](const place& item) {
+    const value* const cel = item.at->find("cel");
+    if (cel == nullptr || cel->kind == value_kind::null) return read.fail(errc::malformed, item, "needs a cel");
     return read.fields(item, [&](std::string_view key, const place& v) {
       if (key != "cel") return read.ignore(key, v, {});
       return read.fields(v, [&](std::string_view field, const place& w) {

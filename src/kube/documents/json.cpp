@@ -68,8 +68,7 @@ class json_events {
     return true;
   }
   bool end_object() {
-    if (const auto twice = repeated_key(stack_.back()))
-      return fail(errc::duplicate, stack_.back().line, "\"" + *twice + "\" is there twice");
+    keep_last_keys(stack_.back(), repeated_);
     return close();
   }
   bool start_array(std::size_t) { return open(value_kind::list); }
@@ -85,7 +84,9 @@ class json_events {
     return fail(errc::malformed, at_->line(), std::string{text});
   }
 
-  [[nodiscard]] value take_root() { return std::exchange(root_, value{}); }
+  [[nodiscard]] document take_document() {
+    return {std::string{file_}, std::exchange(root_, value{}), std::exchange(repeated_, {})};
+  }
   [[nodiscard]] error failure() && { return std::move(*failure_); }
   [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
 
@@ -128,6 +129,7 @@ class json_events {
   const limits* most_;
   std::vector<value> stack_;
   value root_;
+  std::vector<repeated_key> repeated_;
   std::size_t count_ = 0;
   std::optional<error> failure_;
 };
@@ -147,7 +149,7 @@ result<std::vector<document>> parse_json(const source& from, const limits& most)
     const bool fine =
         nlohmann::json::sax_parse(here, detail::text_iterator{}, &events, nlohmann::json::input_format_t::json, false);
     if (!fine) return std::move(events).failure();
-    made.push_back({from.name, events.take_root()});
+    made.push_back(events.take_document());
   }
 }
 

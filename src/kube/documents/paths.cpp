@@ -74,6 +74,14 @@ std::string where(const manifests& all, origin from, std::string_view kind, std:
   return fmt::format("{}:{}: {}", file, from.line, object_name(kind, ns, name));
 }
 
+void wait_for(manifests& all, pod_manifest& pod, const error& wrong) {
+  const std::string own = where(all, pod.from, "Pod", pod.spec.ns, pod.spec.name);
+  const bool runs = !pod.node.empty();
+  std::string reason = (wrong.object == own ? "" : wrong.object + ": ") + wrong.field + ": " + wrong.reason;
+  all.warnings.push_back({own, {}, reason + (runs ? "; it is left out" : "; the pod waits for it")});
+  if (!runs) pod.unresolved.push_back(std::move(reason));
+}
+
 std::string manifest_path(std::string_view kind, std::string_view field) {
   const bool pod = kind == "Pod", node = kind == "Node";
   const bool group = kind == "PodGroup" || kind == "CompositePodGroup";

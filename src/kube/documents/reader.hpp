@@ -127,6 +127,9 @@ std::string object_name(std::string_view kind, std::string_view ns, std::string_
 /// "file:line: Kind ns/name"
 std::string where(const manifests& all, origin from, std::string_view kind, std::string_view ns, std::string_view name);
 
+/// Notes that @p pod waits for what @p wrong says, and warns. Of a pod that runs only the warning: it has what it has.
+void wait_for(manifests& all, pod_manifest& pod, const error& wrong);
+
 /// The manifest's path of a model's field: "tolerations[2].op" is "spec.tolerations[2].operator".
 std::string manifest_path(std::string_view kind, std::string_view field);
 

@@ -141,13 +141,14 @@ class yaml_events : public YAML::EventHandler {
   }
   void OnMapEnd() override {
     frame& top = stack_.back();
-    if (const auto twice = repeated_key(top.made))
-      fail(errc::duplicate, top.made.line, "\"" + *twice + "\" is there twice");
+    keep_last_keys(top.made, repeated_);
     if (!top.merges.empty()) merge(top.made, std::move(top.merges));
     close();
   }
 
-  [[nodiscard]] value take_root() { return std::exchange(root_, value{}); }
+  [[nodiscard]] document take_document() {
+    return {std::string{file_}, std::exchange(root_, value{}), std::exchange(repeated_, {})};
+  }
   [[noreturn]] void fail(errc code, std::size_t line, std::string why) const {
     throw yaml_limit{syntax_error(code, file_, line, std::move(why))};
   }
@@ -264,6 +265,7 @@ class yaml_events : public YAML::EventHandler {
   std::vector<frame> stack_;
   std::map<YAML::anchor_t, value> anchors_;
   value root_;
+  std::vector<repeated_key> repeated_;
   YAML::Mark mark_;
   bool plain_ = false;  ///< the last scalar was written without quotes
   std::size_t count_ = 0;
@@ -283,7 +285,7 @@ result<std::vector<document>> parse_yaml(const source& from, const limits& most)
     std::istringstream in(from.text);
     YAML::Parser parser(in);
     detail::yaml_events events{from.name, most};
-    while (parser.HandleNextDocument(events)) made.push_back({from.name, events.take_root()});
+    while (parser.HandleNextDocument(events)) made.push_back(events.take_document());
   } catch (const detail::yaml_limit& limit) {
     return limit.why;
   } catch (const YAML::Exception& wrong) {

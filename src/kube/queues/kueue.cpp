@@ -288,8 +288,8 @@ bool read_workload_priority(reader& read, const place& of, std::map<std::string,
   });
   if (!fine) return false;
   if (name.empty()) return read.fail(errc::malformed, of, "needs metadata.name");
-  return out.emplace(std::move(name), number).second ||
-         read.fail(errc::duplicate, of, "there is one of that name already");
+  out.insert_or_assign(std::move(name), number);
+  return true;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

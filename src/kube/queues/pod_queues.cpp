@@ -68,7 +68,7 @@ class queue_namer {
   std::optional<error> run() {
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = name(one)) return wrong;
-      if (auto wrong = give_priority(one)) return wrong;
+      give_priority(one);
     }
     const pod_home homes{*into_};
     for (pod_manifest& one : into_->pods) take_default(one, homes);
@@ -109,15 +109,16 @@ class queue_namer {
   }
 
   /// WorkloadPriorityClass: the priority of pods that have none; that of their group follows from it.
-  std::optional<error> give_priority(pod_manifest& pod) {
+  void give_priority(pod_manifest& pod) {
     std::string field;
     const std::string* said = find_word(pod, priority_word, field);
-    if (said == nullptr) return std::nullopt;
+    if (said == nullptr) return;
     const auto found = queues_->workload_priorities.find(*said);
-    if (found == queues_->workload_priorities.end())
-      return error{errc::unknown, told(pod), field, fmt::format("no WorkloadPriorityClass \"{}\"", *said)};
+    if (found == queues_->workload_priorities.end()) {
+      wait_for(*into_, pod, {errc::unknown, told(pod), field, fmt::format("no WorkloadPriorityClass \"{}\"", *said)});
+      return;
+    }
     if (pod.spec.priority_class.empty() && !pod.spec.priority) pod.spec.priority = found->second;
-    return std::nullopt;
   }
 
   /// The queue that a system has for pods of its scheduler that name none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -30,7 +31,7 @@ class queue_linker {
     implied_cohorts();
     if (auto wrong = local_queues()) return wrong;
     if (auto wrong = add_up()) return wrong;
-    if (auto wrong = flavors()) return wrong;
+    flavors();
     missing_parents();
     into_->flavors = std::move(queues_->flavors);
     into_->queues = std::move(queues_->queues);
@@ -169,8 +170,7 @@ class queue_linker {
       } else if (rules->second.weighs_local_queues) {
         made.spec.weight = one.weight.value_or(1);
       }
-      if (!queues_->local_names.emplace(std::pair{one.ns, one.name}, own ? made.spec.name : one.cluster_queue).second)
-        return wrong_with(made, errc::duplicate, "metadata.name", "there is one of that name already");
+      queues_->local_names.emplace(std::pair{one.ns, one.name}, own ? made.spec.name : one.cluster_queue);
       // Kueue takes workloads that say nothing into the LocalQueue `default` of their namespace.
       if (one.name == "default") (own ? made : *find(one.cluster_queue)).spec.namespaces.push_back(one.ns);
       if (!own) continue;
@@ -236,21 +236,22 @@ class queue_linker {
     return wrong_with(one, errc::malformed, "spec", fmt::format("\"{}\" is below itself", one.spec.name));
   }
 
-  std::optional<error> flavors() {
-    std::set<std::string_view> known;
-    for (const flavor_manifest& one : queues_->flavors) {
-      if (!known.insert(one.spec.name).second)
-        return error{errc::duplicate, where(*into_, one.from, "ResourceFlavor", {}, one.spec.name), "metadata.name",
-                     "there is one of that name already"};
-    }
-    for (const queue_manifest& one : all()) {
+  /// A ClusterQueue with quota of a flavor that is not there is not active (Kueue's FlavorNotFound): nobody is admitted.
+  void flavors() {
+    std::set<std::string, std::less<>> known;
+    for (const flavor_manifest& one : queues_->flavors) known.insert(one.spec.name);
+    std::vector<flavor_manifest> missing;
+    for (queue_manifest& one : all()) {
       for (const queue_quota& quota : one.spec.quotas) {
-        if (!quota.flavor.empty() && !known.contains(quota.flavor))
-          return wrong_with(one, errc::unknown, "spec.resourceGroups",
-                            fmt::format("no ResourceFlavor \"{}\"", quota.flavor));
+        if (quota.flavor.empty() || known.contains(quota.flavor)) continue;
+        into_->warnings.push_back({told(one), "spec.resourceGroups",
+                                   fmt::format("no ResourceFlavor \"{}\": nobody is admitted", quota.flavor)});
+        if (one.spec.state == queue_state::open) one.spec.state = queue_state::hold;
+        if (std::ranges::none_of(missing, [&](const flavor_manifest& made) { return made.spec.name == quota.flavor; }))
+          missing.push_back({.spec = {.name = quota.flavor}, .from = one.from});
       }
     }
-    return std::nullopt;
+    std::ranges::move(missing, std::back_inserter(queues_->flavors));
   }
 
   void missing_parents() {

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gangsched/model/node_selector.hpp"
+#include "gangsched/src/kube/core/objects.hpp"
+
+// DaemonSets: a pod for each node that it may run on, as the controller decides (pkg/controller/daemon of Kubernetes 1.36).
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+
+namespace {
+
+/// What a node selector asks of a node.
+struct node_facts {
+  const node_spec* of;
+  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
+    const auto found = of->labels.find(key);
+    return found == of->labels.end() ? std::nullopt : std::optional<std::string_view>{found->second};
+  }
+  [[nodiscard]] std::string_view name() const { return of->name; }
+};
+
+bool tolerates(const toleration& one, const taint& of) {
+  return (!one.effect || *one.effect == of.effect) && (one.key.empty() || one.key == of.key) &&
+         (one.op == toleration_operator::exists || one.value == of.value);
+}
+
+/// What the controller adds (AddOrUpdateDaemonPodTolerations).
+void add_tolerations(pod_spec& to) {
+  const auto add = [&](const char* name, taint_effect effect) {
+    to.tolerations.push_back(
+        {.key = std::string{"node.kubernetes.io/"} + name, .op = toleration_operator::exists, .effect = effect});
+  };
+  add("not-ready", taint_effect::no_execute);
+  add("unreachable", taint_effect::no_execute);
+  for (const char* const name : {"disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"})
+    add(name, taint_effect::no_schedule);
+}
+
+/// nodeShouldRunDaemonPod: its selectors and the node's taints; room is the scheduler's affair.
+bool runs_on(const pod_spec& pod, const node_spec& node) {
+  const node_facts facts{&node};
+  for (const auto& [key, value] : pod.node_selector)
+    if (facts.label(key) != std::string_view{value}) return false;
+  const auto holds = [&](const node_selector_term& term) { return matches(term, facts); };
+  if (pod.affinity.required && std::ranges::none_of(*pod.affinity.required, holds)) return false;
+  return std::ranges::all_of(node.taints, [&](const taint& one) {
+    return one.effect == taint_effect::prefer_no_schedule ||
+           std::ranges::any_of(pod.tolerations, [&](const toleration& mine) { return tolerates(mine, one); });
+  });
+}
+
+}  // namespace
+
+std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all) {
+  pod_manifest each = of.pod;
+  add_tolerations(each.spec);
+  std::set<std::string_view> served;
+  for (const pod_manifest& one : all.pods) {
+    if (one.owner_kind != "DaemonSet" || one.owner_name != of.meta.name || one.spec.ns != of.meta.ns) continue;
+    served.insert(one.node);
+    // One that waits says by its affinity for which node it was made.
+    if (!one.node.empty() || !one.spec.affinity.required) continue;
+    for (const node_selector_term& term : *one.spec.affinity.required)
+      for (const selector_requirement& field : term.match_fields)
+        if (field.key == "metadata.name" && field.values.size() == 1) served.insert(field.values.front());
+  }
+  std::vector<pod_manifest> made;
+  for (const node_manifest& node : all.nodes) {
+    if (served.contains(node.spec.name) || !runs_on(each.spec, node.spec)) continue;
+    pod_manifest& one = made.emplace_back(each);
+    one.spec.affinity.required.emplace() = {
+        {.match_fields = {{.key = "metadata.name", .op = selector_operator::in, .values = {node.spec.name}}}}};
+  }
+  return made;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
