@@ -22,12 +22,7 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   if (error || !preempt_for(pod, found.rejectors)) reject(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
-  const bool personal =
-      !plan.cycle_hooks.empty() || std::any_of(plan.filters.begin(), plan.filters.end(), [&](const planned& hook) {
-        const filter_kernel& its = hook.plugin->filter;
-        if (its.opaque || !its.personal) return its.opaque;
-        return its.by_class == nullptr || !its.by_class(hook.plugin->self.get(), plan.context(with_.state, hook, pod));
-      });
+  const bool personal = !plan.cycle_hooks.empty() || plan.filters_tell_apart(with_.state, pod);
   if (error || personal || found.kept)
     with_.queue.unschedulable().pass_on(pod);
   else

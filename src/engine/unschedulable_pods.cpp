@@ -178,8 +178,10 @@ GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
 
 /// It has been parked.
 GANGSCHED_INLINE waiting_groups::slot unschedulable_pods::stand(waiting_group one) {
-  one.ready = queue_->item({one.group.row, true}).ready;
-  return groups_.add(std::move(one));
+  const queue_item& item = queue_->item({one.group.row, true});
+  one.ready = item.ready;
+  one.place = queue_->describe({one.group.row, true}, item);
+  return groups_.add(std::move(one), queue_->sort());
 }
 
 GANGSCHED_INLINE void unschedulable_pods::backoff_changed(row_t group) noexcept {
@@ -316,7 +318,8 @@ GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
     waiting_group& one = groups_[at];
     collect_classes(one);
     if (one.kind != 0)
-      groups_.set_kind(at, gangsched::detail::names_group(*state_, one.group) ? judge_->kind_of(one) : 0);
+      groups_.set_kind(at, gangsched::detail::names_group(*state_, one.group) ? judge_->kind_of(one) : 0,
+                       queue_->sort());
   }
   groups_.forget_conditions();
 }
@@ -432,11 +435,12 @@ void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& am
   }
 }
 
-/// Of those alike that failed before the change, the first that does not back off any more, else the one whose backoff ends first.
+/// Of those alike that failed before the change, the first in the queue's order that does not back off any more, else the one whose backoff
+/// ends first.
 GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why) {
   auto next = waiting_groups::none;
   instant ready{};
-  for (auto at = groups_.first_of_kind(why.kind); at != waiting_groups::none; at = groups_.after_of_kind(at)) {
+  for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
     const waiting_group& one = groups_[at];
     const instant its = std::max(one.ready, *now_);
     if (one.since > why.position || (next != waiting_groups::none && its >= ready) || !waits(one)) continue;
@@ -460,7 +464,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   const bool there = its != waiting_groups::none && groups_[its].group.row == group;
   const std::uint64_t rejectors = there ? groups_[its].rejectors : 0;
   std::vector<waiting_groups::slot> failed;
-  for (auto at = groups_.first_of_kind(why.kind); at != waiting_groups::none; at = groups_.after_of_kind(at)) {
+  for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
     if (groups_[at].since <= why.position && waits(groups_[at])) failed.push_back(at);
   }
   for (const auto at : failed) {
@@ -471,11 +475,12 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_groups::slot at) {
-  groups_.move_to_end(at);
   waiting_group& one = groups_[at];
-  queue_->park({one.group.row, true}, *now_, one.pending);
+  const entity e{one.group.row, true};
+  queue_->park(e, *now_, one.pending);
   one.since = state_->log.end();
-  one.ready = queue_->item({one.group.row, true}).ready;
+  one.ready = queue_->item(e).ready;
+  groups_.move_to_end(at, queue_->describe(e, queue_->item(e)), queue_->sort());
 }
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {

@@ -5,10 +5,25 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void waiting_groups::link(ends& to, links entry::*in, slot at) noexcept {
-  (slots_[at].*in) = {to.last, none};
-  (to.last == none ? to.first : (slots_[to.last].*in).after) = at;
-  to.last = at;
+GANGSCHED_INLINE void waiting_groups::link(ends& to, links entry::*in, slot at, slot before) noexcept {
+  slot& behind = before == none ? to.last : (slots_[before].*in).before;
+  (slots_[at].*in) = {behind, before};
+  (behind == none ? to.first : (slots_[behind].*in).after) = at;
+  behind = at;
+}
+
+/// Behind the last that the queue does not try later.
+GANGSCHED_INLINE void waiting_groups::take_turn(ends& among, slot at, const sort_order& by) noexcept {
+  const queued& its = slots_[at].group.place;
+  slot next = none;
+  if (among.first != none && by.before(its, slots_[among.first].group.place)) {
+    next = among.first;
+  } else {
+    for (slot last = among.last; last != none && by.before(its, slots_[last].group.place);
+         last = slots_[last].in_turn.before)
+      next = last;
+  }
+  link(among, &entry::in_turn, at, next);
 }
 
 GANGSCHED_INLINE void waiting_groups::unlink(ends& from, links entry::*in, slot at) noexcept {
@@ -22,12 +37,17 @@ GANGSCHED_INLINE waiting_groups::slot waiting_groups::first_of_kind(std::uint64_
   return found == kinds_.end() ? none : found->second.members.first;
 }
 
+GANGSCHED_INLINE waiting_groups::slot waiting_groups::first_to_try(std::uint64_t kind) const noexcept {
+  const auto found = kinds_.find(kind);
+  return found == kinds_.end() ? none : found->second.turns.first;
+}
+
 GANGSCHED_INLINE waiting_groups::slot waiting_groups::find(row_t group) const noexcept {
   const auto found = rows_.find(group);
   return found == rows_.end() ? none : found->second;
 }
 
-GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made) {
+GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made, const sort_order& by) {
   if (const slot before = find(made.group.row); before != none) remove(before);
   if (free_.empty()) {
     slots_.emplace_back();
@@ -37,15 +57,15 @@ GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made) {
   free_.pop_back();
   const std::uint64_t kind = std::exchange(made.kind, 0);
   rows_.emplace(made.group.row, at);
-  slots_[at] = {std::move(made), ++made_, {}, {}};
+  slots_[at] = {std::move(made), ++made_, {}, {}, {}};
   link(all_, &entry::in_all, at);
-  set_kind(at, kind);
+  set_kind(at, kind, by);
   if (kind == 0) forget_condition(at);
   return at;
 }
 
 GANGSCHED_INLINE void waiting_groups::remove(slot at) {
-  set_kind(at, 0);
+  leave_kind(at);
   unlink(all_, &entry::in_all, at);
   rows_.erase(slots_[at].group.group.row);
   index_.erase(at);
@@ -56,31 +76,41 @@ GANGSCHED_INLINE void waiting_groups::remove(slot at) {
 
 GANGSCHED_INLINE void waiting_groups::clear() { *this = {}; }
 
-GANGSCHED_INLINE void waiting_groups::move_to_end(slot at) {
+GANGSCHED_INLINE void waiting_groups::move_to_end(slot at, const queued& place, const sort_order& by) {
   unlink(all_, &entry::in_all, at);
   link(all_, &entry::in_all, at);
   slots_[at].order = ++made_;
+  slots_[at].group.place = place;
   const auto found = kinds_.find(slots_[at].group.kind);
   if (found == kinds_.end()) return;
   unlink(found->second.members, &entry::in_kind, at);
   link(found->second.members, &entry::in_kind, at);
   dirty_.insert(found->first);
+  const links turn = slots_[at].in_turn;  // mostly it keeps its turn, or is the last now
+  if ((turn.before == none || by.before(slots_[turn.before].group.place, place)) &&
+      (turn.after == none || by.before(place, slots_[turn.after].group.place)))
+    return;
+  unlink(found->second.turns, &entry::in_turn, at);
+  take_turn(found->second.turns, at, by);
 }
 
-GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
-  std::uint64_t& its = slots_[at].group.kind;
-  if (its == kind) return;
-  if (const auto found = kinds_.find(its); found != kinds_.end()) {
-    unlink(found->second.members, &entry::in_kind, at);
-    dirty_.insert(found->first);
-    if (found->second.members.first == none) {
-      dirty_.erase(found->first);
-      kind_index_.erase(found->second.number);
-      free_numbers_.push_back(found->second.number);
-      kinds_.erase(found);
-    }
-  }
-  its = kind;
+GANGSCHED_INLINE void waiting_groups::leave_kind(slot at) {
+  const auto found = kinds_.find(std::exchange(slots_[at].group.kind, 0));
+  if (found == kinds_.end()) return;
+  unlink(found->second.members, &entry::in_kind, at);
+  unlink(found->second.turns, &entry::in_turn, at);
+  dirty_.insert(found->first);
+  if (found->second.members.first != none) return;
+  dirty_.erase(found->first);
+  kind_index_.erase(found->second.number);
+  free_numbers_.push_back(found->second.number);
+  kinds_.erase(found);
+}
+
+GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind, const sort_order& by) {
+  if (slots_[at].group.kind == kind) return;
+  leave_kind(at);
+  slots_[at].group.kind = kind;
   if (kind == 0) return forget_condition(at);
   index_.erase(at);
   unknown_.erase(at);
@@ -95,6 +125,7 @@ GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind) {
     kind_of_number_[found->second.number] = kind;
   }
   link(found->second.members, &entry::in_kind, at);
+  take_turn(found->second.turns, at, by);
   dirty_.insert(kind);
 }
 

@@ -42,9 +42,12 @@ scheduler_options without_time() {
   return options;
 }
 
-void begin(core_queues& w) {
+void begin(core_queues& w, const std::string& policy) {
   for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(8));
-  w.queue("above");
+  if (policy == "ElasticQuota")
+    w.queue("above", 24, 48);  // what has no max has nothing to share
+  else
+    w.queue("above");
   w.queue("a", 12, 20, "above");
   w.queue("b", 8, 16, "above");
   w.queue("c", 4, 24, "above");
@@ -90,9 +93,11 @@ void step(core_queues& w, std::uint64_t seed, int number) {
       break;
     case 3: w.update(core_queues::spec_of(queue, roll.between(2, 14), roll.between(14, 26), "above")); break;
     default:
+      const bool stays = roll.percent(10);
       for (std::uint64_t i = 0, pods = 1 + roll.below(6); i < pods; ++i) {
-        static_cast<queue_world&>(w).ask(a_pod{name + "-" + std::to_string(i)}.cpu(roll.between(1, 3)), queue,
-                                         static_cast<std::int32_t>(roll.below(2)));
+        a_pod pod{name + "-" + std::to_string(i)};
+        if (stays) pod.label("quota.scheduling.koordinator.sh/preemptible", "false");
+        static_cast<queue_world&>(w).ask(pod.cpu(roll.between(1, 3)), queue, static_cast<std::int32_t>(roll.below(2)));
       }
   }
 }
@@ -101,13 +106,14 @@ void step(core_queues& w, std::uint64_t seed, int number) {
 
 TEST_CASE("pods that a policy of queues tells the same by class are placed as where each is tried",
           "[engine][queues]") {
-  const std::string policy = GENERATE("FairShare", "CapacityScheduling", "Volcano", "YuniKorn");
+  const std::string policy =
+      GENERATE("FairShare", "CapacityScheduling", "ElasticQuota", "Kueue", "Volcano", "YuniKorn");
   INFO(policy);
   std::size_t binds = 0, evictions = 0;
   std::uint64_t by_class = 0, by_pod = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     core_queues one{table_of(policy), without_time()}, each{asking_each(table_of(policy)), without_time()};
-    begin(one), begin(each);
+    begin(one, policy), begin(each, policy);
     for (int i = 0; i < 60; ++i) {
       INFO("seed " << seed << ", step " << i);
       step(one, seed, i), step(each, seed, i);

@@ -77,11 +77,11 @@ class GANGSCHED_API requeue_judge {
     const kernel_table* const found = profiles_->find(state_->classes[cls]);
     return found != nullptr ? *found : profiles_->front();
   }
-  /// Whether all pods of the class fare alike: no hook takes the pod itself.
-  [[nodiscard]] bool fare_alike(class_id cls);
+  /// Whether others of the pod's class fare as it does: no hook goes by the pod itself.
+  [[nodiscard]] bool fares_as_its_class(row_t pod);
   /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but
   /// for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated to one,
-  /// or meets a hook that takes the pod itself; no plugin's group hook tells them apart (`ignores_group_identity`). O(members).
+  /// or meets a hook that goes by the pod itself; no plugin's group hook tells them apart (`ignores_group_identity`). O(members).
   [[nodiscard]] std::uint64_t kind_of(const rejected_group& group);
 
   // Hints.

@@ -98,12 +98,12 @@ class GANGSCHED_API unschedulable_pods {
   void each(Visit&& visit) const {
     for (const auto& [cls, line] : lines_) {
       if (line.front == line.pods.size() || line.generation != state_->classes.generation(cls)) continue;
-      const bool alike = judge_->fare_alike(cls) && (line.refusers == 0 || admitted_alike(cls));
-      const std::uint64_t kind = alike ? std::uint64_t{cls} + 1 : 0;
+      const bool admitted = line.refusers == 0 || admitted_alike(cls);
       for (std::size_t i = line.front; i < line.pods.size(); ++i) {
         const entity e{line.pods[i].pod, false};
-        if (waits(line.pods[i]) && (line.refusers == 0 || !admission_->ask(e)))
-          visit(e, state_->pods.group[e.row], kind);
+        if (!waits(line.pods[i]) || (line.refusers != 0 && admission_->ask(e))) continue;
+        const bool alike = admitted && judge_->fares_as_its_class(e.row);
+        visit(e, state_->pods.group[e.row], alike ? std::uint64_t{cls} + 1 : 0);
       }
     }
     for (waiting_groups::slot at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {

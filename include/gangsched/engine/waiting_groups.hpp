@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gangsched/engine/requeue_judge.hpp"
+#include "gangsched/engine/sorted_entities.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -17,13 +18,14 @@ struct waiting_group : rejected_group {
   bool filtered = true;     ///< it, or one like it, got beyond admission
   rejection refused = {};   ///< by admission plugins
   instant ready = {};       ///< when its backoff ends, as the queue has it
+  queued place = {};        ///< as the queue sort sees it
 
   /// Those alike fare alike if this is equal, too.
   [[nodiscard]] std::pair<std::uint64_t, bool> standing() const noexcept { return {refused.all(), filtered}; }
 };
 
 /// Rejected groups in order of failure, each once, found by row, by kind, and by what can help them. What that is, and whether they still
-/// wait, is the owner's to know.
+/// wait, is the owner's to know. Those of a kind stand in the order of the queue sort as well.
 class GANGSCHED_API waiting_groups {
  public:
   using slot = std::uint32_t;  ///< a group's place while it is here
@@ -39,16 +41,20 @@ class GANGSCHED_API waiting_groups {
   [[nodiscard]] slot after(slot at) const noexcept { return slots_[at].in_all.after; }
   [[nodiscard]] slot first_of_kind(std::uint64_t kind) const noexcept;
   [[nodiscard]] slot after_of_kind(slot at) const noexcept { return slots_[at].in_kind.after; }
+  /// The same in the order in which the queue would try them.
+  [[nodiscard]] slot first_to_try(std::uint64_t kind) const noexcept;
+  [[nodiscard]] slot next_to_try(slot at) const noexcept { return slots_[at].in_turn.after; }
   /// The one with that row, or `none`. O(log n).
   [[nodiscard]] slot find(row_t group) const noexcept;
 
-  /// As the last, instead of one with its row. O(log n).
-  slot add(waiting_group made);
+  /// As the last, instead of one with its row. O(log n), and O(alike) comparisons for one that is tried neither before nor after all of its
+  /// kind.
+  slot add(waiting_group made, const sort_order& by);
   void remove(slot at);
   void clear();
-  /// Becomes the last. O(log kinds).
-  void move_to_end(slot at);
-  void set_kind(slot at, std::uint64_t kind);
+  /// Becomes the last, and stands at another place in the queue. O(log kinds), and comparisons as add().
+  void move_to_end(slot at, const queued& place, const sort_order& by);
+  void set_kind(slot at, std::uint64_t kind, const sort_order& by);
   /// What can help it is to be asked for again.
   void forget_condition(slot at);
   void forget_conditions();
@@ -81,7 +87,7 @@ class GANGSCHED_API waiting_groups {
     slot first = none, last = none;
   };
   struct alike {
-    ends members;
+    ends members, turns;
     std::uint32_t number = 0;       ///< in `kind_index_`
     bool by_age = true;             ///< in order of `since`, as they are unless the log was cut off
     std::vector<slot> firsts = {};  ///< of those that stand alike; all, if not by age
@@ -89,12 +95,14 @@ class GANGSCHED_API waiting_groups {
   struct entry {
     waiting_group group;
     std::uint64_t order = 0;  ///< among all; grows
-    links in_all, in_kind;
+    links in_all, in_kind, in_turn;
   };
   [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const;
   void find_firsts(alike& of) const;
-  void link(ends& to, links entry::*in, slot at) noexcept;
+  void link(ends& to, links entry::*in, slot at, slot before = none) noexcept;
+  void take_turn(ends& among, slot at, const sort_order& by) noexcept;
   void unlink(ends& from, links entry::*in, slot at) noexcept;
+  void leave_kind(slot at);
 
   std::vector<entry> slots_;
   std::vector<slot> free_;

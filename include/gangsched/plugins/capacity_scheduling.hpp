@@ -27,6 +27,7 @@ class capacity_scheduling_policy {
  public:
   static constexpr std::string_view name = "CapacityScheduling";
   static constexpr bool reads_queues = true;
+  static constexpr bool ignores_group_identity = true;
   using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_view& pod, const cluster_view& cluster) const;

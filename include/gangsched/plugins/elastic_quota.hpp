@@ -31,6 +31,7 @@ class elastic_quota_policy {
  public:
   static constexpr std::string_view name = "ElasticQuota";
   static constexpr bool reads_queues = true;
+  static constexpr bool ignores_group_identity = true;
   using points = implements<point::admission, point::filter, point::post_filter, point::group_preempt>;
 
   struct options {
@@ -50,6 +51,8 @@ class elastic_quota_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+  /// Where one that is preemptible may not run, no other may.
+  [[nodiscard]] bool filter_by_class(const pod_info& pod) const { return is_preemptible(pod); }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;

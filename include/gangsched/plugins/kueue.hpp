@@ -67,6 +67,11 @@ class kueue_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
+  /// Of two alike the older one may be let in where others go that are newer than it.
+  [[nodiscard]] bool filter_by_class(const pod_info& pod) const {
+    const auto queue = pod.queue();
+    return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
+  }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
