@@ -50,6 +50,12 @@ static inline binding_counted binding_run(gangsched_scheduler* s, int64_t now, g
   const gangsched_code code = gangsched_scheduler_run(s, now, into, capacity, &count, e);
   return (binding_counted){code, count};
 }
+static inline binding_counted binding_events(gangsched_scheduler* s, gangsched_pod_event* into, size_t capacity,
+                                             gangsched_error* e) {
+  size_t count = 0;
+  const gangsched_code code = gangsched_scheduler_events(s, into, capacity, &count, e);
+  return (binding_counted){code, count};
+}
 
 enum {
   BINDING_LESS = 1,
@@ -57,7 +63,8 @@ enum {
   BINDING_FILTER = 4,
   BINDING_SCORE = 8,
   BINDING_RESERVE = 16,
-  BINDING_PERMIT = 32
+  BINDING_PERMIT = 32,
+  BINDING_QUEUE_ORDER = 64
 };
 // Makes the callbacks of a plugin those of Go, at the points that it takes part in.
 void binding_fill(gangsched_plugin* plugin, unsigned points);

@@ -5,6 +5,13 @@
 static bool less(void* plugin, const gangsched_queued* a, const gangsched_queued* b) {
   return gangschedLess(plugin, (gangsched_queued*)a, (gangsched_queued*)b);
 }
+static gangsched_verdict queue_of(void* plugin, const gangsched_pod_view* pod, int64_t* queue) {
+  return gangschedQueueOf(plugin, (gangsched_pod_view*)pod, queue);
+}
+static gangsched_verdict queue_before(void* plugin, const gangsched_queue_head* a, const gangsched_queue_head* b,
+                                      bool* before) {
+  return gangschedQueueBefore(plugin, (gangsched_queue_head*)a, (gangsched_queue_head*)b, before);
+}
 static gangsched_verdict pre_enqueue(void* plugin, const gangsched_pod_view* pod) {
   return gangschedPreEnqueue(plugin, (gangsched_pod_view*)pod);
 }
@@ -30,6 +37,7 @@ static gangsched_verdict permit(void* plugin, const gangsched_pod_view* pod, con
 void binding_fill(gangsched_plugin* plugin, unsigned points) {
   plugin->destroy = gangschedDestroy;
   if (points & BINDING_LESS) plugin->less = less;
+  if (points & BINDING_QUEUE_ORDER) plugin->queue_of = queue_of, plugin->queue_before = queue_before;
   if (points & BINDING_PRE_ENQUEUE) plugin->pre_enqueue = pre_enqueue;
   if (points & BINDING_FILTER) plugin->filter = filter;
   if (points & BINDING_SCORE) plugin->score = score;

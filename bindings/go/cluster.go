@@ -19,11 +19,16 @@ type Cluster struct {
 
 // NewCluster makes an empty cluster. It panics if there is no memory.
 func NewCluster() *Cluster {
-	c := &Cluster{own: &owned{}, call: newCall()}
-	if code := C.gangsched_cluster_create(nil, &c.own.cluster, c.call.failure); code != C.GANGSCHED_OK {
-		panic(c.call.said(code))
+	var handle *C.gangsched_cluster
+	call := newCall()
+	if code := C.gangsched_cluster_create(nil, &handle, call.failure); code != C.GANGSCHED_OK {
+		panic(call.said(code))
 	}
-	c.c = c.own.cluster
+	return ownCluster(handle, call)
+}
+
+func ownCluster(handle *C.gangsched_cluster, call *call) *Cluster {
+	c := &Cluster{c: handle, own: &owned{cluster: handle}, call: call}
 	runtime.AddCleanup(c, (*owned).close, c.own)
 	return c
 }
@@ -118,6 +123,11 @@ func (c *Cluster) SetTerminating(pod PodID, preempted bool) error {
 // Assume reserves room on a node for a pending pod: after a restart, for what was decided and not confirmed.
 func (c *Cluster) Assume(pod PodID, node NodeID) error {
 	return c.done(C.gangsched_cluster_assume(c.c, cPod(pod), cNode(node), c.call.failure))
+}
+
+// Nominate says which node is meant for a pending pod, once there is room; 0: none.
+func (c *Cluster) Nominate(pod PodID, node NodeID) error {
+	return c.done(C.gangsched_cluster_nominate(c.c, cPod(pod), cNode(node), c.call.failure))
 }
 
 // AddGroup adds a group, or makes one that was only expected what it is.

@@ -36,6 +36,34 @@ func queuedOf(q *C.gangsched_queued) Queued {
 	return Queued{PodID(q.pod.value), GroupID(q.group.value), int32(q.priority), int64(q.since), int64(q.entered), uint64(q.arrival)}
 }
 
+//export gangschedQueueOf
+func gangschedQueueOf(plugin unsafe.Pointer, pod *C.gangsched_pod_view, queue *C.int64_t) (said C.gangsched_verdict) {
+	p := find(plugin)
+	defer func() {
+		if why := recover(); why != nil {
+			said = p.failed(why)
+		}
+	}()
+	*queue = C.int64_t(p.plugin.(QueueOrderer).QueueOf(PodView{pod, p}))
+	return said
+}
+
+//export gangschedQueueBefore
+func gangschedQueueBefore(plugin unsafe.Pointer, a, b *C.gangsched_queue_head, before *C.bool) (said C.gangsched_verdict) {
+	p := find(plugin)
+	held := p.buffers.Get().(*buffer)
+	defer p.buffers.Put(held)
+	defer func() {
+		if why := recover(); why != nil {
+			said = p.failed(why)
+		}
+	}()
+	held.headA = QueueHead{queuedOf(&a.first), int64(a.queue), int64(a.now)}
+	held.headB = QueueHead{queuedOf(&b.first), int64(b.queue), int64(b.now)}
+	*before = C.bool(p.plugin.(QueueOrderer).QueueBefore(&held.headA, &held.headB))
+	return said
+}
+
 //export gangschedPreEnqueue
 func gangschedPreEnqueue(plugin unsafe.Pointer, pod *C.gangsched_pod_view) (said C.gangsched_verdict) {
 	p := find(plugin)

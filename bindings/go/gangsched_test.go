@@ -191,30 +191,6 @@ func with(t *testing.T, name string, plugin any, options gangsched.PluginOptions
 	return newWorld(t, gangsched.Options{Registry: registry, Profiles: []gangsched.Profile{profile}}, nodes)
 }
 
-func TestMetrics(t *testing.T) {
-	for _, kind := range []gangsched.MetricsKind{gangsched.CountedMetrics, gangsched.TimedMetrics} {
-		w := newWorld(t, gangsched.Options{Metrics: kind}, 2)
-		w.pod("p", 1)
-		w.pod("greedy", 70)
-		w.run(0)
-		text, err := w.scheduler.Metrics()
-		want(t, err, nil)
-		for _, line := range []string{
-			"scheduler_pending_pods{queue=\"unschedulable\"} 1\n",
-			"# TYPE scheduler_schedule_attempts_total counter\n",
-		} {
-			if !strings.Contains(text, line) {
-				t.Errorf("no %q in:\n%s", line, text)
-			}
-		}
-		timed := strings.Contains(text, "scheduler_scheduling_algorithm_duration_seconds_count 2\n")
-		want(t, timed, kind == gangsched.TimedMetrics)
-	}
-	if _, err := newWorld(t, gangsched.Options{}, 1).scheduler.Metrics(); err == nil {
-		t.Error("there are metrics that nobody asked for")
-	}
-}
-
 func TestFilterAndScore(t *testing.T) {
 	for _, reads := range []gangsched.Reads{gangsched.ReadsEverything, gangsched.ReadsName} {
 		plugin := &byCookie{}
@@ -281,6 +257,47 @@ func TestQueueOrder(t *testing.T) {
 		w.pod(name, 1)
 	}
 	want(t, w.run(0), "r bind n0; q bind n0; p bind n0")
+}
+
+// fewestFirst orders queues by the first letter of their pods: that with fewer pods on nodes goes first.
+type fewestFirst struct {
+	w     *world
+	panic bool
+}
+
+func (f *fewestFirst) QueueOf(pod gangsched.PodView) int64 {
+	if f.panic {
+		panic("on purpose")
+	}
+	return int64(pod.Name()[0])
+}
+func (f *fewestFirst) QueueBefore(a, b *gangsched.QueueHead) bool { return f.running(a) < f.running(b) }
+func (f *fewestFirst) running(of *gangsched.QueueHead) (count int) {
+	for i := range 3 {
+		if f.w.cluster.PodNode(f.w.cluster.FindPod("", fmt.Sprintf("%c%d", rune(of.Queue), i))) != 0 {
+			count++
+		}
+	}
+	return count
+}
+
+func TestSeveralQueues(t *testing.T) {
+	plugin := &fewestFirst{}
+	w := with(t, "FewestFirst", plugin, gangsched.PluginOptions{}, 1)
+	plugin.w = w
+	for _, name := range []string{"a0", "a1", "a2", "b0", "b1"} {
+		w.pod(name, 1)
+	}
+	want(t, w.run(0), "a0 bind n0; b0 bind n0; a1 bind n0; b1 bind n0; a2 bind n0")
+	plugin.panic = true
+	w.pod("c", 1)
+	_, err := w.scheduler.Run(0)
+	want(t, errors.Is(err, gangsched.ErrContract), true)
+	want(t, strings.Contains(err.Error(), "on purpose"), true)
+	plugin.panic = false
+	want(t, w.run(int64(time.Minute)), "c bind n0")
+	registry := gangsched.NewRegistry()
+	want(t, errors.Is(registry.Add("Half", struct{}{}, gangsched.PluginOptions{}), gangsched.ErrMalformed), true)
 }
 
 type licences struct {

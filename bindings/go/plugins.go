@@ -33,6 +33,13 @@ type (
 	Sorter interface {
 		Less(a, b *Queued) bool
 	}
+	// QueueOrderer orders several queues: in which one a pod stands, by a number of its own (a group stands where its first pending member does), and
+	// whether the head a goes before b as the cluster is now, which it may ask: a strict weak order. Within a queue the Sorter decides. A panic ends
+	// the attempt of who would be first.
+	QueueOrderer interface {
+		QueueOf(pod PodView) int64
+		QueueBefore(a, b *QueueHead) bool
+	}
 	// PreEnqueuer keeps pods out of the queue.
 	PreEnqueuer interface {
 		PreEnqueue(pod PodView) Verdict
@@ -94,6 +101,13 @@ type Queued struct {
 	Arrival        uint64
 }
 
+// QueueHead is the first of a queue, where a plugin orders several.
+type QueueHead struct {
+	Queued
+	Queue int64 // as QueueOf said
+	Now   int64 // as the host said
+}
+
 // Registry is plugins by name, for profiles.
 type Registry struct {
 	r    *C.gangsched_registry
@@ -119,8 +133,9 @@ type registered struct {
 }
 
 type buffer struct {
-	verdicts []Verdict
-	a, b     Queued
+	verdicts     []Verdict
+	a, b         Queued
+	headA, headB QueueHead
 }
 
 // Add registers a plugin. Errors: ErrDuplicate; ErrMalformed, for one that has no method of a point.
@@ -128,6 +143,9 @@ func (r *Registry) Add(name string, plugin any, options PluginOptions) error {
 	var points C.uint
 	if _, ok := plugin.(Sorter); ok {
 		points |= C.BINDING_LESS
+	}
+	if _, ok := plugin.(QueueOrderer); ok {
+		points |= C.BINDING_QUEUE_ORDER
 	}
 	if _, ok := plugin.(PreEnqueuer); ok {
 		points |= C.BINDING_PRE_ENQUEUE

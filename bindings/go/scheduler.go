@@ -49,16 +49,11 @@ type Options struct {
 	UnschedulableTimeout int64
 	CheckHooks           bool // debug: finds plugins that read more than they declare; slow
 	Metrics              MetricsKind
+	Trace                TraceKind
+	TraceRecords         int  // kept at most, then the oldest go: 192 bytes each, taken at once; 0: 32,768
+	EventsKept           int  // that wait to be taken, at most, then the oldest go; 0: there are no events
+	CountReasons         bool // rejects say how many nodes gave which reason, in notes of events, without asking again
 }
-
-// MetricsKind is what there is for Scheduler.Metrics.
-type MetricsKind int32
-
-const (
-	NoMetrics      MetricsKind = C.GANGSCHED_METRICS_NONE    // nothing is counted, and nothing paid
-	CountedMetrics MetricsKind = C.GANGSCHED_METRICS_COUNTED // no clock is read: what happened, and times as now says them
-	TimedMetrics   MetricsKind = C.GANGSCHED_METRICS_TIMED   // also how long deciding takes, by the machine's monotonic clock
-)
 
 // DecisionKind is what the host is to do.
 type DecisionKind int32
@@ -179,7 +174,9 @@ func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	given := one[C.gangsched_scheduler_options](a)
 	given.struct_size = C.size_t(unsafe.Sizeof(*given))
 	given.seed = C.uint64_t(options.Seed)
-	given.metrics = C.int32_t(options.Metrics)
+	given.metrics, given.trace = C.int32_t(options.Metrics), C.int32_t(options.Trace)
+	given.trace_records, given.events_kept = C.uint64_t(options.TraceRecords), C.uint64_t(options.EventsKept)
+	given.count_reasons = C.bool(options.CountReasons)
 	if options.LowestRowTies {
 		given.ties = C.GANGSCHED_TIES_LOWEST_ROW
 	}
@@ -192,11 +189,16 @@ func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	if code := C.gangsched_scheduler_create(on.c, by, given, &s.s, s.call.failure); code != C.GANGSCHED_OK {
 		return nil, s.call.said(code)
 	}
-	on.own.schedulers++
-	own, handle := on.own, s.s
-	s.stop = runtime.AddCleanup(s, func(s *C.gangsched_scheduler) { own.abandon(s) }, handle)
+	s.owned()
 	runtime.KeepAlive(options.Registry)
 	return s, nil
+}
+
+// owned counts the scheduler among those of its cluster; the caller has the lock.
+func (s *Scheduler) owned() {
+	s.cluster.own.schedulers++
+	own := s.cluster.own
+	s.stop = runtime.AddCleanup(s, func(handle *C.gangsched_scheduler) { own.abandon(handle) }, s.s)
 }
 
 // Close ends the scheduler; the cluster stays as it is. It may be called twice.
@@ -322,16 +324,6 @@ func (s *Scheduler) Restore(pod PodID, failures uint32, since int64) error {
 // ForgetCached says that what plugins go by has changed, and no change of the cluster says so.
 func (s *Scheduler) ForgetCached() error {
 	return s.done(C.gangsched_scheduler_forget_cached(s.s, s.call.failure))
-}
-
-// Metrics is kube-scheduler's metrics in Prometheus' text format 0.0.4, what /metrics answers. Not at the same time as another call. An error
-// without CountedMetrics or TimedMetrics in Options.
-func (s *Scheduler) Metrics() (string, error) {
-	var text *C.char
-	code := C.gangsched_scheduler_metrics(s.s, &text, s.call.failure)
-	said := C.GoString(text)
-	C.gangsched_free(text)
-	return said, s.done(code)
 }
 
 // Explain is the line that users know: "0/5 nodes are available: 3 Insufficient cpu, …."

@@ -50,8 +50,8 @@ gangsched_queued as_handed(const queued& from) noexcept {
 class callbacks {
  public:
   static constexpr std::string_view name = "Callbacks";
-  using points =
-      implements<point::queue_sort, point::pre_enqueue, point::filter, point::score, point::reserve, point::permit>;
+  using points = implements<point::queue_sort, point::queue_order, point::pre_enqueue, point::filter, point::score,
+                            point::reserve, point::permit>;
 
   explicit callbacks(std::shared_ptr<instance> of) : of_(std::move(of)) {}
 
@@ -72,6 +72,19 @@ class callbacks {
   [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
     const gangsched_queued first = as_handed(a), second = as_handed(b);
     return hooks().less(of_->data, &first, &second);
+  }
+  [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
+    const gangsched_pod_view view{&pod, &pod};
+    std::int64_t queue = 0;
+    heed(hooks().queue_of(of_->data, &view, &queue));
+    return queue;
+  }
+  [[nodiscard]] bool queue_before(const queue_head& a, const queue_head& b, const cluster_view&) const {
+    const gangsched_queue_head first{a.queue, as_handed(a), a.now.count()};
+    const gangsched_queue_head second{b.queue, as_handed(b), b.now.count()};
+    bool before = false;
+    heed(hooks().queue_before(of_->data, &first, &second, &before));
+    return before;
   }
   [[nodiscard]] status pre_enqueue(const pod_info& pod) const {
     const gangsched_pod_view view{&pod, &pod};
@@ -124,6 +137,11 @@ class callbacks {
  private:
   [[nodiscard]] const gangsched_plugin& hooks() const noexcept { return of_->table->hooks; }
 
+  /// What a callback says that has no status to return.
+  void heed(const gangsched_verdict& said) const {
+    if (said.code == GANGSCHED_SUCCESS) return;
+    throw hook_error{of_->table->name, said.reason == nullptr ? "the plugin failed" : said.reason};
+  }
   template <class Call>
   void in_batches(const hook_context& context, std::span<const row_t> rows, Call&& call) const {
     const pod_view alike{*context.state, *context.cls};
@@ -239,8 +257,11 @@ std::optional<error> check(const callback_table& table) {
   for (const std::string& one : table.columns)
     if (one.empty()) return wrong("columns", "one has no name");
   if ((hooks.reserve == nullptr) != (hooks.unreserve == nullptr)) return wrong("reserve", "goes with unreserve");
-  const bool any = hooks.less != nullptr || hooks.pre_enqueue != nullptr || hooks.filter != nullptr ||
-                   hooks.score != nullptr || hooks.reserve != nullptr || hooks.permit != nullptr;
+  if ((hooks.queue_of == nullptr) != (hooks.queue_before == nullptr))
+    return wrong("queue_of", "goes with queue_before");
+  const bool any = hooks.less != nullptr || hooks.queue_of != nullptr || hooks.pre_enqueue != nullptr ||
+                   hooks.filter != nullptr || hooks.score != nullptr || hooks.reserve != nullptr ||
+                   hooks.permit != nullptr;
   if (!any) return wrong("", "has no callback of a point");
   return std::nullopt;
 }
@@ -262,6 +283,8 @@ result<plugin_entry> make_plugin(const std::shared_ptr<const callback_table>& ta
 
   plugin_entry entry = lower(callbacks{made_for}, hooks.weight == 0 ? 1 : hooks.weight);
   if (hooks.less == nullptr) entry.points.remove(point::queue_sort), entry.sort_less = nullptr;
+  if (hooks.queue_of == nullptr)
+    entry.points.remove(point::queue_order), entry.queue_of = nullptr, entry.queue_before = nullptr;
   if (hooks.pre_enqueue == nullptr) entry.points.remove(point::pre_enqueue), entry.pre_enqueue = nullptr;
   if (hooks.reserve == nullptr) entry.points.remove(point::reserve), entry.reserve = nullptr, entry.unreserve = nullptr;
   if (hooks.permit == nullptr) entry.points.remove(point::permit), entry.permit = nullptr;

@@ -1,7 +1,5 @@
 #include "gangsched/src/c/scheduler.hpp"
 
-#include <chrono>
-
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/src/c/specs.hpp"
@@ -13,10 +11,22 @@ static_assert(static_cast<int>(tie_rule::kube_heap) == GANGSCHED_TIES_KUBE_HEAP)
 static_assert(static_cast<int>(wake_rule::hints) == GANGSCHED_WAKE_HINTS);
 static_assert(static_cast<int>(timer_rule::by_host) == GANGSCHED_TIMERS_BY_HOST);
 
+gangsched_scheduler::gangsched_scheduler(gangsched_cluster& on, scheduler forked, const gangsched_scheduler& from)
+    : model(&on.model),
+      engine(std::move(forked)),
+      decided_(from.decided_.begin() + static_cast<std::ptrdiff_t>(from.taken_), from.decided_.end()) {
+  add(from.fresh_.decisions());
+}
+
 void gangsched_scheduler::settle() {
   const auto fresh = fresh_.decisions();
   if (fresh.empty()) return;
   if (taken_ == decided_.size()) decided_.clear(), taken_ = 0;
+  add(fresh);
+  fresh_ = {};
+}
+
+void gangsched_scheduler::add(std::span<const decision> fresh) {
   decided_.reserve(decided_.size() + fresh.size());
   for (const decision& one : fresh) {
     decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0,
@@ -24,7 +34,6 @@ void gangsched_scheduler::settle() {
                         static_cast<gangsched_attempt>(one.attempt), one.pod_cookie, one.node_cookie, one.score,
                         one.annotation, one.reason});
   }
-  fresh_ = {};
 }
 
 gangsched_code gangsched_scheduler::keep(cycle made, gangsched_error* error) {
@@ -91,6 +100,7 @@ bool read_options(const gangsched_scheduler_options& from, scheduler_options& in
   into.wake = static_cast<wake_rule>(from.wake);
   into.timers = static_cast<timer_rule>(from.timers);
   into.check_hooks = from.check_hooks;
+  into.count_reasons = from.count_reasons;
   set_time(from.initial_backoff, into.initial_backoff);
   set_time(from.max_backoff, into.max_backoff);
   set_time(from.backoff_window, into.backoff_window);
@@ -158,22 +168,6 @@ gangsched_code tell(cluster& on, gangsched_scheduler* scheduler, gangsched_event
   }
 }
 
-std::uint64_t monotonic_ns() noexcept {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-std::optional<std::int32_t> metrics_of(const gangsched_scheduler_options& given) noexcept {
-  if (given.metrics < GANGSCHED_METRICS_NONE || given.metrics > GANGSCHED_METRICS_TIMED) return std::nullopt;
-  return given.metrics;
-}
-
-/// Null for none.
-std::unique_ptr<report::metrics> make_metrics(std::int32_t kind) {
-  if (kind == GANGSCHED_METRICS_NONE) return nullptr;
-  const bool timed = kind == GANGSCHED_METRICS_TIMED;
-  return std::make_unique<report::metrics>(report::metrics_options{.clock = timed ? monotonic_ns : nullptr});
-}
-
 }  // namespace
 }  // namespace gangsched::inline GANGSCHED_ABI::c
 
@@ -195,41 +189,25 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
       options.max_backoff = configuration->max_backoff.value_or(options.max_backoff);
     }
     if (tables.empty()) tables.push_back(profiles::kube_default());
-    if (given != nullptr) {
-      const auto read = c::sized(given);
-      if (!read) return c::wrong_size(error, "scheduler options");
-      if (!c::read_options(*read, options))
-        return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
-    }
+    const auto read = given == nullptr ? std::optional{gangsched_scheduler_options{}} : c::sized(given);
+    if (!read) return c::wrong_size(error, "scheduler options");
+    if (!c::read_options(*read, options))
+      return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
     if (const auto fine = scheduler::check(tables); !fine) return c::refuse(error, fine.error());
-    const auto metrics =
-        given == nullptr ? std::optional<std::int32_t>{GANGSCHED_METRICS_NONE} : c::metrics_of(*c::sized(given));
-    if (!metrics) return c::refuse(error, {errc::out_of_range, "scheduler options", "metrics", "is none of them"});
-    auto watching = c::make_metrics(*metrics);
-    if (watching != nullptr)
-      for (kernel_table& one : tables) one = measure_hooks(std::move(one), *watching);
-    auto whole = std::make_unique<gangsched_scheduler>(*on, std::move(tables), options, std::move(watching));
-    if (whole->metrics != nullptr) {
-      if (const auto watched = whole->engine.observe(whole->metrics.get()); !watched)
-        return c::refuse(error, watched.error());
+    auto watching = c::watchers::make(on->model, *read);
+    if (!watching) return c::refuse(error, watching.error());
+    observer* const all = (*watching)->all();
+    if ((*watching)->metrics() != nullptr || (*watching)->trace() != nullptr)
+      for (kernel_table& one : tables) one = measure_hooks(std::move(one), *all);
+    auto whole = std::make_unique<gangsched_scheduler>(*on, std::move(tables), options, *std::move(watching));
+    if (all != nullptr) {
+      if (const auto watched = whole->engine.observe(all); !watched) return c::refuse(error, watched.error());
     }
     *made = whole.release();
     return c::ok;
   });
 }
 void gangsched_scheduler_destroy(gangsched_scheduler* on) noexcept { delete on; }
-
-gangsched_code gangsched_scheduler_metrics(const gangsched_scheduler* on, char** text,
-                                           gangsched_error* error) noexcept {
-  if (on == nullptr) return c::missing(error, "scheduler");
-  if (text == nullptr) return c::missing(error, "text");
-  return c::guarded(error, [&] {
-    if (on->metrics == nullptr)
-      return c::refuse(error, {errc::wrong_state, "scheduler", "options.metrics", "none are kept"});
-    *text = c::copied(on->metrics->text(on->engine, *on->model));
-    return c::ok;
-  });
-}
 
 const char* gangsched_decision_kind_name(gangsched_decision_kind kind) noexcept {
   if (kind < GANGSCHED_BIND || kind > GANGSCHED_REVOKE) return "";

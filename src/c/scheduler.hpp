@@ -1,13 +1,17 @@
 #pragma once
+#include <span>
+
 #include "gangsched/c/scheduler.h"
-#include "gangsched/report/metrics.hpp"
 #include "gangsched/src/c/handles.hpp"
+#include "gangsched/src/c/watchers.hpp"
 
 /// A scheduler with what it decided and the host has not taken.
 struct gangsched_scheduler {
   gangsched_scheduler(gangsched_cluster& on, std::vector<gangsched::kernel_table> profiles,
-                      const gangsched::scheduler_options& options, std::unique_ptr<gangsched::report::metrics> watching)
-      : model(&on.model), metrics(std::move(watching)), engine(on.model, std::move(profiles), options) {}
+                      const gangsched::scheduler_options& options, std::unique_ptr<gangsched::c::watchers> watching)
+      : model(&on.model), watched(std::move(watching)), engine(on.model, std::move(profiles), options) {}
+  /// A fork of @p from, with what that decided.
+  gangsched_scheduler(gangsched_cluster& on, gangsched::scheduler forked, const gangsched_scheduler& from);
 
   /// Moves what the last call decided into the list. If that throws, for want of memory, it is done next time: nothing is lost.
   /// O(decisions).
@@ -18,10 +22,11 @@ struct gangsched_scheduler {
   std::size_t take(gangsched_decision* into, std::size_t capacity) noexcept;
 
   gangsched::cluster* model;
-  std::unique_ptr<gangsched::report::metrics> metrics;  ///< null: none are kept
+  std::unique_ptr<gangsched::c::watchers> watched;  ///< null: nobody watches
   gangsched::scheduler engine;
 
  private:
+  void add(std::span<const gangsched::decision> fresh);
   [[nodiscard]] bool holds(const gangsched_decision& one) const noexcept;
   gangsched::cycle fresh_;  ///< not in the list yet
   std::vector<gangsched_decision> decided_;

@@ -210,6 +210,57 @@ TEST_CASE("less orders the queue in place of the base's plugin", "[c][plugins]")
   CHECK(world.run() == words{"r bind a", "q bind a", "p bind a"});
 }
 
+TEST_CASE("several queues go in the order of a plugin, which may ask the cluster, and say that it failed",
+          "[c][plugins]") {
+  /// Queues by the pod's cookie: that with fewer pods on nodes goes first.
+  struct fewest_first {
+    const c_world* in = nullptr;
+    bool fails = false;
+    std::size_t running(std::int64_t queue) const {
+      gangsched_pod_id pods[16];
+      const std::size_t count = gangsched_cluster_pods(in->cluster, pods, 16);
+      return static_cast<std::size_t>(std::count_if(pods, pods + count, [&](gangsched_pod_id pod) {
+        return gangsched_cluster_pod_node(in->cluster, pod).value != 0 &&
+               text_of(gangsched_cluster_pod_name(in->cluster, pod))[0] == static_cast<char>(queue);
+      }));
+    }
+  } order;
+  plugin_in_words plugin{"FewestFirst"};
+  plugin.table.user_data = &order;
+  plugin.table.destroy = nullptr;
+  plugin.table.queue_of = [](void* self, const gangsched_pod_view* pod, std::int64_t* queue) {
+    *queue = text_of(gangsched_pod_view_name(pod))[0];
+    return static_cast<fewest_first*>(self)->fails ? gangsched_verdict{GANGSCHED_ERROR, "on purpose"} : pass;
+  };
+  plugin_world world;
+  CHECK(gangsched_registry_add(world.registry, &plugin.table, world.error) == GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "plugin FewestFirst: queue_of: goes with queue_before");
+  plugin.table.queue_before = [](void* self, const gangsched_queue_head* a, const gangsched_queue_head* b,
+                                 bool* before) {
+    CHECK(a->now == 0);
+    CHECK(a->first.pod.value != b->first.pod.value);
+    const auto& by = *static_cast<fewest_first*>(self);
+    *before = by.running(a->queue) < by.running(b->queue);
+    return pass;
+  };
+  order.in = &world;
+  world.node("x", 16);
+  world.uses(plugin);
+  for (const char* name : {"a0", "a1", "a2"}) world.pod(name, 1);
+  for (const char* name : {"b0", "b1"}) world.pod(name, 1);
+  world.pod("b2", 1, {}, 0, 9);  // within a queue by priority
+  CHECK(world.run() == words{"b2 bind x", "a0 bind x", "a1 bind x", "b0 bind x", "a2 bind x", "b1 bind x"});
+
+  order.fails = true;
+  world.pod("c", 1);
+  gangsched_decision decisions[4];
+  std::size_t count = 0;
+  CHECK(gangsched_scheduler_run(world.scheduler, 0, decisions, 4, &count, world.error) == GANGSCHED_CONTRACT);
+  CHECK(world.error.message().find("on purpose") != std::string::npos);
+  order.fails = false;
+  CHECK(world.run(60'000'000'000) == words{"c bind x"});
+}
+
 TEST_CASE("what reserve counts, unreserve takes back", "[c][plugins]") {
   plugin_in_words plugin{"Licences"};
   plugin.filters();

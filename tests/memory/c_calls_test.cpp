@@ -1,4 +1,6 @@
 // The C interface where memory ends: a code, nothing half done, no decision lost.
+#include <utility>
+
 #include "c/world.hpp"
 #include "memory/failing_new.hpp"
 
@@ -50,6 +52,56 @@ TEST_CASE("a call for which there is no memory says so, changes nothing and lose
     CHECK(gangsched_cluster_pods(world.cluster, nullptr, 0) == 2);
   }
   CHECK(shortages > 10);
+}
+
+TEST_CASE("a fork and a plan for nodes for which there is no memory are refused, and there are none") {
+  long shortages = 0;
+  for (long nth = 1;; ++nth) {
+    INFO("allocation " << nth);
+    c_world world;
+    world.node("a-node-with-a-name-of-some-length", 4);
+    world.pod("a-pod-with-a-name-of-some-length", 1);
+    world.pod("a-greedy-pod-with-a-name-of-some-length", 8);
+    world.schedules();
+    world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, nullptr, world.error));
+    const gangsched_amount room{"cpu", nullptr, 16, 0};
+    gangsched_node_spec like{};
+    like.struct_size = sizeof like;
+    like.name = "a-shape-with-a-name-of-some-length";
+    like.allocatable = {&room, 1};
+    gangsched_node_shape shape{};
+    shape.struct_size = sizeof shape;
+    shape.like = &like;
+    const auto before = gangsched_cluster_digest(world.cluster);
+    c_world fork;
+    gangsched_cluster_destroy(std::exchange(fork.cluster, nullptr));
+    gangsched_demand* demand = nullptr;
+    gangsched_code forked = GANGSCHED_OK, asked = GANGSCHED_OK;
+    {
+      failing_allocation fails{nth};
+      forked = gangsched_scheduler_fork(world.scheduler, &fork.cluster, &fork.scheduler, world.error);
+      if (forked == GANGSCHED_OK)
+        asked = gangsched_scheduler_demand(world.scheduler, &shape, 1, nullptr, &demand, world.error);
+      if (!fails.stop()) {
+        CHECK(gangsched_demand_plans(demand, nullptr) >= 1);
+        gangsched_demand_destroy(demand);
+        break;
+      }
+    }
+    ++shortages;
+    CHECK(gangsched_cluster_digest(world.cluster) == before);
+    if (forked != GANGSCHED_OK) {
+      REQUIRE(forked == GANGSCHED_NO_MEMORY);
+      CHECK(fork.cluster == nullptr);
+      CHECK(fork.scheduler == nullptr);
+    } else {
+      CHECK((asked == GANGSCHED_NO_MEMORY || asked == GANGSCHED_OK));
+      CHECK((demand == nullptr) == (asked != GANGSCHED_OK));
+      CHECK(fork.run() == world.run());
+      gangsched_demand_destroy(demand);
+    }
+  }
+  CHECK(shortages > 100);
 }
 
 }  // namespace gangsched::testing::c_calls_test

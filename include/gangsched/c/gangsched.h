@@ -5,4 +5,6 @@
 #include "gangsched/c/kubernetes.h"
 #include "gangsched/c/objects.h"
 #include "gangsched/c/plugins.h"
+#include "gangsched/c/report.h"
 #include "gangsched/c/scheduler.h"
+#include "gangsched/c/what_if.h"

@@ -51,6 +51,13 @@ typedef struct gangsched_queued {
   uint64_t arrival;  ///< order of add_pod
 } gangsched_queued;
 
+/// The first of a queue, where a plugin orders several.
+typedef struct gangsched_queue_head {
+  int64_t queue;  ///< as `queue_of` said
+  gangsched_queued first;
+  int64_t now;  ///< as the host said
+} gangsched_queue_head;
+
 /// A plugin; callbacks that are null it has no part in.
 typedef struct gangsched_plugin {
   size_t struct_size;
@@ -87,6 +94,13 @@ typedef struct gangsched_plugin {
   /// minutes), anything else takes it back. It is asked again when its group changes.
   gangsched_verdict (*permit)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node,
                               int64_t now, int64_t* timeout, gangsched_permit_room* room);
+  /// Several queues, at most one such plugin in a profile: writes in which one the pod stands, by a number of the plugin's own (a group
+  /// stands where its first pending member does), and whether the head @p a goes before @p b as the cluster is now, a strict weak order.
+  /// They come as 0 and false. Of equal heads, and within a queue, the queue sort decides. Anything but success ends the attempt of who
+  /// would be first with an error. They may ask the cluster, `gangsched_cluster_queue_used` and such. One without the other is malformed.
+  gangsched_verdict (*queue_of)(void* plugin, const gangsched_pod_view* pod, int64_t* queue);
+  gangsched_verdict (*queue_before)(void* plugin, const gangsched_queue_head* a, const gangsched_queue_head* b,
+                                    bool* before);
 } gangsched_plugin;
 
 /// Makes a registry with the library's own plugins.

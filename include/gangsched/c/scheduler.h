@@ -63,12 +63,17 @@ enum { GANGSCHED_TIES_UNIFORM = 0, GANGSCHED_TIES_LOWEST_ROW = 1, GANGSCHED_TIES
 enum { GANGSCHED_WAKE_ONE_PER_CLASS = 0, GANGSCHED_WAKE_ALL = 1, GANGSCHED_WAKE_HINTS = 2 };
 enum { GANGSCHED_TIMERS_BY_NOW = 0, GANGSCHED_TIMERS_BY_HOST = 1 };
 
-/// Whether there is anything for `gangsched_scheduler_metrics`.
+/// What is kept for those who watch the scheduler (gangsched/c/report.h).
 enum {
   GANGSCHED_METRICS_NONE = 0,     ///< nothing is counted, and nothing paid
   GANGSCHED_METRICS_COUNTED = 1,  ///< no clock is read: what happened, and times as `now` says them
   GANGSCHED_METRICS_TIMED =
       2  ///< also how long deciding takes, by the machine's monotonic clock; plugins in one cycle of ten
+};
+enum {
+  GANGSCHED_TRACE_NONE = 0,
+  GANGSCHED_TRACE_BY_NOW = 1,  ///< no clock is read: times as `now` says them, by which nothing takes any time
+  GANGSCHED_TRACE_TIMED = 2    ///< by the machine's monotonic clock
 };
 
 /// Times are nanoseconds; 0 is the default, below 0 is none at all.
@@ -84,7 +89,11 @@ typedef struct gangsched_scheduler_options {
   int64_t backoff_window;   ///< ends of backoffs are rounded down to a multiple of this; kube-scheduler's is a second
   int64_t unschedulable_timeout;  ///< 0: five minutes
   int32_t metrics;                ///< GANGSCHED_METRICS_NONE …
-  int32_t unused;                 ///< 0
+  int32_t trace;                  ///< GANGSCHED_TRACE_NONE …
+  uint64_t trace_records;         ///< kept at most, then the oldest go: 192 bytes each, taken at once; 0: 32,768
+  uint64_t events_kept;           ///< that wait to be taken, at most, then the oldest go; 0: there are no events
+  /// Rejects say how many nodes gave which reason, in notes of events, without asking again.
+  bool count_reasons;
 } gangsched_scheduler_options;
 
 /// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the default profile; @p options may be null.
@@ -208,11 +217,6 @@ GANGSCHED_C_API gangsched_code gangsched_tell(gangsched_cluster* cluster, gangsc
                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 // --- time, restart, questions
-
-/// kube-scheduler's metrics in Prometheus' text format 0.0.4, what /metrics answers. The caller frees @p text with `gangsched_free`. Error:
-/// wrong_state (the scheduler was made without GANGSCHED_METRICS_COUNTED or GANGSCHED_METRICS_TIMED). O(pods + series).
-GANGSCHED_C_API gangsched_code gangsched_scheduler_metrics(const gangsched_scheduler* scheduler, char** text,
-                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 /// The earliest time at which something changes without anybody doing anything, as of the last call that was told the time;
 /// GANGSCHED_NEVER if never. O(pods in the permit room).

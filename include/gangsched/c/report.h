@@ -1,0 +1,47 @@
+#pragma once
+#include "gangsched/c/scheduler.h"
+
+/// What a scheduler did, for those who watch it (docs/observing.md): metrics, events, a trace. Which of them there are is said when it is
+/// made (gangsched_scheduler_options); who asks for another one is told GANGSCHED_WRONG_STATE.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// kube-scheduler's metrics in Prometheus' text format 0.0.4, what /metrics answers. The caller frees @p text with `gangsched_free`.
+/// O(pods + series).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_metrics(const gangsched_scheduler* scheduler, char** text,
+                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// Where the time of calls goes, as Chrome's trace events (JSON, for ui.perfetto.dev): of the last `trace_records` records. The caller
+/// frees @p text with `gangsched_free`. O(records).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_trace(const gangsched_scheduler* scheduler, char** text,
+                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// An event of Kubernetes' about a pod (events.k8s.io/v1), in kube-scheduler's words. Its size is part of the interface: it does not grow.
+typedef struct gangsched_pod_event {
+  gangsched_text type;    ///< "Normal", "Warning"
+  gangsched_text reason;  ///< "Scheduled", "FailedScheduling", "Preempted", "Evicted"
+  gangsched_text action;  ///< "Binding", "Scheduling", "Preempting", "Evicting"
+  gangsched_text note;    ///< "Successfully assigned default/web-0 to node-1"
+  gangsched_text ns;      ///< of the pod, which may be gone by now
+  gangsched_text name;
+  gangsched_pod_id about;
+  gangsched_pod_id related;  ///< of Preempted: for whom; a member if that is a group
+  uint64_t pod_cookie;
+  int64_t now;
+} gangsched_pod_event;
+
+/// Takes up to @p capacity events that were not taken, oldest first; @p count of them are written. Their texts are valid until the next
+/// call of this function that succeeds, or the end of the scheduler. Scheduled comes when the host confirmed, FailedScheduling of every
+/// attempt that failed, Preempted of each victim, Evicted of who must go for another reason. With `count_reasons` a note has the whole line
+/// ("0/5 nodes are available: …"). O(capacity).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_events(gangsched_scheduler* scheduler, gangsched_pod_event* into,
+                                                          size_t capacity, size_t* count,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// How many events had to go because more than `events_kept` waited to be taken. O(1).
+GANGSCHED_C_API uint64_t gangsched_scheduler_events_dropped(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,125 @@
+#pragma once
+#include "gangsched/c/scheduler.h"
+
+/// What if: copies of a cluster and its scheduler, in which a host tries what it likes, and questions about nodes that are asked in such
+/// copies (docs/what-if.md). The structs of answers belong to the answer, and are valid until it is destroyed; their sizes are part of the
+/// interface: they do not grow.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Copies the cluster and the scheduler on it, with its queue, its permit room, what is under way and what it decided that is not taken
+/// yet: ids and attempts are the same, and from the same calls follow the same decisions. Nothing that changes is shared, so that each may
+/// be on a thread of its own and outlive the other, except what plugins have: callbacks of both get the same instance. No metrics, events
+/// or trace are kept of a fork. To go on with it the host destroys the original. Errors: busy, wrong_state (a plugin cannot be copied).
+/// O(cluster + queue).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_fork(const gangsched_scheduler* scheduler,
+                                                        gangsched_cluster** cluster, gangsched_scheduler** fork,
+                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Copies the cluster alone, for a scheduler with another configuration. Error: busy. O(state).
+GANGSCHED_C_API gangsched_code gangsched_cluster_fork(const gangsched_cluster* cluster, gangsched_cluster** made,
+                                                      gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+// --- which nodes are missing
+
+/// A kind of node that can be had.
+typedef struct gangsched_node_shape {
+  size_t struct_size;
+  const gangsched_node_spec* like;  ///< each gets a name and a hostname of its own
+  bool has_price;
+  int64_t price;  ///< of one, in the host's unit, at least 0, if `has_price`; else 1
+  uint32_t most;  ///< there may be that many more; 0: any number
+} gangsched_node_shape;
+
+typedef struct gangsched_demand_options {
+  size_t struct_size;
+  int64_t now;                   ///< not before what the scheduler was told last
+  const gangsched_pod_id* pods;  ///< who is meant; with no pods and no groups everybody who waits
+  size_t pod_count;
+  const gangsched_group_id* groups;  ///< with all their members
+  size_t group_count;
+  uint32_t most_nodes;    ///< of each shape in a plan; 0: 256
+  uint32_t search_steps;  ///< of looking for a cheaper mixture, where that is a question of amounts; 0: 200,000
+  uint32_t most_trials;   ///< forks to make a plan smaller, where it is a question of more than amounts; 0: 64
+} gangsched_demand_options;
+
+typedef struct gangsched_assignment {
+  gangsched_pod_id pod;
+  gangsched_node_id node;
+} gangsched_assignment;
+
+typedef struct gangsched_added_node {
+  size_t shape;                  ///< its place among the shapes
+  const gangsched_pod_id* pods;  ///< that would run there
+  size_t pod_count;
+} gangsched_added_node;
+
+/// Nodes that make room for everybody for whom nodes can.
+typedef struct gangsched_demand_plan {
+  int64_t price;
+  const gangsched_added_node* nodes;
+  size_t node_count;
+  const gangsched_assignment* elsewhere;  ///< pods that would find room on nodes that there are, beside those
+  size_t elsewhere_count;
+  /// The scheduler finds these places, or as good ones, by itself. If not, it does if the host nominates the pods
+  /// (`gangsched_cluster_nominate`) to their nodes when these have come.
+  bool by_itself;
+} gangsched_demand_plan;
+
+typedef struct gangsched_demand gangsched_demand;
+
+/// Which nodes of @p shapes, and how many of them, make the waiting pods fit: gangs whole, topology and devices respected, nobody evicted.
+/// Every plan was tried in a fork, by the scheduler itself, which stays as it is. @p options may be null. Errors: busy, time_went_back,
+/// wrong_state (`gangsched_scheduler_fork`), out_of_range (a price below 0), and what adding a node of a shape says. A fork for each shape
+/// and plan, and at most twice `most_trials` for each.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_demand(const gangsched_scheduler* scheduler,
+                                                          const gangsched_node_shape* shapes, size_t count,
+                                                          const gangsched_demand_options* options,
+                                                          gangsched_demand** made,
+                                                          gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed.
+GANGSCHED_C_API void gangsched_demand_destroy(gangsched_demand* demand) GANGSCHED_NOEXCEPT;
+/// How many plans there are; they are written to @p plans, cheapest first: the best that was found, and the best of each shape alone.
+GANGSCHED_C_API size_t gangsched_demand_plans(const gangsched_demand* demand,
+                                              const gangsched_demand_plan** plans) GANGSCHED_NOEXCEPT;
+/// Whom no nodes of these shapes help, as many as there may be: a gate, a quota, a selector, a limit, an attempt of the host's.
+GANGSCHED_C_API size_t gangsched_demand_left(const gangsched_demand* demand,
+                                             const gangsched_pod_id** pods) GANGSCHED_NOEXCEPT;
+
+// --- which nodes are not needed
+
+typedef struct gangsched_removal_options {
+  size_t struct_size;
+  int64_t now;                   ///< not before what the scheduler was told last
+  const gangsched_pod_id* stay;  ///< pods that must not move: their nodes stay
+  size_t stay_count;
+} gangsched_removal_options;
+
+/// A node that can be drained after those before it in the list, and where its pods would go.
+typedef struct gangsched_removable_node {
+  gangsched_node_id node;
+  const gangsched_assignment* moves;
+  size_t move_count;
+} gangsched_removable_node;
+
+typedef struct gangsched_removable gangsched_removable;
+
+/// Which of the nodes @p among, asked in that order, can be drained one after another with everybody placed elsewhere: disruption budgets
+/// are charged for all of them together, a group that is disrupted as a whole moves as a whole, nobody is evicted for them. Each was tried
+/// in a fork, by the scheduler itself, which stays as it is. @p options may be null. Errors: busy, time_went_back, wrong_state
+/// (`gangsched_scheduler_fork`), unknown (no such node). A fork for each node that no budget keeps.
+GANGSCHED_C_API gangsched_code gangsched_scheduler_removable(const gangsched_scheduler* scheduler,
+                                                             const gangsched_node_id* among, size_t count,
+                                                             const gangsched_removal_options* options,
+                                                             gangsched_removable** made,
+                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Null is allowed.
+GANGSCHED_C_API void gangsched_removable_destroy(gangsched_removable* removable) GANGSCHED_NOEXCEPT;
+/// How many they are; they are written to @p nodes, in the order of the question.
+GANGSCHED_C_API size_t gangsched_removable_nodes(const gangsched_removable* removable,
+                                                 const gangsched_removable_node** nodes) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
