@@ -66,6 +66,6 @@ class gangsched_recipe(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/gangsched"]
         self.cpp_info.libs = ["gangsched-c", "gangsched-kube"] if self.options.kube else []
-        self.cpp_info.libs += ["gangsched-report", "gangsched"]
+        self.cpp_info.libs += ["gangsched-report", "gangsched-record", "gangsched"]
         self.cpp_info.defines = ["GANGSCHED_SHARED"] if self.options.shared else []
         self.cpp_info.cxxflags = ["-ffp-contract=off"]

@@ -24,6 +24,6 @@ function(gangsched_exports target)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${script})
 endfunction()
 
-# engine:: is 6engine, model:: is 5model, kube:: is 4kube, report:: is 6report.
+# engine:: is 6engine, model:: is 5model, kube:: is 4kube, report:: is 6report, record:: is 6record.
 set(tables 5model11node_record 5model14resource_kinds)
 gangsched_exports(gangsched "[1-47-9]" "5[!m]" "5m[!o]" "6[!e]" "6e[!n]" ${tables})

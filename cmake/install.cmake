@@ -26,8 +26,8 @@ set(pc_definitions $<$<STREQUAL:${library_type},SHARED_LIBRARY>:-DGANGSCHED_SHAR
 gangsched_install_targets("" gangsched gangsched_header_only)
 gangsched_install_pc("")
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gangsched/src COMPONENT gangsched-development
-  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE PATTERN "report" EXCLUDE PATTERN "c" EXCLUDE)
-foreach(component kube report c)
+  FILES_MATCHING PATTERN "*.[ch]pp" PATTERN "kube" EXCLUDE PATTERN "report" EXCLUDE PATTERN "record" EXCLUDE PATTERN "c" EXCLUDE)
+foreach(component kube report record c)
   string(TOUPPER ${component} upper)
   if(GANGSCHED_BUILD_${upper})
     gangsched_install_targets(-${component} gangsched_${component})

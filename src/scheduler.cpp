@@ -6,6 +6,7 @@
 #include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -150,9 +151,16 @@ GANGSCHED_INLINE void cycle::iterator::pass_over() noexcept {
 }
 
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
-    : core_(std::make_unique<engine::core>(on, detail::just(std::move(profile)), options)) {}
+    : scheduler(on, detail::just(std::move(profile)), options) {}
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
-    : core_(std::make_unique<engine::core>(on, std::move(profiles), options)) {}
+    : core_(std::make_unique<engine::core>(on, std::move(profiles), options)) {
+  model::cluster_state& state = core_->state();
+  if (state.listener == nullptr || state.in_hook) [[likely]]
+    return;
+  const std::span<const kernel_table> tables = core_->profiles();
+  const void* const arguments[]{&tables, &options};
+  state.listener->called({told::make_scheduler, core_.get(), arguments, nullptr, &state});
+}
 GANGSCHED_INLINE result<void> scheduler::check(std::span<const kernel_table> profiles) {
   if (auto wrong = engine::profile_set::difference(profiles)) return std::move(*wrong);
   return {};
@@ -164,6 +172,7 @@ GANGSCHED_INLINE scheduler::~scheduler() = default;
 GANGSCHED_INLINE scheduler::scheduler(std::unique_ptr<engine::core> core) noexcept : core_(std::move(core)) {}
 
 GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), schedule_cycle, core_.get(), schedule_cycle(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   const bool worked = core_->schedule(now);
@@ -175,6 +184,7 @@ GANGSCHED_INLINE cycle scheduler::schedule_cycle(instant now) {
 }
 
 GANGSCHED_INLINE cycle scheduler::permit(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), permit, core_.get(), permit(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   core_->permit(now);
@@ -186,6 +196,7 @@ GANGSCHED_INLINE cycle scheduler::permit(instant now) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
+  GANGSCHED_TELL_OF(core_->state(), confirm_last, core_.get(), confirm(pod), pod);
   const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_pod(state, pod, pod_state::assumed, "is not assumed")) return std::move(*refused);
   if (core_->waits(pod.row)) {
@@ -197,6 +208,7 @@ GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
 }
 
 GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
+  GANGSCHED_TELL_OF(core_->state(), fail_last, core_.get(), fail(pod, reason), pod, reason);
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::assumed, "nothing is reserved for it")) {
     return std::move(*refused);
   }
@@ -206,22 +218,26 @@ GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, std::string_view reason) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod, bind_attempt attempt) {
+  GANGSCHED_TELL_OF(core_->state(), confirm, core_.get(), confirm(pod, attempt), pod, attempt);
   if (auto late = detail::refuse_late(core_->state(), pod, attempt)) return std::move(*late);
   return confirm(pod);
 }
 
 GANGSCHED_INLINE cycle scheduler::fail(pod_id pod, bind_attempt attempt, std::string_view reason) {
+  GANGSCHED_TELL_OF(core_->state(), fail, core_.get(), fail(pod, attempt, reason), pod, attempt, reason);
   if (auto late = detail::refuse_late(core_->state(), pod, attempt)) return std::move(*late);
   return fail(pod, reason);
 }
 
 GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod) {
+  GANGSCHED_TELL_OF(core_->state(), allow_all, core_.get(), allow(pod), pod);
   if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
   core_->allow(pod.row, {});
   return {};
 }
 
 GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod, std::string_view plugin) {
+  GANGSCHED_TELL_OF(core_->state(), allow, core_.get(), allow(pod, plugin), pod, plugin);
   if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
   if (!plugin.empty() && core_->allow(pod.row, plugin)) return {};
   return error{errc::wrong_state, detail::pod_text(core_->state(), pod.row), "plugin",
@@ -234,6 +250,7 @@ GANGSCHED_INLINE result<std::vector<std::string>> scheduler::pending_plugins(pod
 }
 
 GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view reason) {
+  GANGSCHED_TELL_OF(core_->state(), reject, core_.get(), reject(pod, reason), pod, reason);
   if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
   core_->note(pod.row, reason);
   core_->reject(pod.row);
@@ -243,6 +260,7 @@ GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view rea
 GANGSCHED_INLINE std::optional<instant> scheduler::next_deadline() const { return std::as_const(*core_).next_time(); }
 
 GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_position& position) {
+  GANGSCHED_TELL_OF(core_->state(), restore, core_.get(), restore(pod, position), pod, position);
   if (auto refused = detail::refuse_pod(core_->state(), pod, pod_state::pending, "is not pending"))
     return std::move(*refused);
   detail::running_call call{*core_};
@@ -251,6 +269,7 @@ GANGSCHED_INLINE result<void> scheduler::restore(pod_id pod, const queue_positio
 }
 
 GANGSCHED_INLINE result<void> scheduler::restore(const waiting_pod& as) {
+  GANGSCHED_TELL_OF(core_->state(), restore_waiting, core_.get(), restore(as), as);
   const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_pod(state, as.pod, pod_state::assumed, "is not assumed"))
     return std::move(*refused);
@@ -265,6 +284,7 @@ GANGSCHED_INLINE result<void> scheduler::restore(const waiting_pod& as) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::catch_up(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), catch_up, core_.get(), catch_up(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   core_->catch_up(now);
@@ -272,12 +292,15 @@ GANGSCHED_INLINE result<void> scheduler::catch_up(instant now) {
 }
 
 GANGSCHED_INLINE result<std::optional<attempt>> scheduler::pop(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), pop, core_.get(), pop(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   return call.done(result<std::optional<attempt>>{core_->pop(now)});
 }
 
 GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rejected_by& why, instant now) {
+  GANGSCHED_TELL_OF(core_->state(), add_unschedulable_pod, core_.get(), add_unschedulable(pod, why, now), pod, why,
+                    now);
   const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_timed(*core_, state, now)) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
@@ -290,6 +313,8 @@ GANGSCHED_INLINE result<void> scheduler::add_unschedulable(pod_id pod, const rej
 }
 
 GANGSCHED_INLINE result<void> scheduler::add_unschedulable(group_id group, const rejected_by& why, instant now) {
+  GANGSCHED_TELL_OF(core_->state(), add_unschedulable_group, core_.get(), add_unschedulable(group, why, now), group,
+                    why, now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
   detail::running_call call{*core_, now};
@@ -298,6 +323,7 @@ GANGSCHED_INLINE result<void> scheduler::add_unschedulable(group_id group, const
 }
 
 GANGSCHED_INLINE result<void> scheduler::done(pod_id pod) {
+  GANGSCHED_TELL_OF(core_->state(), done_pod, core_.get(), done(pod), pod);
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, pod)) return std::move(*refused);
   detail::running_call call{*core_};
@@ -306,6 +332,7 @@ GANGSCHED_INLINE result<void> scheduler::done(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::done(group_id group) {
+  GANGSCHED_TELL_OF(core_->state(), done_group, core_.get(), done(group), group);
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   if (auto refused = detail::refuse_untried(*core_, group)) return std::move(*refused);
   detail::running_call call{*core_};
@@ -314,6 +341,7 @@ GANGSCHED_INLINE result<void> scheduler::done(group_id group) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::activate(std::span<const pod_id> pods, instant now) {
+  GANGSCHED_TELL_OF(core_->state(), activate, core_.get(), activate(pods, now), pods, now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   for (const pod_id pod : pods) {
     if (!detail::names_pod(core_->state(), pod)) return detail::unknown_id("pod");
@@ -324,6 +352,7 @@ GANGSCHED_INLINE result<void> scheduler::activate(std::span<const pod_id> pods, 
 }
 
 GANGSCHED_INLINE result<void> scheduler::flush_backoff(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), flush_backoff, core_.get(), flush_backoff(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   core_->flush_backoff(now);
@@ -331,6 +360,7 @@ GANGSCHED_INLINE result<void> scheduler::flush_backoff(instant now) {
 }
 
 GANGSCHED_INLINE result<void> scheduler::flush_unschedulable(instant now) {
+  GANGSCHED_TELL_OF(core_->state(), flush_unschedulable, core_.get(), flush_unschedulable(now), now);
   if (auto refused = detail::refuse_timed(*core_, core_->state(), now)) return std::move(*refused);
   detail::running_call call{*core_, now};
   core_->flush_unschedulable(now);
@@ -401,6 +431,7 @@ GANGSCHED_INLINE result<std::optional<move_plan>> scheduler::plan_moves(group_id
 }
 
 GANGSCHED_INLINE result<void> scheduler::forget_cached() {
+  GANGSCHED_TELL_OF(core_->state(), forget_cached, core_.get(), forget_cached());
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
   core_->forget_cached();
   return {};

@@ -9,7 +9,7 @@ core <- devices <- queues <- model <- framework <- policies <- plugins <- schedu
 ones. Two exceptions: the engine and scheduling know no plugin and no policy, and a plugin knows no other. The facade is what lies directly in include/gangsched/ and src/. There are no other
 folders there. A header that a host includes (HOST) includes only such headers, so that nobody pays for the tables of a cluster, views and
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
-and so does report/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
+and so do report/ and record/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
 includes what a host or a plugin's author does, or the library for C.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
 configuration, which stands on documents.
@@ -19,15 +19,15 @@ import re
 import sys
 
 LAYERS = ["core", "devices", "queues", "model", "framework", "policies", "plugins", "scheduling", "engine", "facade", "what_if"]
-COMPONENTS = ["kube", "report", "c"]
+COMPONENTS = ["kube", "report", "record", "c"]
 # Beside what hosts include a component may include these components, below include/gangsched/.
-STANDS_ON = {"kube": [], "report": [], "c": ["kube", "report"]}
+STANDS_ON = {"kube": [], "report": [], "record": [], "c": ["kube", "report"]}
 # What a host includes, beside core/ and the facade but for plugins.hpp.
 HOST = {"devices/" + name + ".hpp" for name in (
             "cpu_assignment", "cpu_bind_policy", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
             "numa_hints", "numa_topology")} | {
         "model/" + name + ".hpp" for name in (
-            "affinity_spec", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "fwd", "group_spec", "node_load", "queue_spec", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
+            "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "fwd", "group_spec", "node_load", "queue_spec", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing")} | {"what_if/autoscaling.hpp"}
 # A component may include these as well.

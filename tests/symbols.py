@@ -4,7 +4,7 @@
 usage: symbols.py NM ROOT LIBRARY...     libraries are told apart by their names
 
 - libgangsched-c exports the functions that the headers in include/gangsched/c/ declare, each of them and no other name.
-- libgangsched-kube exports names in gangsched::kube only, libgangsched-report in gangsched::report, libgangsched names in gangsched:: only: no template of the standard library, nothing of
+- libgangsched-kube exports names in gangsched::kube only, libgangsched-report in gangsched::report, libgangsched-record in gangsched::record, libgangsched names in gangsched:: only: no template of the standard library, nothing of
   the engine, and of the tables behind a cluster only those that views ask in line (TABLES).
 """
 import pathlib
@@ -59,6 +59,8 @@ def main(nm, root, *libraries):
             wrong = check_cpp(found, lambda one: one.startswith("kube::"))
         elif name.startswith("libgangsched-report."):
             wrong = check_cpp(found, lambda one: one.startswith("report::"))
+        elif name.startswith("libgangsched-record."):
+            wrong = check_cpp(found, lambda one: one.startswith("record::"))
         else:
             wrong = check_cpp(found, lambda one: not one.startswith(("engine::", "kube::", "model::")) or one.startswith(tuple(TABLES)))
         for one in wrong:

@@ -7,6 +7,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -149,6 +150,7 @@ GANGSCHED_INLINE reads difference(const model::node_record& before, const model:
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
+  GANGSCHED_TELL(reserve, reserve(expected), expected);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "cluster");
   const auto make_room = [](auto& table, std::uint32_t rows) {
@@ -166,6 +168,7 @@ GANGSCHED_INLINE result<void> cluster::reserve(const cluster_size& expected) {
 }
 
 GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
+  GANGSCHED_TELL(add_node, add_node(spec), spec);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("node", "", spec.name));
   state.collection.run_if_due();
@@ -201,6 +204,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec& spec) {
+  GANGSCHED_TELL(update_node, update_node(node, spec), node, spec);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("node", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -234,6 +238,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
 }
 
 GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id node) {
+  GANGSCHED_TELL(remove_node, remove_node(node), node);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};

@@ -1,11 +1,13 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disruption_budget_spec& spec) {
+  GANGSCHED_TELL(add_disruption_budget, add_disruption_budget(spec), spec);
   model::cluster_state& state = *state_;
   auto& budgets = state.named.budgets;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
@@ -28,6 +30,7 @@ GANGSCHED_INLINE result<budget_id> cluster::add_disruption_budget(const pod_disr
 
 GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget,
                                                                 const pod_disruption_budget_spec& spec) {
+  GANGSCHED_TELL(update_disruption_budget, update_disruption_budget(budget, spec), budget, spec);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("disruption budget", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -47,6 +50,7 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_disruption_budget(budget_id budget) {
+  GANGSCHED_TELL(remove_disruption_budget, remove_disruption_budget(budget), budget);
   model::cluster_state& state = *state_;
   auto& budgets = state.named.budgets;
   GANGSCHED_REFUSE_IN_HOOK(state, "disruption budget");

@@ -1,6 +1,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -36,24 +37,28 @@ GANGSCHED_INLINE result<void> set_column(model::cluster_state& state, scope_numb
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::add_node_column(std::string_view column) {
+  GANGSCHED_TELL(add_node_column, add_node_column(column), column);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "nodes");
   if (column.empty()) return detail::no_name("nodes", "column");
   return detail::add_column(*state_, scope_number::nodes, column);
 }
 
 GANGSCHED_INLINE result<void> cluster::add_group_column(std::string_view column) {
+  GANGSCHED_TELL(add_group_column, add_group_column(column), column);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "groups");
   if (column.empty()) return detail::no_name("groups", "column");
   return detail::add_column(*state_, scope_number::groups, column);
 }
 
 GANGSCHED_INLINE result<void> cluster::add_pod_column(std::string_view column) {
+  GANGSCHED_TELL(add_pod_column, add_pod_column(column), column);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "pods");
   if (column.empty()) return detail::no_name("pods", "column");
   return detail::add_column(*state_, scope_number::pods, column);
 }
 
 GANGSCHED_INLINE result<void> cluster::add_scope_column(std::string_view scope, std::string_view column) {
+  GANGSCHED_TELL(add_scope_column, add_scope_column(scope, column), scope, column);
   const std::string object{scope};
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   if (scope.empty() || column.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "column");
@@ -61,6 +66,7 @@ GANGSCHED_INLINE result<void> cluster::add_scope_column(std::string_view scope, 
 }
 
 GANGSCHED_INLINE result<scope_row_id> cluster::add_scope_row(std::string_view scope, std::string_view row) {
+  GANGSCHED_TELL(add_scope_row, add_scope_row(scope, row), scope, row);
   const std::string object{scope};
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   if (scope.empty() || row.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "row");
@@ -71,6 +77,7 @@ GANGSCHED_INLINE result<scope_row_id> cluster::add_scope_row(std::string_view sc
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_scope_row(scope_row_id row) {
+  GANGSCHED_TELL(remove_scope_row, remove_scope_row(row), row);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "row");
   if (!contains(row)) return detail::unknown_id("row");
   call_mark whole{*state_};
@@ -80,6 +87,7 @@ GANGSCHED_INLINE result<void> cluster::remove_scope_row(scope_row_id row) {
 }
 
 GANGSCHED_INLINE result<void> cluster::set_column(node_id node, std::string_view column, std::int64_t value) {
+  GANGSCHED_TELL(set_node_column, set_column(node, column, value), node, column, value);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "node");
   if (!contains(node)) return detail::unknown_id("node");
   return detail::set_column(*state_, scope_number::nodes, node.row, detail::object_name("node", "", name_of(node)),
@@ -87,6 +95,7 @@ GANGSCHED_INLINE result<void> cluster::set_column(node_id node, std::string_view
 }
 
 GANGSCHED_INLINE result<void> cluster::set_column(group_id group, std::string_view column, std::int64_t value) {
+  GANGSCHED_TELL(set_group_column, set_column(group, column, value), group, column, value);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "group");
   if (!contains(group)) return detail::unknown_id("group");
   const std::string object =
@@ -95,6 +104,7 @@ GANGSCHED_INLINE result<void> cluster::set_column(group_id group, std::string_vi
 }
 
 GANGSCHED_INLINE result<void> cluster::set_column(pod_id pod, std::string_view column, std::int64_t value) {
+  GANGSCHED_TELL(set_pod_column, set_column(pod, column, value), pod, column, value);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
   if (!contains(pod)) return detail::unknown_id("pod");
   const model::pod_record& record = *state_->pods.record[pod.row];
@@ -103,6 +113,7 @@ GANGSCHED_INLINE result<void> cluster::set_column(pod_id pod, std::string_view c
 }
 
 GANGSCHED_INLINE result<void> cluster::set_column(scope_row_id row, std::string_view column, std::int64_t value) {
+  GANGSCHED_TELL(set_scope_column, set_column(row, column, value), row, column, value);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "row");
   if (!contains(row)) return detail::unknown_id("row");
   return detail::set_column(*state_, state_->columns.record(row.row).scope, row.row,

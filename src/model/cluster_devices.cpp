@@ -3,11 +3,13 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id node, std::string_view device,
                                                                         bool healthy) {
+  GANGSCHED_TELL(set_device_health, set_device_health(node, device, healthy), node, device, healthy);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
   call_mark whole{state};

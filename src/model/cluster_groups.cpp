@@ -3,6 +3,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -168,6 +169,7 @@ GANGSCHED_INLINE void forget_if_unwanted(model::cluster_state& state, row_t row)
 }  // namespace detail
 
 GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std::string_view name, bool composite) {
+  GANGSCHED_TELL(expect_group, expect_group(ns, name, composite), ns, name, composite);
   model::cluster_state& state = *state_;
   group_spec spec{.name = std::string{name}, .ns = std::string{ns}, .composite = composite};
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("group", ns, name));
@@ -184,6 +186,7 @@ GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std
 }
 
 GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
+  GANGSCHED_TELL(add_group, add_group(spec), spec);
   model::cluster_state& state = *state_;
   model::group_table& groups = state.groups;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
@@ -212,6 +215,7 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_spec& spec) {
+  GANGSCHED_TELL(update_group, update_group(group, spec), group, spec);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("group", spec.ns, spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -249,6 +253,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
+  GANGSCHED_TELL(remove_group, remove_group(group), group);
   model::cluster_state& state = *state_;
   model::group_table& groups = state.groups;
   GANGSCHED_REFUSE_IN_HOOK(state, "group");

@@ -5,6 +5,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -26,6 +27,7 @@ GANGSCHED_INLINE std::vector<row_t> nodes_of(const model::held_room_record* room
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec) {
+  GANGSCHED_TELL(set_held_room, set_held_room(spec), spec);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("held room", "", spec.name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -69,6 +71,7 @@ GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec)
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_held_room(std::string_view name) {
+  GANGSCHED_TELL(remove_held_room, remove_held_room(name), name);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("held room", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);

@@ -1,6 +1,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -45,6 +46,7 @@ bool remove_named(model::named_table<Record>& table, std::string_view name, symb
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec) {
+  GANGSCHED_TELL(set_namespace, set_namespace(spec), spec);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("namespace", "", spec.name));
   state.collection.run_if_due();
@@ -58,6 +60,7 @@ GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec)
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
+  GANGSCHED_TELL(remove_namespace, remove_namespace(name), name);
   model::cluster_state& state = *state_;
   const std::string object = detail::object_name("namespace", "", name);
   GANGSCHED_REFUSE_IN_HOOK(state, object);
@@ -74,6 +77,7 @@ GANGSCHED_INLINE result<void> cluster::remove_namespace(std::string_view name) {
 }
 
 GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
+  GANGSCHED_TELL(set_service, set_service(spec), spec);
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("service", spec.ns, spec.name));
   state_->collection.run_if_due();
   call_mark whole{*state_};
@@ -86,6 +90,7 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::string_view name) {
+  GANGSCHED_TELL(remove_service, remove_service(ns, name), ns, name);
   const std::string object = detail::object_name("service", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   state_->collection.run_if_due();
@@ -100,6 +105,7 @@ GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::
 }
 
 GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
+  GANGSCHED_TELL(set_controller, set_controller(spec), spec);
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
   state_->collection.run_if_due();
   call_mark whole{*state_};
@@ -114,6 +120,7 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
 
 GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns,
                                                          std::string_view name) {
+  GANGSCHED_TELL(remove_controller, remove_controller(kind, ns, name), kind, ns, name);
   const std::string object = detail::object_name("controller", ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   state_->collection.run_if_due();
@@ -128,6 +135,7 @@ GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, s
 }
 
 GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_spec& spec) {
+  GANGSCHED_TELL(set_priority_class, set_priority_class(spec), spec);
   GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("priority class", "", spec.name));
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
@@ -137,6 +145,7 @@ GANGSCHED_INLINE result<void> cluster::set_priority_class(const priority_class_s
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_priority_class(std::string_view name) {
+  GANGSCHED_TELL(remove_priority_class, remove_priority_class(name), name);
   const std::string object = detail::object_name("priority class", "", name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   call_mark whole{*state_};

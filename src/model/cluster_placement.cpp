@@ -1,6 +1,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 
 // What schedulers do to pods.
 namespace gangsched::inline GANGSCHED_ABI {
@@ -16,6 +17,7 @@ GANGSCHED_INLINE std::optional<error> check_assumed(const model::cluster_state& 
 }  // namespace detail
 
 GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
+  GANGSCHED_TELL(assume, assume(pod, node), pod, node);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
@@ -35,6 +37,7 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
 }
 
 GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
+  GANGSCHED_TELL(bind, bind(pod), pod);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
@@ -45,6 +48,7 @@ GANGSCHED_INLINE result<void> cluster::bind(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
+  GANGSCHED_TELL(release, release(pod), pod);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
@@ -55,6 +59,7 @@ GANGSCHED_INLINE result<void> cluster::release(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::nominate(pod_id pod, node_id node) {
+  GANGSCHED_TELL(nominate, nominate(pod, node), pod, node);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};

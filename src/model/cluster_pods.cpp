@@ -10,6 +10,7 @@
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/requests.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
 
@@ -259,6 +260,7 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
 }  // namespace detail
 
 GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
+  GANGSCHED_TELL(add_pod, add_pod(spec), spec);
   model::cluster_state& state = *state_;
   model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", spec.ns, spec.name));
@@ -312,6 +314,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
 
 GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& like,
                                                                std::span<const std::string> names) {
+  GANGSCHED_TELL(add_pods, add_pods(like, names), like, names);
   model::cluster_state& state = *state_;
   model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
@@ -369,6 +372,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
 }
 
 GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& spec) {
+  GANGSCHED_TELL(update_pod, update_pod(pod, spec), pod, spec);
   model::cluster_state& state = *state_;
   model::pod_table& pods = state.pods;
   const detail::object_label object{"pod", spec.ns, spec.name};
@@ -455,6 +459,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
 }
 
 GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs) {
+  GANGSCHED_TELL(resize_pods, resize_pods(pods, specs), pods, specs);
   model::cluster_state& state = *state_;
   if (pods.size() != specs.size()) return error{errc::malformed, "pod", "specs", "are not as many as the pods"};
   const auto free = [&](row_t node, resource_kind kind) {
@@ -489,6 +494,7 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
+  GANGSCHED_TELL(remove_pod, remove_pod(pod), pod);
   model::cluster_state& state = *state_;
   model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
@@ -534,6 +540,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
 }
 
 GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempted) {
+  GANGSCHED_TELL(set_terminating, set_terminating(pod, preempted), pod, preempted);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "pod");
   call_mark whole{state};
@@ -552,6 +559,7 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
 }
 
 GANGSCHED_INLINE result<std::uint32_t> cluster::class_of(pod_id pod) {
+  GANGSCHED_TELL(class_of, class_of(pod), pod);
   GANGSCHED_REFUSE_IN_HOOK(*state_, "pod");
   if (!contains(pod)) return detail::unknown_id("pod");
   call_mark whole{*state_};

@@ -7,6 +7,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/inside.hpp"
 #include "gangsched/model/make_class.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -168,6 +169,7 @@ GANGSCHED_INLINE std::string_view queue_questions::flavor_of(node_id node) const
 }
 
 GANGSCHED_INLINE result<queue_id> cluster_queues::add(const queue_spec& spec) {
+  GANGSCHED_TELL(add_queue, add(spec), spec);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue " + spec.name);
   state.collection.run_if_due();
@@ -184,6 +186,7 @@ GANGSCHED_INLINE result<queue_id> cluster_queues::add(const queue_spec& spec) {
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue_spec& spec) {
+  GANGSCHED_TELL(update_queue, update(queue, spec), queue, spec);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue " + spec.name);
   state.collection.run_if_due();
@@ -200,6 +203,7 @@ GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::remove(queue_id queue) {
+  GANGSCHED_TELL(remove_queue, remove(queue), queue);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "queue");
   state.collection.run_if_due();
@@ -217,6 +221,7 @@ GANGSCHED_INLINE result<void> cluster_queues::remove(queue_id queue) {
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::set_flavor(const flavor_spec& spec) {
+  GANGSCHED_TELL(set_flavor, set_flavor(spec), spec);
   model::cluster_state& state = *state_;
   model::flavor_table& flavors = state.queues.flavors;
   GANGSCHED_REFUSE_IN_HOOK(state, "flavor " + spec.name);
@@ -250,6 +255,7 @@ GANGSCHED_INLINE result<void> cluster_queues::set_flavor(const flavor_spec& spec
 }
 
 GANGSCHED_INLINE result<void> cluster_queues::remove_flavor(std::string_view name) {
+  GANGSCHED_TELL(remove_flavor, remove_flavor(name), name);
   model::cluster_state& state = *state_;
   model::flavor_table& flavors = state.queues.flavors;
   const std::string object = detail::object_name("flavor", "", name);

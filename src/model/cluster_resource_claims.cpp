@@ -1,11 +1,13 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const resource_claim_spec& spec) {
+  GANGSCHED_TELL(add_resource_claim, add_resource_claim(spec), spec);
   model::cluster_state& state = *state_;
   model::resource_claim_table& claims = state.devices.resource_claims;
   const std::string object = detail::object_name("resource claim", spec.ns, spec.name);
@@ -34,6 +36,7 @@ GANGSCHED_INLINE result<resource_claim_id> cluster::add_resource_claim(const res
 }
 
 GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id claim) {
+  GANGSCHED_TELL(remove_resource_claim, remove_resource_claim(claim), claim);
   model::cluster_state& state = *state_;
   model::resource_claim_table& claims = state.devices.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");
@@ -53,6 +56,7 @@ GANGSCHED_INLINE result<void> cluster::remove_resource_claim(resource_claim_id c
 }
 
 GANGSCHED_INLINE result<void> cluster::deallocate(resource_claim_id claim) {
+  GANGSCHED_TELL(deallocate, deallocate(claim), claim);
   model::cluster_state& state = *state_;
   const model::resource_claim_table& claims = state.devices.resource_claims;
   GANGSCHED_REFUSE_IN_HOOK(state, "resource claim");

@@ -105,6 +105,10 @@ GANGSCHED_INLINE cluster_state::cluster_state(const cluster_state& from) : clust
   keeps_specs = from.keeps_specs;
 }
 
+GANGSCHED_INLINE cluster_state::~cluster_state() {
+  if (listener != nullptr) listener->end();
+}
+
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   gangsched::digest out{&names, kinds.symbols()};
   nodes.rows.digest_into(out);

@@ -9,7 +9,12 @@ GANGSCHED_INLINE model::cluster_state& transaction::collected(model::cluster_sta
   return state;
 }
 
-GANGSCHED_INLINE transaction::transaction(cluster& on) : transaction(collected(detail::inside(on))) {}
+GANGSCHED_INLINE transaction::transaction(cluster& on) : transaction(collected(detail::inside(on))) {
+  if (state_->listener == nullptr || state_->in_hook) [[likely]]
+    return;
+  told_ = true;
+  state_->listener->called({told::begin_transaction, nullptr, nullptr, nullptr, state_});
+}
 
 GANGSCHED_INLINE transaction::transaction(model::cluster_state& state)
     : state_(&state), outermost_(!state.log.in_transaction()), log_end_(state.log.end()) {
@@ -21,6 +26,7 @@ GANGSCHED_INLINE transaction::transaction(model::cluster_state& state)
 GANGSCHED_INLINE void transaction::commit() noexcept {
   if (state_ == nullptr) return;
   state_->undo.keep();
+  tell_end(true);
   end();
 }
 
@@ -28,7 +34,13 @@ GANGSCHED_INLINE void transaction::roll_back() noexcept {
   if (state_ == nullptr) return;
   state_->undo.roll_back(mark_);
   state_->log.truncate(log_end_);
+  tell_end(false);
   end();
+}
+
+GANGSCHED_INLINE void transaction::tell_end(bool commits) noexcept {
+  if (!told_ || state_->listener == nullptr) return;
+  state_->listener->called({commits ? told::commit : told::roll_back, nullptr, nullptr, nullptr, state_});
 }
 
 GANGSCHED_INLINE void transaction::end() noexcept {

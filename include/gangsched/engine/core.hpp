@@ -88,6 +88,7 @@ class GANGSCHED_API core {
   void picks_go_back(picker::position where) noexcept { picker_.go_back(where); }
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_.of_cycle(); }
   [[nodiscard]] model::cluster_state& state() noexcept { return *state_; }
+  [[nodiscard]] std::span<const kernel_table> profiles() const noexcept { return profiles_.all(); }
   [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
   /// What a hook ended the last cycle with, if anything.

@@ -23,6 +23,7 @@ class change_log {
   /// @p bound records are kept at least; older ones go when twice as many are there.
   explicit change_log(std::size_t bound = std::size_t{1} << 16) : bound_(bound) {}
 
+  [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
   [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
   [[nodiscard]] std::uint64_t end() const noexcept { return begin_ + records_.size(); }
   /// Where the outermost open transaction began, else end(): what committed readers may read up to.

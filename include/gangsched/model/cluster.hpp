@@ -185,6 +185,11 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// scheduler would: O(selectors), and the digest says so; else O(1). Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
 
+  /// Who is told of each call on this cluster, its queues and the schedulers on it from now on, instead of whoever was before
+  /// (model/call_listener.hpp), as long as it lives; null: nobody. Forks tell nobody. Where nobody is told a call costs one comparison
+  /// more. Error: busy (called from a hook; a transaction is open), wrong_state (it is told of a cluster already). O(1).
+  result<void> tell(call_listener* by);
+
  private:
   explicit cluster(std::unique_ptr<model::cluster_state> state) noexcept;
   friend cluster detail::copy_of(const model::cluster_state& state);
@@ -193,6 +198,7 @@ class GANGSCHED_API cluster : public cluster_questions {
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/call_listener.cpp"
 #include "gangsched/src/model/cluster.cpp"
 #include "gangsched/src/model/cluster_budgets.cpp"
 #include "gangsched/src/model/cluster_columns.cpp"

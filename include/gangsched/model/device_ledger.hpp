@@ -115,6 +115,7 @@ class GANGSCHED_API device_ledger {
 
   // --- the host's answers about devices
   void answer_by(const device_matcher& matcher) noexcept { matcher_ = matcher; }
+  [[nodiscard]] const device_matcher& matcher() const noexcept { return matcher_; }
   /// Asks the host about the expressions of @p requests what it was not asked before.
   void ask_host(std::span<const device_request> requests);
   /// Whether there is somebody to ask, if there is something.

@@ -5,6 +5,7 @@
 /// What of the model is named in headers that a host includes, and looked into elsewhere.
 namespace gangsched::inline GANGSCHED_ABI {
 
+class call_listener;
 class cluster;
 class cluster_questions;
 class cluster_queues;

@@ -4,6 +4,7 @@
 
 #include "gangsched/core/interner.hpp"
 #include "gangsched/model/assigned_pods.hpp"
+#include "gangsched/model/call_listener.hpp"
 #include "gangsched/model/change_log.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/column.hpp"
@@ -35,6 +36,7 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   /// specs that came lately, is made anew. O(state).
   cluster_state(const cluster_state& from);
   cluster_state& operator=(const cluster_state&) = delete;
+  ~cluster_state();
 
   change_log log;
   queue_table queues;
@@ -50,10 +52,11 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   queue_counting queued{names, log, nodes, pods, groups, classes, counting, kinds, queues};
   assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued};
   name_collection collection{*this};
-  mutable tuple_table tuples;      ///< names for what keyed hooks say, no state
-  column<std::uint64_t> arrivals;  ///< row 0: nodes, pods and groups ever added
-  bool keeps_specs = false;        ///< of pods and nodes, as the host said them
-  bool in_hook = false;            ///< a hook is running: the host's calls that would change anything are refused
+  mutable tuple_table tuples;         ///< names for what keyed hooks say, no state
+  column<std::uint64_t> arrivals;     ///< row 0: nodes, pods and groups ever added
+  bool keeps_specs = false;           ///< of pods and nodes, as the host said them
+  bool in_hook = false;               ///< a hook is running: the host's calls that would change anything are refused
+  call_listener* listener = nullptr;  ///< is told of calls, if anybody is; a copy tells nobody
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod) { return counting.class_of(pod); }

@@ -1,0 +1,136 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/model/fwd.hpp"
+
+/// Who is told of each call of a host's, with all that was said and answered: what a decision log is written from.
+namespace gangsched::inline GANGSCHED_ABI {
+
+struct cluster_options;
+
+/// Calls that change a cluster, its queues or a scheduler on it, or could have. The numbers stand in logs: none is used for another call.
+enum class told : std::uint8_t {
+  reserve = 1,
+  add_node,
+  update_node,
+  set_device_health,
+  remove_node,
+  add_pod,
+  add_pods,
+  update_pod,
+  resize_pods,
+  remove_pod,
+  set_terminating,
+  add_group,
+  expect_group,
+  update_group,
+  remove_group,
+  set_namespace,
+  remove_namespace,
+  set_service,
+  remove_service,
+  set_controller,
+  remove_controller,
+  set_priority_class,
+  remove_priority_class,
+  set_held_room,
+  remove_held_room,
+  add_resource_claim,
+  remove_resource_claim,
+  deallocate,
+  add_disruption_budget,
+  update_disruption_budget,
+  remove_disruption_budget,
+  add_node_column,
+  add_group_column,
+  add_pod_column,
+  add_scope_column,
+  add_scope_row,
+  remove_scope_row,
+  set_node_column,
+  set_group_column,
+  set_pod_column,
+  set_scope_column,
+  assume,
+  bind,
+  release,
+  nominate,
+  class_of,
+  begin_transaction,
+  commit,
+  roll_back,
+  add_queue = 64,
+  update_queue,
+  remove_queue,
+  set_flavor,
+  remove_flavor,
+  make_scheduler = 80,
+  schedule_cycle,
+  permit,
+  confirm,
+  confirm_last,
+  fail,
+  fail_last,
+  allow,
+  allow_all,
+  reject,
+  restore,
+  restore_waiting,
+  catch_up,
+  pop,
+  add_unschedulable_pod,
+  add_unschedulable_group,
+  done_pod,
+  done_group,
+  activate,
+  flush_backoff,
+  flush_unschedulable,
+  forget_cached,
+};
+
+/// A call, as it ended. All of it is valid until the listener returns.
+struct told_call {
+  told what;
+  const void* on;                ///< which scheduler, the same for each of its calls; null: the cluster
+  const void* const* arguments;  ///< to each argument in turn, as the function takes it
+  const void* answer;            ///< to what it returned; null: to nothing
+  const model::cluster_state* of;
+};
+
+/// Is told of calls on one cluster (`cluster::tell`), until it goes or the cluster does. It must not call the cluster or its schedulers.
+class GANGSCHED_API call_listener {
+ public:
+  call_listener() = default;
+  call_listener(const call_listener&) = delete;
+  call_listener& operator=(const call_listener&) = delete;
+  virtual ~call_listener();
+
+  /// Refused ones too. Not told: questions, what hooks call, and what ended for want of memory.
+  virtual void called(const told_call& what) noexcept = 0;
+  /// Nothing more comes: the cluster is gone, or somebody else is told from now on.
+  virtual void ended() noexcept {}
+  /// Of which cluster it is told; null: of none.
+  [[nodiscard]] const model::cluster_state* told_of() const noexcept { return of_; }
+
+ private:
+  friend cluster;
+  friend model::cluster_state;
+  void end() noexcept {
+    of_ = nullptr;
+    ended();
+  }
+  model::cluster_state* of_ = nullptr;
+};
+
+namespace detail {
+
+// What a listener may ask of the cluster that a call was about.
+[[nodiscard]] GANGSCHED_API std::uint64_t digest_of(const model::cluster_state& of);
+[[nodiscard]] GANGSCHED_API std::string_view text_of(const model::cluster_state& of, symbol name) noexcept;
+/// What it was made with.
+[[nodiscard]] GANGSCHED_API cluster_options options_of(const model::cluster_state& of);
+
+}  // namespace detail
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,45 @@
+#pragma once
+#include <utility>
+
+#include "gangsched/model/call_listener.hpp"
+#include "gangsched/model/state.hpp"
+
+/// How calls of a host's come to whoever is told of them.
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// While it lives nobody is told: calls that the call makes are its own.
+class untold {
+ public:
+  explicit untold(model::cluster_state& state) noexcept
+      : state_(&state), listener_(std::exchange(state.listener, nullptr)) {}
+  untold(const untold&) = delete;
+  untold& operator=(const untold&) = delete;
+  ~untold() { state_->listener = listener_; }
+
+ private:
+  model::cluster_state* state_;
+  call_listener* listener_;
+};
+
+/// Makes the call that @p again makes, and tells of it.
+template <class Again, class... Arguments>
+auto tell(model::cluster_state& state, told what, const void* on, Again&& again, const Arguments&... arguments) {
+  auto answer = [&] {
+    const untold quiet{state};
+    return again();
+  }();
+  const void* const all[]{static_cast<const void*>(&arguments)..., nullptr};
+  state.listener->called({what, on, all, &answer, &state});
+  return answer;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+/// First in the body of a call: if somebody is told, @p again makes it once more while nobody is. What hooks call is not told.
+#define GANGSCHED_TELL_OF(state, what, on, again, ...)                                  \
+  if ((state).listener != nullptr && !(state).in_hook) [[unlikely]] {                   \
+    return ::gangsched::detail::tell((state), ::gangsched::told::what, on,              \
+                                     [&] { return again; } __VA_OPT__(, ) __VA_ARGS__); \
+  }                                                                                     \
+  static_assert(true)
+#define GANGSCHED_TELL(what, again, ...) GANGSCHED_TELL_OF(*state_, what, nullptr, again, __VA_ARGS__)
