@@ -101,6 +101,7 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
   made.grace = !how.no_grace;
   made.metrics = !how.metrics.empty();
   made.trace = !how.trace.empty();
+  made.log = !how.log.empty();
 
   made.what = checked(kube::read(files, {.whole_cluster = true, .api_server_rules = true, .most = whole_clusters}));
   warnings.insert(warnings.end(), made.what.warnings.begin(), made.what.warnings.end());

@@ -41,6 +41,7 @@ int run(const command_line& options) {
   }
   write_file(options.metrics, made.metrics);
   write_file(options.trace, made.trace);
+  write_file(options.log, made.log);
   const report_options how{.all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues};
   switch (options.output) {
     case format::table: fmt::print("{}", text_report(made, how)); break;

@@ -61,6 +61,7 @@ parsed parse(int argc, char** argv) {
   app.add_option("--metrics", to.metrics, "Also write kube-scheduler's metrics there, as Prometheus' text")
       ->type_name("FILE");
   app.add_option("--trace", to.trace, "Also write there where the time went, for ui.perfetto.dev")->type_name("FILE");
+  app.add_option("--log", to.log, "Also write every call there, for gangsched-replay-log")->type_name("FILE");
   app.add_flag("--no-grace", to.no_grace, "Evicted pods are gone at once");
   app.add_option("--seed", to.seed, "Of draws between equally good nodes")->type_name("N")->capture_default_str();
 

@@ -12,8 +12,8 @@ struct command_line {
   std::vector<std::string> files;  ///< "-": standard input
   std::string config;
   std::string explain;
-  std::string metrics, trace;  ///< files to write; empty: none
-  std::string queues_policy;   ///< a plugin, or none; empty: the library's own if there are queues
+  std::string metrics, trace, log;  ///< files to write; empty: none
+  std::string queues_policy;        ///< a plugin, or none; empty: the library's own if there are queues
   format output = format::table;
   bool all = false;
   bool no_grace = false;

@@ -132,7 +132,7 @@ struct outcome {
   instant end{};  ///< of the last change
   std::optional<asked> explained;
   std::optional<asked_group> explained_group;
-  std::string metrics, trace;  ///< if they were wanted
+  std::string metrics, trace, log;  ///< if they were wanted
 
   struct counts {
     std::size_t to_place = 0, placed = 0, ended = 0, evicted = 0, unscheduled = 0;

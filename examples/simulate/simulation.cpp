@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gangsched/framework/views.hpp>
 #include <gangsched/model/label_selector.hpp>
+#include <gangsched/record/recorder.hpp>
 #include <gangsched/report/trace.hpp>
 #include <gangsched/scheduling/measure_hooks.hpp>
 
@@ -95,6 +96,7 @@ class host {
   cluster cluster_;
   std::optional<report::metrics> metrics_;
   std::optional<report::trace> trace_;
+  std::optional<record::recorder> log_;
   std::optional<observer_list> watching_;
   std::optional<scheduler> scheduler_;
   std::vector<task> tasks_;
@@ -131,6 +133,7 @@ result<void> host::load() {
     applied.pods.push_back(pod);
     applied.pods.back().spec.cookie = i;
   }
+  if (of_.log) log_.emplace(must(record::recorder::start(cluster_)));
   if (auto done = kube::apply(cluster_, applied); !done) return done;
   std::vector<kernel_table> profiles = of_.profiles;
   if (of_.metrics) metrics_.emplace(report::metrics_options{.clock = of_.clock});
@@ -416,6 +419,11 @@ void host::say_why() {
 outcome host::finish() {
   if (metrics_) out_.metrics = metrics_->text(*scheduler_, cluster_);
   if (trace_) out_.trace = trace_->json();
+  if (log_) {
+    must(log_->write_digest());
+    const std::vector<std::byte> written = log_->take();
+    out_.log.assign(reinterpret_cast<const char*>(written.data()), written.size());
+  }
   say_why();
   out_.groups = groups_.finish(out_.pods);
   for (const kube::node_manifest& one : what_.nodes) {

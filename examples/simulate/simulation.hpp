@@ -20,10 +20,10 @@ struct scenario {
   std::vector<gangsched::kernel_table> profiles;
   gangsched::scheduler_options options;
   bool grace = true;
-  bool metrics = false, trace = false;       ///< to be had of it
-  gangsched::report::clock clock = nullptr;  ///< for those
-  std::optional<std::size_t> explain;        ///< a pod, as it counts in `what.pods`
-  std::optional<std::size_t> explain_group;  ///< or a group, as it counts in `what.groups`
+  bool metrics = false, trace = false, log = false;  ///< to be had of it
+  gangsched::report::clock clock = nullptr;          ///< for those
+  std::optional<std::size_t> explain;                ///< a pod, as it counts in `what.pods`
+  std::optional<std::size_t> explain_group;          ///< or a group, as it counts in `what.groups`
 
   /// Whether some profile is for pods with that scheduler name.
   [[nodiscard]] bool schedules(std::string_view name) const {

@@ -88,15 +88,6 @@ GANGSCHED_INLINE core::core(cluster& copy, const core& from)
   events_ = from.events_;
 }
 
-GANGSCHED_INLINE const plugin_entry* core::uncopied() const noexcept {
-  for (const kernel_table& table : profiles_.all()) {
-    for (const plugin_entry& one : table.plugins) {
-      if (one.copy == nullptr) return &one;
-    }
-  }
-  return nullptr;
-}
-
 GANGSCHED_INLINE void core::open_call(instant now) {
   standing_before& was = before_;
   was.whole = false;

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "gangsched/src/record/answers.hpp"
+#include "gangsched/src/record/reading.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::record {
 
@@ -60,7 +60,10 @@ class recorder::writing final : public call_listener {
       while (number > 0 && schedulers_[number - 1] != call.on) --number;  // where an address is used again, the last
       if (number == 0) return static_cast<void>(ended_ = errc::wrong_state);
     }
+    if (call.answer == nullptr && call.what < told::begin_transaction) return;  // nothing came of it
+    if (call.answer == nullptr && call.what > told::make_scheduler) return static_cast<void>(ended_ = errc::overflow);
     const call_bytes made = bytes_of_call(call);
+    if (refused(made) && !readable(call.what, made.arguments)) return;  // an enumeration beyond its last value, say
     body_.clear();
     writer out{body_};
     out.byte(static_cast<unsigned>(call.what));
@@ -72,6 +75,17 @@ class recorder::writing final : public call_listener {
     end_record();
     ++calls_;
     if (digest_every_ != 0 && calls_ % digest_every_ == 0) write_digest(*call.of);
+  }
+  [[nodiscard]] static bool refused(const call_bytes& made) {
+    return !made.answer.empty() && made.answer[0] == std::byte{0};
+  }
+  [[nodiscard]] static bool readable(told what, const bytes& arguments) {
+    bool fine = true;
+    with_call(what, [&]<auto Function>(std::string_view, function<Function>) {
+      argument_tuple<Function> with;
+      fine = read_arguments(arguments, with);
+    });
+    return fine;
   }
   /// All of it or nothing is added to what was written.
   void end_record() {
@@ -134,7 +148,7 @@ std::optional<error> recorder::ended() const {
   const char* const text = *why == errc::unknown ? "the cluster is gone, or tells somebody else"
                            : *why == errc::wrong_state
                                ? "a scheduler was called that was made before the recording began"
-                               : "there was no memory for a call";
+                               : "there was no memory for a call, or to write it down";
   return error{*why, "decision log", "", text};
 }
 

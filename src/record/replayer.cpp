@@ -106,7 +106,7 @@ class replayer::replaying {
 
   result<std::optional<replay_difference>> run(std::uint64_t last) {
     using answer = std::optional<replay_difference>;
-    if (parted_) return answer{};
+    if (over_) return answer{};
     while (calls_ < last) {
       auto next = from_.next();
       if (!next) return std::move(next).error();
@@ -116,6 +116,10 @@ class replayer::replaying {
         bytes here;
         writer{here}.fixed(cluster_.digest(), 8);
         if (auto parted = compare(call, {.arguments = {}, .answer = std::move(here), .words = {}})) return parted;
+        continue;
+      }
+      if (told{call.kind} == told::reserve) {  // no decision depends on it, and a log may ask for anything
+        calls_ = call.number;
         continue;
       }
       auto made = make(call);
@@ -135,6 +139,19 @@ class replayer::replaying {
   }
   [[nodiscard]] const log_reader& log() const noexcept { return from_; }
 
+  [[nodiscard]] result<forked> take() {
+    const char* const why = over_                    ? "the replay and its log parted, or it was taken already"
+                            : !open_.empty()         ? "a transaction is open"
+                            : scheduler() == nullptr ? "no scheduler was made"
+                                                     : nullptr;
+    if (why != nullptr) return error{errc::wrong_state, "decision log", "", why};
+    if (auto told = cluster_.tell(nullptr); !told) return std::move(told).error();
+    over_ = true;
+    std::unique_ptr<gangsched::scheduler> last = std::move(schedulers_.back());
+    schedulers_.clear();
+    return forked{std::move(cluster_), std::move(*last)};
+  }
+
  private:
   [[nodiscard]] cluster_options options(const beginning& first) const {
     return {.log_bound = static_cast<std::size_t>(first.log_bound),
@@ -149,7 +166,7 @@ class replayer::replaying {
     now.answer = here.answer;
     now.words = here.words;
     if (same_answer(call, now)) return std::nullopt;
-    parted_ = true;
+    over_ = true;
     // Names of objects are learned by reading from the beginning.
     auto names = log_reader::open(log_);
     for (std::optional<logged_call> one; names && (!one || one->number < call.number);) {
@@ -161,19 +178,12 @@ class replayer::replaying {
     return replay_difference{call, words.text_of(call), words.answer_of(call), words.answer_of(now)};
   }
 
-  /// Room is made as things come; a log, which may say anything, gets no more of it than a small cluster.
-  static void bound(cluster_size& size) noexcept {
-    constexpr std::uint32_t most = 1u << 16;
-    size = {std::min(size.nodes, most), std::min(size.pods, most), std::min(size.groups, most)};
-  }
-
   [[nodiscard]] result<void> make(const logged_call& call) {
     std::optional<error> wrong;
     const bool function_call = with_call(told{call.kind}, [&]<auto Function>(std::string_view, function<Function>) {
       using object = typename arguments_of_function<decltype(Function)>::object;
       argument_tuple<Function> with;
       if (!read_arguments(call.arguments, with)) return static_cast<void>(wrong = damaged(call.number, "is damaged"));
-      if constexpr (std::is_same_v<argument_tuple<Function>, std::tuple<cluster_size>>) bound(std::get<0>(with));
       const auto on = [&](auto& one) {
         std::apply([&](const auto&... argument) { static_cast<void>((one.*Function)(argument...)); }, with);
       };
@@ -223,7 +233,7 @@ class replayer::replaying {
   log_reader from_;
   std::vector<std::uint64_t> last_calls_;  ///< by scheduler
   std::uint64_t calls_ = 0;
-  bool parted_ = false;
+  bool over_ = false;  ///< nothing more is made
   answer_catcher heard_;
   gangsched::cluster cluster_;
   std::vector<std::unique_ptr<gangsched::scheduler>> schedulers_;
@@ -251,5 +261,6 @@ std::uint64_t replayer::calls() const noexcept { return replaying_->calls(); }
 gangsched::cluster& replayer::cluster() noexcept { return replaying_->cluster(); }
 gangsched::scheduler* replayer::scheduler() noexcept { return replaying_->scheduler(); }
 const log_reader& replayer::log() const noexcept { return replaying_->log(); }
+result<forked> replayer::take() { return replaying_->take(); }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::record

@@ -54,7 +54,7 @@ void host::fork(const step& one) {
   called<"scheduler::fork">();
   forked copy = must(scheduler_->fork(), "fork");
   if (copy.cluster.digest() != before) wrong("a fork is another cluster");
-  if (any.percent(50)) {
+  if (!record_ && any.percent(50)) {  // (a log is one cluster's)
     *scheduler_ = std::move(copy.scheduler);
     cluster_ = std::move(copy.cluster);
     return must(scheduler_->observe(&watcher_), "observe");

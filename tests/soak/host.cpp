@@ -4,7 +4,7 @@
 
 namespace gangsched::soak {
 
-host::host(const setting& on) : on_(on), cluster_(on.cluster) { restart(); }
+host::host(const setting& on) : on_(on), cluster_(on.cluster), record_(start_record(cluster_)) { restart(); }
 
 void host::carry_out(const step& one) {
   switch (one.what) {
@@ -135,6 +135,7 @@ void host::finish() {
   turn();
   if (scheduler_->next_deadline()) wrong("there is a deadline of nothing");
   must(scheduler_->verify(), "verify");
+  check_record();
 }
 
 std::string host::text_of(number at) const {

@@ -7,6 +7,7 @@
 
 #include "covers.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/record/recorder.hpp"
 #include "gangsched/scheduler.hpp"
 #include "gangsched/scheduling/observer.hpp"
 #include "setting.hpp"
@@ -98,6 +99,8 @@ class host {
   void restart();
   void rebuild();  // rebuild.cpp
   void fork(const step& one);
+  [[nodiscard]] std::optional<record::recorder> start_record(cluster& on) const;  // records.cpp
+  void check_record();
   void roll_back(const step& one);
   void commit(const step& one);
   [[nodiscard]] bool held_by_quota(const known_pod& pod, number node) const;
@@ -153,7 +156,8 @@ class host {
 
   setting on_;
   cluster cluster_;
-  observer watcher_;  // nobody decides otherwise for being watched
+  std::optional<record::recorder> record_;  ///< of every call on the cluster, in some sequences
+  observer watcher_;                        // nobody decides otherwise for being watched
   std::unique_ptr<scheduler> scheduler_;
   world known_;
   std::shared_ptr<host_rules> rules_ = std::make_shared<host_rules>();

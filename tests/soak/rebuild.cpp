@@ -29,6 +29,8 @@ struct translation {
 void host::rebuild() {
   translation to;
   cluster fresh{on_.cluster};
+  check_record();
+  std::optional<record::recorder> log = start_record(fresh);
   const auto told = [](auto made, const char* call) { return must(std::move(made), call); };
   for (const auto& [at, one] : known_.classes) told(fresh.set_priority_class(one), "set_priority_class");
   for (auto& [at, node] : known_.nodes) {
@@ -98,6 +100,7 @@ void host::rebuild() {
   known_.dead_groups.clear();
   scheduler_.reset();
   cluster_ = std::move(fresh);
+  record_ = std::move(log);
   restart();
   check_usage();
 }

@@ -94,9 +94,6 @@ class GANGSCHED_API core {
   /// What a hook ended the last cycle with, if anything.
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
-  /// Of the profiles, the first plugin that cannot be copied; null if all can.
-  [[nodiscard]] const plugin_entry* uncopied() const noexcept;
-
  private:
   core(model::cluster_state& on, profile_set profiles, const scheduler_options& options);
   class own_records;

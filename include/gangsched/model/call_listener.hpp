@@ -95,7 +95,7 @@ struct told_call {
   told what;
   const void* on;                ///< which scheduler, the same for each of its calls; null: the cluster
   const void* const* arguments;  ///< to each argument in turn, as the function takes it
-  const void* answer;            ///< to what it returned; null: to nothing
+  const void* answer;            ///< to what it returned; null: to nothing, or it threw
   const model::cluster_state* of;
 };
 
@@ -107,7 +107,7 @@ class GANGSCHED_API call_listener {
   call_listener& operator=(const call_listener&) = delete;
   virtual ~call_listener();
 
-  /// Refused ones too. Not told: questions, what hooks call, and what ended for want of memory.
+  /// Refused ones too, and those that ended for want of memory. Not told: questions, and what hooks call.
   virtual void called(const told_call& what) noexcept = 0;
   /// Nothing more comes: the cluster is gone, or somebody else is told from now on.
   virtual void ended() noexcept {}

@@ -24,13 +24,18 @@ class untold {
 /// Makes the call that @p again makes, and tells of it.
 template <class Again, class... Arguments>
 auto tell(model::cluster_state& state, told what, const void* on, Again&& again, const Arguments&... arguments) {
-  auto answer = [&] {
-    const untold quiet{state};
-    return again();
-  }();
   const void* const all[]{static_cast<const void*>(&arguments)..., nullptr};
-  state.listener->called({what, on, all, &answer, &state});
-  return answer;
+  try {
+    auto answer = [&] {
+      const untold quiet{state};
+      return again();
+    }();
+    state.listener->called({what, on, all, &answer, &state});
+    return answer;
+  } catch (...) {  // for want of memory: nothing was decided, and the scheduler will look at everything anew
+    state.listener->called({what, on, all, nullptr, &state});
+    throw;
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -45,7 +45,8 @@ class GANGSCHED_API recorder {
   /// Calls that were written.
   [[nodiscard]] std::uint64_t calls() const noexcept;
   /// Why nothing is written any more; nothing while it is: unknown (the cluster is gone, or tells somebody else), wrong_state (a scheduler
-  /// that was made before the recording began was called), overflow (there was no memory for a call: the log ends before it).
+  /// that was made before the recording began was called), overflow (there was no
+  /// memory to write a call down, or for a scheduler's call: the log ends before it).
   [[nodiscard]] std::optional<error> ended() const;
 
  private:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/fork.hpp"
 #include "gangsched/framework/kernel_table.hpp"
 #include "gangsched/record/log_reader.hpp"
 #include "gangsched/scheduler.hpp"
@@ -52,6 +53,9 @@ class GANGSCHED_API replayer {
   /// The scheduler that was made last, if it is called later on in the log or was just now; null if there is none. Valid until `run`.
   [[nodiscard]] gangsched::scheduler* scheduler() noexcept;
   [[nodiscard]] const log_reader& log() const noexcept;
+  /// Hands over the cluster and the scheduler that was made last: as they were, for whoever goes on with them. Nothing can be done with
+  /// this afterwards. Error: wrong_state (there is no such scheduler, a transaction is open, or the replay and its log parted). O(1).
+  [[nodiscard]] result<forked> take();
 
  private:
   class replaying;
