@@ -210,8 +210,7 @@ pod_volumes read_volumes(copier& copy, const gangsched_pod_volumes& given) {
   if (read->has_nodes) made.nodes = copy.texts(read->nodes, "volumes.nodes");
   if (copy.there(read->zones, read->zone_count, "volumes.zones"))
     for (std::size_t i = 0; i < read->zone_count; ++i)
-      made.zones.push_back(
-          {std::string{text(read->zones[i].key)}, copy.texts(read->zones[i].values, "volumes.zones")});
+      made.zones.push_back({std::string{text(read->zones[i].key)}, copy.texts(read->zones[i].values, "volumes.zones")});
   if (copy.there(read->disks, read->disk_count, "volumes.disks"))
     for (std::size_t i = 0; i < read->disk_count; ++i)
       made.disks.push_back({std::string{text(read->disks[i].id)}, read->disks[i].read_only});

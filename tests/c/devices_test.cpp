@@ -18,7 +18,8 @@ gangsched_attribute_value number_value(std::int64_t number) { return {GANGSCHED_
 
 /// A node with so many CPUs and what is inside it.
 gangsched_node_id add_node(const c_world& in, const char* name, const gangsched_node_devices& devices) {
-  const gangsched_amount room[] = {{"cpu", nullptr, 8, 0}, {"pods", nullptr, 110, 0}, {"nvidia.com/gpu", nullptr, 2, 0}};
+  const gangsched_amount room[] = {
+      {"cpu", nullptr, 8, 0}, {"pods", nullptr, 110, 0}, {"nvidia.com/gpu", nullptr, 2, 0}};
   auto spec = sized<gangsched_node_spec>();
   spec.name = name;
   spec.allocatable = {room, 3};
@@ -104,8 +105,10 @@ TEST_CASE("GPUs in C are handed out as a whole, as shares and as MIG instances, 
 
 TEST_CASE("a claim in C is shared by the pods that name it, its selectors may be CEL, and it is given back") {
   c_world world;
-  gangsched_attribute small[] = {{"gpu.example.com/model", text_value("small")}, {"gpu.example.com/cores", number_value(4)}};
-  gangsched_attribute large[] = {{"gpu.example.com/model", text_value("large")}, {"gpu.example.com/cores", number_value(8)}};
+  gangsched_attribute small[] = {{"gpu.example.com/model", text_value("small")},
+                                 {"gpu.example.com/cores", number_value(4)}};
+  gangsched_attribute large[] = {{"gpu.example.com/model", text_value("large")},
+                                 {"gpu.example.com/cores", number_value(8)}};
   gangsched_other_device cards[] = {sized<gangsched_other_device>(), sized<gangsched_other_device>()};
   cards[0].id = "card-0";
   cards[0].attributes = small;
@@ -295,18 +298,18 @@ TEST_CASE("devices, claims and volumes in C are those of the library, word for w
                       .links = {{}, {12, link_level::pix}, {12, link_level::pix}, {}},
                       .partitions = {{3, 7}},
                       .partition_policy = gpu_partition_policy::honor};
-  node.devices.gpus = {{.numa = 0, .pcie = 3},
-                       {.numa = 1, .mig = mig_mode::fixed, .instances = {{"3g.20gb", 4}}}};
-  node.devices.others = {{.id = "nic-0",
-                          .device_class = "nic.example.com",
-                          .units = 8,
-                          .numa = 0,
-                          .attributes = {{"nic.example.com/fast", true}},
-                          .consumes = {{"set/slices", 2}}},
-                         {.id = "nic-1",
-                          .device_class = "nic.example.com",
-                          .capacities = {{"nic.example.com/bandwidth", {40, capacity_policy{.standard = 10, .values = {10, 20}}}}},
-                          .shared = true}};
+  node.devices.gpus = {{.numa = 0, .pcie = 3}, {.numa = 1, .mig = mig_mode::fixed, .instances = {{"3g.20gb", 4}}}};
+  node.devices.others = {
+      {.id = "nic-0",
+       .device_class = "nic.example.com",
+       .units = 8,
+       .numa = 0,
+       .attributes = {{"nic.example.com/fast", true}},
+       .consumes = {{"set/slices", 2}}},
+      {.id = "nic-1",
+       .device_class = "nic.example.com",
+       .capacities = {{"nic.example.com/bandwidth", {40, capacity_policy{.standard = 10, .values = {10, 20}}}}},
+       .shared = true}};
   node.devices.counters = {{"set/slices", 50}};
   own.add_node(node).value();
   const device_request first{.device_class = "nic.example.com",

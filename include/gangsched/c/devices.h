@@ -151,7 +151,7 @@ enum {
 /// What a device must have: attributes are compared as what they are; different types never match.
 typedef struct gangsched_attribute_selector {
   const char* attribute;
-  int32_t op;  ///< GANGSCHED_EQUAL …
+  int32_t op;                               ///< GANGSCHED_EQUAL …
   const gangsched_attribute_value* values;  ///< one, or for GANGSCHED_ONE_OF any number
   size_t value_count;
 } gangsched_attribute_selector;
@@ -185,7 +185,8 @@ struct gangsched_device_request {
   bool admin;     ///< looks at them without using anything up (DRA adminAccess)
   const gangsched_attribute_selector* selectors;
   size_t selector_count;
-  gangsched_texts cel;  ///< selectors as DRA writes them, in the part of CEL that the component kube reads (docs/kubernetes.md)
+  gangsched_texts
+      cel;  ///< selectors as DRA writes them, in the part of CEL that the component kube reads (docs/kubernetes.md)
   gangsched_named_counts capacities;  ///< how much of each every device must have; of a shared one: uses up
   int32_t beside_gpus;                ///< GANGSCHED_SCOPE_NODE …: where the pod's GPUs are
   bool beside_preferred;
@@ -215,9 +216,10 @@ typedef struct gangsched_held_device {
   size_t struct_size;
   const char* id;
   bool has_request;
-  int32_t request;  ///< number among the requests, if `has_request`; else the first that is about such devices and has not got all
+  int32_t
+      request;  ///< number among the requests, if `has_request`; else the first that is about such devices and has not got all
   bool has_mig_start;
-  int32_t mig_start;  ///< of a MIG instance: its first memory slice, if `has_mig_start`
+  int32_t mig_start;                  ///< of a MIG instance: its first memory slice, if `has_mig_start`
   gangsched_named_counts capacities;  ///< of a shared device; none: what the request says
 } gangsched_held_device;
 
