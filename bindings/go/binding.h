@@ -38,6 +38,19 @@ static inline binding_made binding_add_queue(gangsched_cluster* c, const gangsch
   const gangsched_code code = gangsched_cluster_add_queue(c, s, &id, e);
   return (binding_made){code, id.value};
 }
+static inline binding_made binding_add_resource_claim(gangsched_cluster* c, const gangsched_resource_claim_spec* s,
+                                                      gangsched_error* e) {
+  gangsched_resource_claim_id id = {0};
+  const gangsched_code code = gangsched_cluster_add_resource_claim(c, s, &id, e);
+  return (binding_made){code, id.value};
+}
+static inline binding_counted binding_set_device_health(gangsched_cluster* c, gangsched_node_id node,
+                                                        const char* device, bool healthy, gangsched_pod_id* pods,
+                                                        size_t capacity, gangsched_error* e) {
+  size_t count = 0;
+  const gangsched_code code = gangsched_cluster_set_device_health(c, node, device, healthy, pods, capacity, &count, e);
+  return (binding_counted){code, count};
+}
 static inline binding_made binding_set_object(gangsched_cluster* c, const char* text, size_t size, uint64_t cookie,
                                               gangsched_error* e) {
   gangsched_object made = {0, 0};

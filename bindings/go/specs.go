@@ -58,7 +58,8 @@ type NodeSpec struct {
 	Allocatable   []Amount
 	Images        []Image
 	Unschedulable bool
-	Cookie        uint64 // the host's own word, handed back with every decision
+	Devices       *NodeDevices // nil: not known; then counted resources are all that is looked at
+	Cookie        uint64       // the host's own word, handed back with every decision
 }
 
 type Protocol int32
@@ -130,7 +131,7 @@ type Spread struct {
 	MatchLabelKeys      []string
 }
 
-// PodSpec is all of a pod that a scheduler reads, but for devices, volumes and claims (Cluster.SetObject).
+// PodSpec is all of a pod that a scheduler reads.
 type PodSpec struct {
 	Name, Namespace            string // an empty namespace is "default"
 	Labels                     map[string]string
@@ -155,8 +156,14 @@ type PodSpec struct {
 	Queue                      string
 	Node, NominatedNode        NodeID
 	Terminating, Preempted     bool
-	Guaranteed                 bool   // status.qosClass is Guaranteed
-	StartTime                  *int64 // nanoseconds
+	Guaranteed                 bool            // status.qosClass is Guaranteed
+	StartTime                  *int64          // nanoseconds
+	Devices                    []DeviceRequest // beside the resources that containers request by number
+	DeviceConstraints          []DeviceConstraint
+	ResourceClaims             []ResourceClaimID // of its namespace, each once: devices that it shares with others
+	HeldDevices                []HeldDevice      // with Node: what it holds there; nil: the library's guess
+	Volumes                    *PodVolumes       // nil: none that say where it can run
+	ImageVolumes               []string          // images that it mounts
 	Cookie                     uint64
 }
 
@@ -239,6 +246,7 @@ func (a *arena) node(from *NodeSpec) *C.gangsched_node_spec {
 	}
 	to.images, to.image_count = (*C.gangsched_image)(first(images)), C.size_t(len(images))
 	to.unschedulable = C.bool(from.Unschedulable)
+	to.devices = a.devices(from.Devices)
 	to.cookie = C.uint64_t(from.Cookie)
 	return to
 }
@@ -362,6 +370,12 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	if from.StartTime != nil {
 		to.has_start_time, to.start_time = true, C.int64_t(*from.StartTime)
 	}
+	to.devices, to.device_count = a.requests(from.Devices)
+	to.device_constraints, to.device_constraint_count = a.constraints(from.DeviceConstraints)
+	to.resource_claims, to.resource_claim_count = ids[C.gangsched_resource_claim_id](a, from.ResourceClaims)
+	to.held_devices, to.held_device_count = a.held(from.HeldDevices)
+	to.volumes = a.volumes(from.Volumes)
+	to.image_volumes = a.texts(from.ImageVolumes)
 	to.cookie = C.uint64_t(from.Cookie)
 	return to
 }

@@ -167,6 +167,34 @@ gangsched_code gangsched_cluster_remove_priority_class(gangsched_cluster* on, co
   return c::change(on, error, [&](cluster& model) { return model.remove_priority_class(c::text(name)); });
 }
 
+gangsched_code gangsched_cluster_set_device_health(gangsched_cluster* on, gangsched_node_id node, const char* device,
+                                                   bool healthy, gangsched_pod_id* pods, size_t capacity, size_t* count,
+                                                   gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (pods == nullptr && capacity != 0) return c::missing(error, "pods");
+  return c::guarded(error, [&] {
+    const auto have = on->model.set_device_health(c::of(node), c::text(device), healthy);
+    if (!have) return c::refuse(error, have.error());
+    if (count != nullptr) *count = have->size();
+    for (size_t i = 0; i < have->size() && i < capacity; ++i) pods[i] = c::handed((*have)[i]);
+    return c::ok;
+  });
+}
+gangsched_code gangsched_cluster_add_resource_claim(gangsched_cluster* on, const gangsched_resource_claim_spec* spec,
+                                                    gangsched_resource_claim_id* made,
+                                                    gangsched_error* error) noexcept {
+  return c::add(on, spec, made, error,
+                [](cluster& model, const resource_claim_spec& one) { return model.add_resource_claim(one); });
+}
+gangsched_code gangsched_cluster_remove_resource_claim(gangsched_cluster* on, gangsched_resource_claim_id claim,
+                                                       gangsched_error* error) noexcept {
+  return c::change(on, error, [&](cluster& model) { return model.remove_resource_claim(c::of(claim)); });
+}
+gangsched_code gangsched_cluster_deallocate(gangsched_cluster* on, gangsched_resource_claim_id claim,
+                                            gangsched_error* error) noexcept {
+  return c::change(on, error, [&](cluster& model) { return model.deallocate(c::of(claim)); });
+}
+
 gangsched_code gangsched_cluster_add_queue(gangsched_cluster* on, const gangsched_queue_spec* spec,
                                            gangsched_queue_id* made, gangsched_error* error) noexcept {
   return c::add(on, spec, made, error, [](cluster& model, const queue_spec& one) { return model.queues().add(one); });

@@ -87,6 +87,8 @@ constexpr node_id of(gangsched_node_id id) noexcept { return id_of<node_id>(id.v
 constexpr pod_id of(gangsched_pod_id id) noexcept { return id_of<pod_id>(id.value); }
 constexpr group_id of(gangsched_group_id id) noexcept { return id_of<group_id>(id.value); }
 constexpr queue_id of(gangsched_queue_id id) noexcept { return id_of<queue_id>(id.value); }
+constexpr resource_claim_id of(gangsched_resource_claim_id id) noexcept { return id_of<resource_claim_id>(id.value); }
+constexpr gangsched_resource_claim_id handed(resource_claim_id id) noexcept { return {number(id)}; }
 constexpr gangsched_node_id handed(node_id id) noexcept { return {number(id)}; }
 constexpr gangsched_pod_id handed(pod_id id) noexcept { return {number(id)}; }
 constexpr gangsched_group_id handed(group_id id) noexcept { return {number(id)}; }

@@ -1,3 +1,5 @@
+#include <span>
+
 #include "gangsched/c/cluster.h"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/src/c/handles.hpp"
@@ -22,6 +24,20 @@ template <class Id, class Into>
 std::size_t list(const std::vector<Id>& all, Into* into, std::size_t capacity) noexcept {
   for (std::size_t i = 0; into != nullptr && i < all.size() && i < capacity; ++i) into[i] = handed(all[i]);
   return all.size();
+}
+
+std::size_t list_devices(const cluster& in, node_id node, std::span<const device_grant> all, gangsched_device* into,
+                         std::size_t capacity) {
+  std::size_t count = 0;
+  for (const device_grant& one : all) {
+    if (one.of_container()) continue;
+    if (into != nullptr && count < capacity) {
+      const std::int32_t milli = one.kind == device_grant::form::share ? one.milli : 0;
+      into[count] = {handed(in.name_of(node, one)), handed(in.profile_of(one)), milli, one.amount};
+    }
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -60,6 +76,11 @@ gangsched_group_id gangsched_cluster_find_group(const gangsched_cluster* on, con
   return c::ask(on, gangsched_group_id{}, [&](const cluster& model) {
     return c::found(model.find_group(c::ns_of(ns), c::text(name), composite));
   });
+}
+gangsched_resource_claim_id gangsched_cluster_find_resource_claim(const gangsched_cluster* on, const char* ns,
+                                                                  const char* name) noexcept {
+  return c::ask(on, gangsched_resource_claim_id{},
+                [&](const cluster& model) { return c::found(model.find_resource_claim(c::ns_of(ns), c::text(name))); });
 }
 gangsched_queue_id gangsched_cluster_find_queue(const gangsched_cluster* on, const char* name) noexcept {
   return c::ask(on, gangsched_queue_id{},
@@ -111,17 +132,17 @@ size_t gangsched_cluster_pods(const gangsched_cluster* on, gangsched_pod_id* int
 size_t gangsched_cluster_devices(const gangsched_cluster* on, gangsched_pod_id pod, gangsched_device* into,
                                  size_t capacity) noexcept {
   return c::ask(on, std::size_t{0}, [&](const cluster& model) {
-    const node_id node = model.node_of(c::of(pod));
-    std::size_t count = 0;
-    for (const device_grant& one : model.devices_of(c::of(pod))) {
-      if (one.of_container()) continue;
-      if (into != nullptr && count < capacity) {
-        const std::int32_t milli = one.kind == device_grant::form::share ? one.milli : 0;
-        into[count] = {c::handed(model.name_of(node, one)), c::handed(model.profile_of(one)), milli, one.amount};
-      }
-      ++count;
-    }
-    return count;
+    return c::list_devices(model, model.node_of(c::of(pod)), model.devices_of(c::of(pod)), into, capacity);
+  });
+}
+gangsched_node_id gangsched_cluster_claim_node(const gangsched_cluster* on,
+                                               gangsched_resource_claim_id claim) noexcept {
+  return on == nullptr ? gangsched_node_id{} : c::handed(on->model.node_of(c::of(claim)));
+}
+size_t gangsched_cluster_claim_devices(const gangsched_cluster* on, gangsched_resource_claim_id claim,
+                                       gangsched_device* into, size_t capacity) noexcept {
+  return c::ask(on, std::size_t{0}, [&](const cluster& model) {
+    return c::list_devices(model, model.node_of(c::of(claim)), model.devices_of(c::of(claim)), into, capacity);
   });
 }
 uint64_t gangsched_cluster_digest(const gangsched_cluster* on) noexcept {

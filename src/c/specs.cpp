@@ -1,6 +1,6 @@
 #include "gangsched/src/c/specs.hpp"
 
-#include "gangsched/src/c/copier.hpp"
+#include "gangsched/src/c/devices.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::c {
 
@@ -28,6 +28,7 @@ result<node_spec> read_spec(const gangsched_node_spec& given) {
       made.images.push_back({copy.texts(from.images[i].names, "images"), from.images[i].size_bytes});
   made.unschedulable = from.unschedulable;
   made.cookie = from.cookie;
+  if (from.devices != nullptr) made.devices = read_devices(copy, *from.devices);
   return copy.done(std::move(made));
 }
 
@@ -88,6 +89,14 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   copy.pick(from.controller_kind, controller_kind::daemon_set, made.controller.kind, "controller");
   made.controller.name = text(from.controller_name);
   made.cookie = from.cookie;
+  made.devices = read_requests(copy, from.devices, from.device_count, "devices");
+  made.device_constraints = read_constraints(copy, from.device_constraints, from.device_constraint_count);
+  if (copy.there(from.resource_claims, from.resource_claim_count, "resource_claims"))
+    for (std::size_t i = 0; i < from.resource_claim_count; ++i)
+      made.resource_claims.push_back(of(from.resource_claims[i]));
+  made.held_devices = read_held_devices(copy, from.held_devices, from.held_device_count);
+  if (from.volumes != nullptr) made.volumes = read_volumes(copy, *from.volumes);
+  made.image_volumes = copy.texts(from.image_volumes, "image_volumes");
   return copy.done(std::move(made));
 }
 
@@ -189,6 +198,21 @@ result<priority_class_spec> read_spec(const gangsched_priority_class_spec& given
   made.value = read->value;
   made.global_default = read->global_default;
   copy.pick(read->preemption, preemption_policy::never, made.preemption, "preemption");
+  return copy.done(std::move(made));
+}
+
+result<resource_claim_spec> read_spec(const gangsched_resource_claim_spec& given) {
+  const auto read = sized(&given);
+  if (!read) return wrong_struct("resource claim", given);
+  resource_claim_spec made;
+  made.name = text(read->name);
+  made.ns = ns_of(read->ns);
+  copier copy{"resource claim", made.ns.c_str(), read->name};
+  made.devices = read_requests(copy, read->devices, read->device_count, "devices");
+  made.constraints = read_constraints(copy, read->constraints, read->constraint_count);
+  if (read->has_most_pods) made.most_pods = read->most_pods;
+  made.held_devices = read_held_devices(copy, read->held_devices, read->held_device_count);
+  made.node = of(read->node);
   return copy.done(std::move(made));
 }
 

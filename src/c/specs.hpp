@@ -1,5 +1,5 @@
 #pragma once
-#include "gangsched/c/objects.h"
+#include "gangsched/c/devices.h"
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/queue_spec.hpp"
 #include "gangsched/model/spec.hpp"
@@ -15,6 +15,7 @@ namespace gangsched::inline GANGSCHED_ABI::c {
 [[nodiscard]] result<queue_spec> read_spec(const gangsched_queue_spec& from);
 [[nodiscard]] result<flavor_spec> read_spec(const gangsched_flavor_spec& from);
 [[nodiscard]] result<priority_class_spec> read_spec(const gangsched_priority_class_spec& from);
+[[nodiscard]] result<resource_claim_spec> read_spec(const gangsched_resource_claim_spec& from);
 [[nodiscard]] result<namespace_spec> read_namespace(const char* name, const gangsched_pairs& labels);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::c

@@ -14,6 +14,7 @@ import (
 // Names leads from names to ids: a *gangsched.Cluster does.
 type Names interface {
 	FindNode(name string) gangsched.NodeID
+	FindResourceClaim(namespace, name string) gangsched.ResourceClaimID
 	ExpectGroup(namespace, name string) (gangsched.GroupID, error)
 }
 
@@ -21,6 +22,8 @@ type Names interface {
 type Options struct {
 	Group string // the pod group that it is in, in its namespace; "" for none
 	Queue string // "" for that of its group or namespace
+	// Volumes of the pod: what Volumes says. Without it a pod with claims of volumes is an error.
+	Volumes *gangsched.PodVolumes
 }
 
 // Node is a node as the cluster takes it, with what it is called as cookie's text left to the caller.
@@ -45,17 +48,19 @@ func Ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Pod is a pod as the cluster takes it. Error: it has volumes other than those that need no place, or claims of devices, for which there are no words
-// (Cluster.SetObject has them); or its node is not there.
+// Pod is a pod as the cluster takes it. Error: it has volumes that say where it can be, other than claims with Options.Volumes; its node, or a claim
+// of devices, is not there.
 func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error) {
 	spec := &from.Spec
 	for i := range spec.Volumes {
-		if v := &spec.Volumes[i]; !placeless(v) {
-			return nil, fmt.Errorf("pod %s/%s: volume %s says where the pod can be: it is handed over as JSON", from.Namespace, from.Name, v.Name)
+		v := &spec.Volumes[i]
+		if v.Image == nil && !placeless(v) && (v.PersistentVolumeClaim == nil || options.Volumes == nil) {
+			return nil, fmt.Errorf("pod %s/%s: volume %s says where the pod can be: it needs Options.Volumes, or is handed over as JSON", from.Namespace, from.Name, v.Name)
 		}
 	}
-	if len(spec.ResourceClaims) != 0 {
-		return nil, fmt.Errorf("pod %s/%s: claims of devices are handed over as JSON", from.Namespace, from.Name)
+	shared, err := claims(from, in)
+	if err != nil {
+		return nil, err
 	}
 	made := &gangsched.PodSpec{
 		Name:           from.Name,
@@ -71,11 +76,18 @@ func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error
 		SchedulerName:  spec.SchedulerName,
 		Queue:          options.Queue,
 		Terminating:    from.DeletionTimestamp != nil,
+		ResourceClaims: shared,
+		Volumes:        options.Volumes,
 		Guaranteed:     from.Status.QOSClass == corev1.PodQOSGuaranteed,
 	}
 	if spec.Resources != nil {
 		if made.Resources = amounts(spec.Resources.Requests); made.Resources == nil {
 			made.Resources = []gangsched.Amount{}
+		}
+	}
+	for i := range spec.Volumes {
+		if image := spec.Volumes[i].Image; image != nil {
+			made.ImageVolumes = append(made.ImageVolumes, image.Reference)
 		}
 	}
 	for _, gate := range spec.SchedulingGates {

@@ -93,6 +93,9 @@ typedef struct gangsched_group_id {
 typedef struct gangsched_queue_id {
   uint64_t value;
 } gangsched_queue_id;
+typedef struct gangsched_resource_claim_id {
+  uint64_t value;
+} gangsched_resource_claim_id;
 
 /// One reservation of a node for a pod, from the decision to the answer; 0: none. No two of a cluster have the same.
 typedef uint64_t gangsched_attempt;

@@ -1,5 +1,5 @@
 #pragma once
-#include "gangsched/c/objects.h"
+#include "gangsched/c/devices.h"
 
 /// The cluster: nodes, pods, groups and queues as the host knows them. Every call either does all it says, or is refused and changes
 /// nothing; inside a plugin's callback every one that changes something is GANGSCHED_BUSY. An id that nothing has is GANGSCHED_UNKNOWN.
@@ -104,6 +104,31 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_set_priority_class(gangsched_cl
 GANGSCHED_C_API gangsched_code gangsched_cluster_remove_priority_class(gangsched_cluster* cluster, const char* name,
                                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
 
+// --- devices
+
+/// One device, by id, is healthy or not: an unhealthy one is hidden at once. The pods that have some of it, which keep it until they are
+/// removed, are written to @p pods, up to @p capacity of them, and how many they are to @p count (both may be null). Error: unknown, if the
+/// node has no such device. O(devices of the node + its pods).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_device_health(gangsched_cluster* cluster, gangsched_node_id node,
+                                                                   const char* device, bool healthy,
+                                                                   gangsched_pod_id* pods, size_t capacity,
+                                                                   size_t* count,
+                                                                   gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Adds a claim of devices that pods share; @p made may be null. Errors: duplicate, malformed. What of its `held_devices` is not to be had
+/// on its node is left out.
+GANGSCHED_C_API gangsched_code gangsched_cluster_add_resource_claim(gangsched_cluster* cluster,
+                                                                    const gangsched_resource_claim_spec* spec,
+                                                                    gangsched_resource_claim_id* made,
+                                                                    gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// Error: wrong_state, while a pod names it.
+GANGSCHED_C_API gangsched_code gangsched_cluster_remove_resource_claim(gangsched_cluster* cluster,
+                                                                       gangsched_resource_claim_id claim,
+                                                                       gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+GANGSCHED_C_API gangsched_code gangsched_cluster_deallocate(gangsched_cluster* cluster,
+                                                            gangsched_resource_claim_id claim,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+
 // --- queues and flavors; a profile decides by them if a plugin of it reads queues (GANGSCHED_PROFILE_WITH_QUEUES)
 
 /// Adds a queue, or makes one that was only named what it is; @p made may be null. Errors: duplicate, unknown (a flavor), malformed,
@@ -165,6 +190,9 @@ GANGSCHED_C_API gangsched_pod_id gangsched_cluster_find_pod(const gangsched_clus
                                                             const char* name) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_group_id gangsched_cluster_find_group(const gangsched_cluster* cluster, const char* ns,
                                                                 const char* name, bool composite) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API gangsched_resource_claim_id gangsched_cluster_find_resource_claim(const gangsched_cluster* cluster,
+                                                                                  const char* ns,
+                                                                                  const char* name) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_queue_id gangsched_cluster_find_queue(const gangsched_cluster* cluster,
                                                                 const char* name) GANGSCHED_NOEXCEPT;
 /// Names are valid until the object is updated or removed. O(1).
@@ -206,10 +234,17 @@ typedef struct gangsched_device {
   int32_t milli;           ///< of a share of a GPU: thousandths
   int64_t amount;          ///< of a share: MiB of memory; of another device: units of its capacity
 } gangsched_device;
-/// The devices that the pod has: up to @p capacity of them are written, and how many they are is returned; CPUs and memory in NUMA cells
-/// are not among them. O(devices).
+/// The devices that the pod has: up to @p capacity of them are written, and how many they are is returned; CPUs and memory in NUMA cells,
+/// and what claims have that it shares, are not among them. O(devices).
 GANGSCHED_C_API size_t gangsched_cluster_devices(const gangsched_cluster* cluster, gangsched_pod_id pod,
                                                  gangsched_device* into, size_t capacity) GANGSCHED_NOEXCEPT;
+
+/// Where a claim is allocated, 0 if nowhere; and the devices that it has there, as those of a pod. O(devices).
+GANGSCHED_C_API gangsched_node_id gangsched_cluster_claim_node(const gangsched_cluster* cluster,
+                                                               gangsched_resource_claim_id claim) GANGSCHED_NOEXCEPT;
+GANGSCHED_C_API size_t gangsched_cluster_claim_devices(const gangsched_cluster* cluster,
+                                                       gangsched_resource_claim_id claim, gangsched_device* into,
+                                                       size_t capacity) GANGSCHED_NOEXCEPT;
 
 /// A digest over the whole state: equal states, equal digests. O(state). 0 if there is no memory for it.
 GANGSCHED_C_API uint64_t gangsched_cluster_digest(const gangsched_cluster* cluster) GANGSCHED_NOEXCEPT;

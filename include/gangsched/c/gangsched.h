@@ -2,6 +2,7 @@
 /// gangsched in C: a cluster that the host tells what happened, and a scheduler that answers with decisions (docs/c.md). C11, and C++.
 #include "gangsched/c/base.h"
 #include "gangsched/c/cluster.h"
+#include "gangsched/c/devices.h"
 #include "gangsched/c/kubernetes.h"
 #include "gangsched/c/objects.h"
 #include "gangsched/c/plugins.h"

@@ -2,7 +2,7 @@
 #include "gangsched/c/cluster.h"
 
 /// Objects as Kubernetes writes them, in JSON or YAML: everything that the component kube reads, devices, volumes and claims included.
-/// For the hot path there are the structs of gangsched/c/objects.h, which cost a tenth.
+/// For the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #include "gangsched/c/base.h"
 
 /// Nodes, pods, groups and queues as a host describes them: Kubernetes' names and meaning, as the C++ structs of gangsched/model/spec.hpp
-/// have them. Devices, volumes and claims, which these have no words for, are said as Kubernetes JSON (gangsched/c/kubernetes.h).
+/// have them. What is inside nodes, and claims and volumes of pods, is in gangsched/c/devices.h.
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +59,13 @@ typedef struct gangsched_image {
   int64_t size_bytes;
 } gangsched_image;
 
+// gangsched/c/devices.h
+typedef struct gangsched_node_devices gangsched_node_devices;
+typedef struct gangsched_pod_volumes gangsched_pod_volumes;
+struct gangsched_device_request;
+struct gangsched_device_constraint;
+struct gangsched_held_device;
+
 typedef struct gangsched_node_spec {
   size_t struct_size;
   const char* name;
@@ -70,7 +77,8 @@ typedef struct gangsched_node_spec {
   const gangsched_image* images;
   size_t image_count;
   bool unschedulable;
-  uint64_t cookie;  ///< the host's own word, handed back with every decision
+  uint64_t cookie;                        ///< the host's own word, handed back with every decision
+  const gangsched_node_devices* devices;  ///< null: not known; then counted resources are all that is looked at
 } gangsched_node_spec;
 
 enum { GANGSCHED_TCP = 0, GANGSCHED_UDP = 1, GANGSCHED_SCTP = 2 };
@@ -203,7 +211,18 @@ typedef struct gangsched_pod_spec {
   int64_t start_time;       ///< nanoseconds, if `has_start_time`
   int32_t controller_kind;  ///< GANGSCHED_REPLICA_SET …: what default spreading goes by
   const char* controller_name;
-  uint64_t cookie;  ///< the host's own word, handed back with every decision
+  uint64_t cookie;                                 ///< the host's own word, handed back with every decision
+  const struct gangsched_device_request* devices;  ///< beside the resources that containers request by number
+  size_t device_count;
+  const struct gangsched_device_constraint* device_constraints;  ///< on `devices`
+  size_t device_constraint_count;
+  const gangsched_resource_claim_id*
+      resource_claims;  ///< of its namespace, each once: devices that it shares with others
+  size_t resource_claim_count;
+  const struct gangsched_held_device* held_devices;  ///< with `node`: what it holds there; none: the library's guess
+  size_t held_device_count;
+  const gangsched_pod_volumes* volumes;  ///< null: none that say where it can run
+  gangsched_texts image_volumes;         ///< images that it mounts
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one and held in the permit room.

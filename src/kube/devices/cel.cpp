@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "gangsched/kube/device_selectors.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 
 // The part of CEL that selectors of devices are mostly written in: comparisons of the driver, of attributes and of capacities with
@@ -310,3 +311,19 @@ std::optional<std::string> read_cel(std::string_view expression, cel_terms& out)
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
+
+namespace gangsched::inline GANGSCHED_ABI::kube {
+
+result<void> add_device_selector(std::string_view expression, device_request& to) {
+  detail::cel_terms terms;
+  if (auto unknown = detail::read_cel(expression, terms)) return error{errc::malformed, {}, "cel", *std::move(unknown)};
+  if (!terms.driver.empty() && !to.device_class.empty() && terms.driver != to.device_class)
+    return error{
+        errc::malformed, {}, "cel", fmt::format("is about devices of {}, not of {}", terms.driver, to.device_class)};
+  to.selectors.reserve(to.selectors.size() + terms.selectors.size());
+  if (to.device_class.empty()) to.device_class = std::move(terms.driver);
+  for (attribute_selector& one : terms.selectors) to.selectors.push_back(std::move(one));
+  return {};
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

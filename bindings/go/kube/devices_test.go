@@ -1,0 +1,363 @@
+package kube_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gangsched"
+	"gangsched/kube"
+)
+
+const driver = "gpu.example.com"
+
+func meta(kind, name, namespace string) (metav1.TypeMeta, metav1.ObjectMeta) {
+	version := "v1"
+	if strings.HasPrefix(kind, "Resource") || kind == "DeviceClass" {
+		version = "resource.k8s.io/v1beta1"
+	}
+	return metav1.TypeMeta{Kind: kind, APIVersion: version}, metav1.ObjectMeta{Name: name, Namespace: namespace}
+}
+
+// slices of two nodes: four cards each, of which one in two is large; and an old one of the first.
+func slices() (made []*resourcev1beta1.ResourceSlice) {
+	for i := range 3 {
+		slice := &resourcev1beta1.ResourceSlice{}
+		slice.TypeMeta, slice.ObjectMeta = meta("ResourceSlice", fmt.Sprint("slice-", i), "")
+		slice.Spec = resourcev1beta1.ResourceSliceSpec{Driver: driver, NodeName: fmt.Sprint("node-", i%2), Pool: resourcev1beta1.ResourcePool{Name: fmt.Sprint("pool-", i%2), Generation: int64(2 - i/2), ResourceSliceCount: 1}}
+		for k := range 4 {
+			model, version, cores := []string{"small", "large"}[k%2], "1.2.3", int64(4+4*(k%2))
+			fast := k%2 == 1
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1beta1.Device{Name: fmt.Sprint("card-", k), Basic: &resourcev1beta1.BasicDevice{
+				Attributes: map[resourcev1beta1.QualifiedName]resourcev1beta1.DeviceAttribute{
+					"model": {StringValue: &model}, "cores": {IntValue: &cores}, "fast": {BoolValue: &fast}, "firmware": {VersionValue: &version},
+				},
+				Capacity: map[resourcev1beta1.QualifiedName]resourcev1beta1.DeviceCapacity{"memory": {Value: resource.MustParse(fmt.Sprint(40*(1+k%2), "Gi"))}},
+			}})
+		}
+		made = append(made, slice)
+	}
+	return made
+}
+
+func class() *resourcev1beta1.DeviceClass {
+	made := &resourcev1beta1.DeviceClass{}
+	made.TypeMeta, made.ObjectMeta = meta("DeviceClass", "card", "")
+	made.Spec.Selectors = cel(`device.driver == "gpu.example.com"`)
+	return made
+}
+
+func cel(expression string) []resourcev1beta1.DeviceSelector {
+	return []resourcev1beta1.DeviceSelector{{CEL: &resourcev1beta1.CELDeviceSelector{Expression: expression}}}
+}
+
+func claim(name string, requests ...resourcev1beta1.DeviceRequest) *resourcev1beta1.ResourceClaim {
+	made := &resourcev1beta1.ResourceClaim{}
+	made.TypeMeta, made.ObjectMeta = meta("ResourceClaim", name, "team")
+	for i := range requests {
+		requests[i].DeviceClassName = "card"
+	}
+	made.Spec.Devices.Requests = requests
+	return made
+}
+
+func claimingPod(name string, claims ...string) *corev1.Pod {
+	made := &corev1.Pod{}
+	made.TypeMeta, made.ObjectMeta = meta("Pod", name, "team")
+	made.Spec.Containers = []corev1.Container{container(quantities("cpu", "100m"))}
+	for _, one := range claims {
+		made.Spec.ResourceClaims = append(made.Spec.ResourceClaims, corev1.PodResourceClaim{Name: one, ResourceClaimName: &one})
+	}
+	return made
+}
+
+// What the slices, classes, claims and pods decide as JSON they decide typed.
+func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
+	same := resourcev1beta1.FullyQualifiedName(driver + "/model")
+	pair := claim("pair", resourcev1beta1.DeviceRequest{Name: "a"}, resourcev1beta1.DeviceRequest{Name: "b"})
+	pair.Spec.Devices.Constraints = []resourcev1beta1.DeviceConstraint{{MatchAttribute: &same, Requests: []string{"a", "b"}}}
+	claims := []*resourcev1beta1.ResourceClaim{
+		claim("shared", resourcev1beta1.DeviceRequest{Name: "one", Selectors: cel(`device.attributes["gpu.example.com"].model == "large"`)}),
+		claim("two", resourcev1beta1.DeviceRequest{Name: "all", Count: 2, Selectors: cel(`device.attributes["gpu.example.com"].cores >= 8`)}),
+		pair,
+		claim("huge", resourcev1beta1.DeviceRequest{Name: "one", Selectors: cel(`device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0`)}),
+	}
+	pods := []*corev1.Pod{claimingPod("p", "shared"), claimingPod("q", "shared"), claimingPod("r", "two"), claimingPod("s", "pair"), claimingPod("t", "huge")}
+	typed, text := gangsched.NewCluster(), gangsched.NewCluster()
+	defer typed.Close()
+	defer text.Close()
+	items := []any{class()}
+	for i := range 2 {
+		node := &corev1.Node{}
+		node.TypeMeta, node.ObjectMeta = meta("Node", fmt.Sprint("node-", i), "")
+		node.Status.Allocatable = quantities("cpu", "8", "pods", "20")
+		items = append(items, node)
+		spec := kube.Node(node)
+		var its []*resourcev1beta1.ResourceSlice
+		for _, slice := range slices() {
+			if slice.Spec.NodeName == node.Name {
+				its = append(its, slice)
+			}
+		}
+		devices, err := kube.Devices(its)
+		if err != nil || len(devices.Others) != 4 {
+			t.Fatal(devices, err)
+		}
+		spec.Devices = devices
+		if _, err := typed.AddNode(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, slice := range slices() {
+		items = append(items, slice)
+	}
+	classes := func(name string) *resourcev1beta1.DeviceClass {
+		if name == "card" {
+			return class()
+		}
+		return nil
+	}
+	for _, one := range claims {
+		items = append(items, one)
+		spec, err := kube.Claim(one, classes, typed)
+		if err == nil {
+			_, err = typed.AddResourceClaim(spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pod := range pods {
+		items = append(items, pod)
+		spec, err := kube.Pod(pod, typed, kube.Options{})
+		if err == nil {
+			_, err = typed.AddPod(spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	given, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnings, err := text.AddManifests("all.json", given); err != nil {
+		t.Fatal(warnings, err)
+	}
+	run := func(on *gangsched.Cluster) (told []string) {
+		scheduler, err := gangsched.NewScheduler(on, gangsched.Options{LowestRowTies: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer scheduler.Close()
+		decisions, err := scheduler.Run(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range decisions {
+			// As JSON a claim that one pod alone uses is the pod's own.
+			has := on.Devices(d.Pod)
+			for _, one := range pods {
+				if one.Name == on.PodName(d.Pod) && len(has) == 0 {
+					has = on.ClaimDevices(on.FindResourceClaim("team", one.Spec.ResourceClaims[0].Name))
+				}
+			}
+			told = append(told, fmt.Sprint(on.PodName(d.Pod), " ", d.Kind, " ", on.NodeName(d.Node), " ", has))
+		}
+		return told
+	}
+	first, second := run(typed), run(text)
+	for i := range first { // as JSON devices are called by their names alone, where those are different
+		first[i] = strings.NewReplacer(driver+"/pool-0/", "", driver+"/pool-1/", "").Replace(first[i])
+	}
+	if len(first) != 5 || fmt.Sprint(first) != fmt.Sprint(second) {
+		t.Errorf("%q\nis not\n%q", first, second)
+	}
+	if !strings.Contains(first[0], "card-1") || !strings.HasPrefix(first[4], "t reject") {
+		t.Error(first)
+	}
+}
+
+func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	devices, err := kube.Devices(slices()[1:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := cluster.AddNode(&gangsched.NodeSpec{Name: "node-1", Allocatable: gangsched.Resources("cpu", "8", "pods", "9"), Devices: devices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := claim("shared", resourcev1beta1.DeviceRequest{Name: "one"})
+	made.Status.ReservedFor = []resourcev1beta1.ResourceClaimConsumerReference{{Resource: "podgroups", Name: "train"}}
+	made.Status.Allocation = &resourcev1beta1.AllocationResult{
+		Devices: resourcev1beta1.DeviceAllocationResult{Results: []resourcev1beta1.DeviceRequestAllocationResult{{Request: "one", Driver: driver, Pool: "pool-1", Device: "card-2"}}},
+		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1"}}}}}},
+	}
+	spec, err := kube.Claim(made, func(string) *resourcev1beta1.DeviceClass { return class() }, cluster)
+	if err != nil || spec.Node != node || len(spec.HeldDevices) != 1 || *spec.HeldDevices[0].Request != 0 || *spec.MostPods != 0 {
+		t.Fatal(spec, err)
+	}
+	id, err := cluster.AddResourceClaim(spec)
+	if err != nil || id != cluster.FindResourceClaim("team", "shared") {
+		t.Fatal(id, err)
+	}
+	pod := claimingPod("p")
+	template, generated := "template", "shared"
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &template}}
+	if _, err := kube.Pod(pod, cluster, kube.Options{}); err == nil || !strings.Contains(err.Error(), "is not made yet") {
+		t.Error(err)
+	}
+	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &generated}}
+	converted, err := kube.Pod(pod, cluster, kube.Options{})
+	if err != nil || len(converted.ResourceClaims) != 1 || converted.ResourceClaims[0] != id {
+		t.Fatal(converted, err)
+	}
+	added, err := cluster.AddPod(converted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scheduler.Close()
+	if _, err := scheduler.Run(0); err != nil {
+		t.Fatal(err)
+	}
+	if cluster.PodNode(added) != node || cluster.ClaimNode(id) != node {
+		t.Error(cluster.PodNode(added))
+	}
+	if has := cluster.ClaimDevices(id); len(has) != 1 || has[0].ID != driver+"/pool-1/card-2" {
+		t.Error(has)
+	}
+}
+
+func TestWhatIsWrongWithClaimsIsSaid(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	none := func(string) *resourcev1beta1.DeviceClass { return nil }
+	some := func(string) *resourcev1beta1.DeviceClass { return class() }
+	if _, err := kube.Claim(claim("c", resourcev1beta1.DeviceRequest{Name: "r"}), none, cluster); err == nil || !strings.Contains(err.Error(), `no device class "card"`) {
+		t.Error(err)
+	}
+	odd := claim("c", resourcev1beta1.DeviceRequest{Name: "r", Selectors: cel(`device.attributes["x"].y.matches("z")`)})
+	spec, err := kube.Claim(odd, some, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.AddResourceClaim(spec); err == nil || !strings.Contains(err.Error(), "devices.cel") {
+		t.Error(err)
+	}
+	lost := claim("c")
+	attribute := resourcev1beta1.FullyQualifiedName("a/b")
+	lost.Spec.Devices.Constraints = []resourcev1beta1.DeviceConstraint{{MatchAttribute: &attribute, Requests: []string{"r"}}}
+	if _, err := kube.Claim(lost, some, cluster); err == nil {
+		t.Error("a constraint was about nothing")
+	}
+	wide := slices()[:1]
+	wide[0].Spec.NodeName, wide[0].Spec.AllNodes = "", true
+	if _, err := kube.Devices(wide); err == nil {
+		t.Error("devices of all nodes were one's")
+	}
+	if _, err := kube.Pod(claimingPod("p", "nobody"), cluster, kube.Options{}); err == nil || !strings.Contains(err.Error(), `no claim "nobody"`) {
+		t.Error(err)
+	}
+}
+
+type storage struct {
+	claims  map[string]*corev1.PersistentVolumeClaim
+	volumes map[string]*corev1.PersistentVolume
+}
+
+func (s storage) Claim(_, name string) *corev1.PersistentVolumeClaim { return s.claims[name] }
+func (s storage) Volume(name string) *corev1.PersistentVolume        { return s.volumes[name] }
+
+func onHosts(names ...string) *corev1.VolumeNodeAffinity {
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names}},
+	}}}}
+}
+
+func TestVolumesSayWhereAPodCanBe(t *testing.T) {
+	in := storage{map[string]*corev1.PersistentVolumeClaim{}, map[string]*corev1.PersistentVolume{}}
+	for _, name := range []string{"local", "also", "zonal", "lost", "unbound", "odd"} {
+		in.claims[name], in.volumes[name] = &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+		in.claims[name].Spec.VolumeName = name
+		in.volumes[name].Name = name
+	}
+	delete(in.volumes, "lost")
+	in.claims["unbound"].Spec.VolumeName = ""
+	in.claims["also"].Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+	in.volumes["local"].Spec.NodeAffinity = onHosts("a", "b", "c")
+	in.volumes["also"].Spec.NodeAffinity = onHosts("d", "b", "c")
+	in.volumes["zonal"].Labels = map[string]string{corev1.LabelTopologyZone: "z1__z2"}
+	in.volumes["zonal"].Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: "vol-1"}
+	in.volumes["odd"].Spec.NodeAffinity = onHosts("a")
+	in.volumes["odd"].Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Key = "rack"
+	with := func(claims ...string) *corev1.Pod {
+		pod := claimingPod("p")
+		for _, name := range claims {
+			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+		}
+		return pod
+	}
+	if none, err := kube.Volumes(with(), in); none != nil || err != nil {
+		t.Error(none, err)
+	}
+	pod := with("local", "also", "zonal")
+	said, err := kube.Volumes(pod, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := gangsched.PodVolumes{
+		Nodes:           []string{"b", "c"},
+		Zones:           []gangsched.VolumeZone{{Key: corev1.LabelTopologyZone, Values: []string{"z1", "z2"}}},
+		ExclusiveClaims: []string{"also"},
+		Attachments:     []gangsched.AttachedVolume{{Driver: "csi.example.com", ID: "vol-1"}},
+	}
+	if fmt.Sprint(*said) != fmt.Sprint(wanted) {
+		t.Errorf("%v is not %v", *said, wanted)
+	}
+	if said, err := kube.Volumes(with("unbound"), in); err != nil || !said.UnboundClaims {
+		t.Error(said, err)
+	}
+	for _, name := range []string{"lost", "odd", "nothing"} {
+		if _, err := kube.Volumes(with(name), in); err == nil {
+			t.Error(name)
+		}
+	}
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	for _, name := range []string{"a", "b"} {
+		labels := map[string]string{corev1.LabelTopologyZone: "z2"}
+		if _, err := cluster.AddNode(&gangsched.NodeSpec{Name: name, Labels: labels, Allocatable: gangsched.Resources("cpu", "1", "pods", "9")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := kube.Pod(pod, cluster, kube.Options{Volumes: said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.AddPod(spec); err != nil {
+		t.Fatal(err)
+	}
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scheduler.Close()
+	decisions, err := scheduler.Run(0)
+	if err != nil || len(decisions) != 1 || cluster.NodeName(decisions[0].Node) != "b" {
+		t.Error(decisions, err)
+	}
+}

@@ -1,0 +1,276 @@
+#pragma once
+#include "gangsched/c/objects.h"
+
+/// What is inside a node, what pods ask of it, claims and volumes: as gangsched/devices/device_spec.hpp and gangsched/model/spec.hpp have
+/// them. NUMA cells with their kubelet's policies, and MIG tables of products that the library does not know, are said as Kubernetes JSON.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A name and how much of it: a counter, a capacity.
+typedef struct gangsched_named_count {
+  const char* name;
+  int64_t amount;
+} gangsched_named_count;
+
+typedef struct gangsched_named_counts {
+  const gangsched_named_count* items;
+  size_t count;
+} gangsched_named_counts;
+
+enum { GANGSCHED_ATTRIBUTE_TEXT = 0, GANGSCHED_ATTRIBUTE_NUMBER = 1, GANGSCHED_ATTRIBUTE_TRUTH = 2 };
+
+typedef struct gangsched_attribute_value {
+  int32_t type;      ///< GANGSCHED_ATTRIBUTE_TEXT …
+  const char* text;  ///< of a text
+  int64_t number;    ///< of a number; of a truth 0 is false
+} gangsched_attribute_value;
+
+typedef struct gangsched_attribute {
+  const char* name;
+  gangsched_attribute_value value;
+} gangsched_attribute;
+
+// --- of nodes
+
+enum {
+  GANGSCHED_MIG_OFF = 0,     ///< the GPU is used as a whole, or shared
+  GANGSCHED_MIG_FIXED = 1,   ///< it is divided into the listed instances
+  GANGSCHED_MIG_DYNAMIC = 2  ///< instances are made where a pod needs one
+};
+
+typedef struct gangsched_mig_instance {
+  const char* profile;  ///< "1g.5gb"
+  int32_t start;        ///< its first memory slice
+} gangsched_mig_instance;
+
+typedef struct gangsched_gpu {
+  size_t struct_size;
+  const char* id;  ///< what decisions call it ("GPU-8a…"); empty: its index
+  bool unhealthy;
+  bool has_numa;
+  int32_t numa;  ///< NUMA cell, if `has_numa`
+  bool has_pcie;
+  int32_t pcie;  ///< PCIe switch, if `has_pcie`
+  int32_t mig;   ///< GANGSCHED_MIG_OFF …
+  const gangsched_mig_instance* instances;
+  size_t instance_count;
+} gangsched_gpu;
+
+/// The path between two GPUs over PCIe, from farthest to closest: the codes of `nvidia-smi topo -m`.
+enum {
+  GANGSCHED_PATH_SYS = 0,
+  GANGSCHED_PATH_NODE = 1,
+  GANGSCHED_PATH_PHB = 2,
+  GANGSCHED_PATH_PXB = 3,
+  GANGSCHED_PATH_PIX = 4,
+  GANGSCHED_PATH_BOARD = 5
+};
+
+typedef struct gangsched_gpu_link {
+  int32_t nvlinks;  ///< 0 to 18
+  int32_t path;     ///< GANGSCHED_PATH_SYS …
+} gangsched_gpu_link;
+
+/// GPUs that an NVSwitch machine can cut off from the others for one tenant.
+typedef struct gangsched_gpu_partition {
+  uint32_t gpus;  ///< bit i for the GPU with index i
+  int32_t score;  ///< the more the better
+} gangsched_gpu_partition;
+
+/// What may be asked of a capacity: an amount is rounded up to `least` and whole steps above it, or to one of `values`.
+typedef struct gangsched_capacity {
+  size_t struct_size;
+  const char* name;  ///< "driver/name"
+  int64_t amount;
+  bool has_policy;  ///< false: any amount may be asked for, and the rest does not count
+  bool has_standard, has_least, has_most, has_step;
+  int64_t standard;  ///< for who asks for none
+  int64_t least, most, step;
+  const int64_t* values;  ///< ascending
+  size_t value_count;
+} gangsched_capacity;
+
+/// A NIC, an FPGA, a device of a DRA driver: anything that is no GPU of the node's class.
+typedef struct gangsched_other_device {
+  size_t struct_size;
+  const char* id;
+  const char* device_class;  ///< "rdma", "gpu.example.com"
+  int64_t units;             ///< how much of it can be handed out; 0: 1
+  bool unhealthy;
+  bool has_numa;
+  int32_t numa;
+  bool has_pcie;
+  int32_t pcie;
+  const gangsched_attribute* attributes;
+  size_t attribute_count;
+  gangsched_named_counts consumes;  ///< of counters of the node, per unit
+  const gangsched_capacity* capacities;
+  size_t capacity_count;
+  bool shared;  ///< by pods, and requests of one, as long as its capacities last
+} gangsched_other_device;
+
+/// Whether GPUs are taken apart from partitions: when no partition of the size is free, or never.
+enum { GANGSCHED_PARTITIONS_PREFER = 0, GANGSCHED_PARTITIONS_HONOR = 1 };
+
+/// All devices of a node. At most 16 GPUs, which are of one model, and 1,024 others.
+struct gangsched_node_devices {
+  size_t struct_size;
+  const char* model;           ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
+  int64_t memory_mib;          ///< of each GPU; 0: not known, and nobody can ask for memory
+  int32_t compute_capability;  ///< 80: 8.0
+  int32_t replicas;            ///< pods that one GPU is handed to by time-slicing or MPS; 0: 1
+  const char* resource;        ///< the extended resource that counts them; empty: "nvidia.com/gpu"
+  const gangsched_gpu* gpus;
+  size_t gpu_count;
+  const gangsched_gpu_link* links;  ///< row by row, GPUs × GPUs; none: what PCIe switches and NUMA cells say
+  size_t link_count;
+  const gangsched_gpu_partition* partitions;  ///< that the fabric manager allows; none: it does not mind
+  size_t partition_count;
+  int32_t partition_policy;  ///< GANGSCHED_PARTITIONS_PREFER …
+  const gangsched_other_device* others;
+  size_t other_count;
+  gangsched_named_counts counters;  ///< "set/counter" and how much of it there is
+};
+
+// --- of pods and claims
+
+enum {
+  GANGSCHED_EQUAL = 0,
+  GANGSCHED_NOT_EQUAL = 1,
+  GANGSCHED_LESS = 2,
+  GANGSCHED_LESS_EQUAL = 3,
+  GANGSCHED_GREATER = 4,
+  GANGSCHED_GREATER_EQUAL = 5,
+  GANGSCHED_ONE_OF = 6,
+  GANGSCHED_HAS = 7,
+  GANGSCHED_HAS_NOT = 8
+};
+
+/// What a device must have: attributes are compared as what they are; different types never match.
+typedef struct gangsched_attribute_selector {
+  const char* attribute;
+  int32_t op;                               ///< GANGSCHED_EQUAL …
+  const gangsched_attribute_value* values;  ///< one, or for GANGSCHED_ONE_OF any number
+  size_t value_count;
+} gangsched_attribute_selector;
+
+/// How close devices have to be: anywhere in the node, at one NUMA cell, behind one PCIe switch, in one NVLink clique.
+enum { GANGSCHED_SCOPE_NODE = 0, GANGSCHED_SCOPE_NUMA = 1, GANGSCHED_SCOPE_PCIE = 2, GANGSCHED_SCOPE_NVLINK = 3 };
+
+typedef struct gangsched_device_request gangsched_device_request;
+/// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
+struct gangsched_device_request {
+  size_t struct_size;
+  const char* name;          ///< the host's word for it, never read
+  const char* device_class;  ///< empty: "gpu", or the driver that `cel` names
+  int32_t count;             ///< how many different devices; 0: 1
+
+  // GPUs
+  bool has_milli;
+  int32_t milli;            ///< thousandths of each, if `has_milli`; else 1000: it is the pod's own
+  int64_t memory_mib;       ///< of each, for a share
+  int32_t memory_percent;   ///< or in hundredths of its memory
+  const char* mig_profile;  ///< "1g.5gb"
+  gangsched_texts models;   ///< any of these; none: every model
+  int64_t least_memory_mib;
+  int32_t least_compute_capability;
+  int32_t within;  ///< GANGSCHED_SCOPE_NODE …: all of them inside one
+  bool within_preferred;
+
+  // other devices
+  int64_t units;  ///< of each; 0: 1
+  bool all;       ///< every device that the selectors admit (DRA allocationMode All)
+  bool admin;     ///< looks at them without using anything up (DRA adminAccess)
+  const gangsched_attribute_selector* selectors;
+  size_t selector_count;
+  gangsched_texts
+      cel;  ///< selectors as DRA writes them, in the part of CEL that the component kube reads (docs/kubernetes.md)
+  gangsched_named_counts capacities;  ///< how much of each every device must have; of a shared one: uses up
+  int32_t beside_gpus;                ///< GANGSCHED_SCOPE_NODE …: where the pod's GPUs are
+  bool beside_preferred;
+
+  const gangsched_device_request* first_of;  ///< DRA firstAvailable: these in turn instead of all the above
+  size_t first_of_count;
+  uint16_t container;  ///< number of the container that uses them
+};
+
+/// A request, and one of its `first_of`.
+typedef struct gangsched_alternative {
+  int32_t request, place;
+} gangsched_alternative;
+
+/// What the devices of several requests have in common (DRA's constraints). One that lacks the attribute will not do.
+typedef struct gangsched_device_constraint {
+  const char* attribute;    ///< "driver/name"
+  bool distinct;            ///< no two have the same value; else all do
+  const int32_t* requests;  ///< numbers of the requests that it is about; none, without alternatives: all
+  size_t request_count;
+  const gangsched_alternative* alternatives;
+  size_t alternative_count;
+} gangsched_device_constraint;
+
+/// A device that a pod which others bound holds already.
+typedef struct gangsched_held_device {
+  size_t struct_size;
+  const char* id;
+  bool has_request;
+  int32_t
+      request;  ///< number among the requests, if `has_request`; else the first that is about such devices and has not got all
+  bool has_mig_start;
+  int32_t mig_start;                  ///< of a MIG instance: its first memory slice, if `has_mig_start`
+  gangsched_named_counts capacities;  ///< of a shared device; none: what the request says
+} gangsched_held_device;
+
+/// Devices that pods share (Kubernetes' ResourceClaim), all on one node: where the first pod that names the claim is placed they are
+/// allocated, and when the last one has left they are given back.
+typedef struct gangsched_resource_claim_spec {
+  size_t struct_size;
+  const char* name;
+  const char* ns;  ///< empty: "default"
+  const gangsched_device_request* devices;
+  size_t device_count;
+  const gangsched_device_constraint* constraints;
+  size_t constraint_count;
+  bool has_most_pods;
+  int32_t most_pods;  ///< on nodes at once, if `has_most_pods`, 0 any number; else 256, as Kubernetes has it
+  const gangsched_held_device* held_devices;  ///< what it has where the pods that others bound run
+  size_t held_device_count;
+  gangsched_node_id node;  ///< where it is allocated though nobody uses it yet
+} gangsched_resource_claim_spec;
+
+/// A zone or region label of a volume: the node must have one of the values.
+typedef struct gangsched_volume_zone {
+  const char* key;
+  gangsched_texts values;
+} gangsched_volume_zone;
+/// A disk that pods on one node cannot share, unless both only read.
+typedef struct gangsched_used_disk {
+  const char* id;
+  bool read_only;
+} gangsched_used_disk;
+/// A volume that its driver attaches to the node.
+typedef struct gangsched_attached_volume {
+  const char* driver;
+  const char* id;
+} gangsched_attached_volume;
+
+/// What a pod's volumes mean for where it can run: the host resolves claims of volumes, this came out.
+struct gangsched_pod_volumes {
+  size_t struct_size;
+  bool unbound_claims;  ///< a claim has to be bound first: no node will do
+  bool has_nodes;
+  gangsched_texts nodes;  ///< names of those where the claims are, or can be, bound, if `has_nodes`; else everywhere
+  const gangsched_volume_zone* zones;
+  size_t zone_count;
+  const gangsched_used_disk* disks;
+  size_t disk_count;
+  gangsched_texts exclusive_claims;  ///< ReadWriteOncePod, by name: one pod in the whole cluster
+  const gangsched_attached_volume* attachments;
+  size_t attachment_count;
+};
+
+#ifdef __cplusplus
+}
+#endif
