@@ -4,10 +4,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/model/inside.hpp"
 #include "gangsched/policies/compared_resources.hpp"
 #include "gangsched/policies/group_victims.hpp"
 #include "gangsched/policies/queue_list.hpp"
@@ -362,6 +365,57 @@ GANGSCHED_INLINE queues::koordinator::elastic_quotas elastic_quota_policy::with_
     books_->resources.add_request(pod, request);
     if (made.unassign_pod(its, {request})) made.assign_pod(its, {request, false}).value();
   });
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<pod_id> elastic_quota_policy::to_revoke(const cluster& of, instant now,
+                                                                     overuse_watch& watch) const {
+  return to_revoke(cluster_view{detail::inside(of)}, now, watch);
+}
+
+GANGSCHED_INLINE std::vector<pod_id> elastic_quota_policy::to_revoke(const cluster_view& of, instant now,
+                                                                     overuse_watch& watch) const {
+  struct running {
+    std::vector<pod_id> pods = {};
+    std::vector<books::amounts> requests = {};
+    std::vector<queues::koordinator::assigned_pod> assigned = {};
+    books::amounts leaving = {};
+  };
+  books& known = read(of);
+  std::map<queue_id, queues::koordinator::overuse_monitor> watched;
+  std::map<queues::queue_index, running> over;
+  for (std::size_t at = 0; at < known.list.size(); ++at) {
+    const auto quota = static_cast<queues::queue_index>(at);
+    auto monitor = queues::koordinator::overuse_monitor{now, watch.delay};
+    if (const auto its = watch.quotas.find(known.list.id(at)); its != watch.quotas.end()) monitor = its->second;
+    if (monitor.look(now, known.quotas->is_over_runtime(quota))) over[quota].leaving = known.resources.nothing();
+    watched.emplace(known.list.id(at), monitor);
+  }
+  if (!over.empty())
+    of.each_pod([&](const pod_info& pod) {
+      const auto its = over.find(known.list.find(pod.queue()));
+      if (its == over.end() || !pod.node()) return;
+      if (pod.terminating()) return known.resources.add_request(pod, its->second.leaving);
+      its->second.pods.push_back(pod.id());
+      known.resources.add_request(pod, its->second.requests.emplace_back(known.resources.nothing()));
+    });
+  std::vector<pod_id> made;
+  for (auto& [quota, its] : over) {
+    const auto accounts = known.quotas->accounts(quota);
+    books::amounts used = known.resources.nothing(), runtime = used;
+    for (std::size_t at = 0; at < used.size(); ++at) {
+      used[at] = std::max<std::int64_t>(accounts[at].used - queues::amount_or_zero(its.leaving[at]), 0);
+      if (queues::is_named(accounts[at].max)) runtime[at] = accounts[at].runtime;
+    }
+    for (std::size_t i = 0; i < its.pods.size(); ++i) {
+      const pod_info pod = *of.pod(its.pods[i]);
+      its.assigned.push_back(
+          {its.requests[i], pod.priority(), pod.start_time().value_or(instant{}), is_preemptible(pod)});
+    }
+    for (const std::uint32_t one : queues::koordinator::pods_to_revoke(used, runtime, its.assigned))
+      made.push_back(its.pods[one]);
+  }
+  watch.quotas.swap(watched);
   return made;
 }
 

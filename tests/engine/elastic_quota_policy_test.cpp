@@ -167,6 +167,88 @@ TEST_CASE("arguments of ElasticQuota are read by name", "[engine][koordinator]")
 
 namespace {
 
+/// A quota that has lent, and has to give back: product runs eight cores, of which research wants its four.
+struct overused_world : quota_world {
+  overused_world() {
+    add(a_node{"n"}.cpu(8));
+    queue("research", 4, 8);
+    queue("product", 4, 8);
+  }
+  void run_pod(const std::string& name, std::int64_t cores, std::int32_t priority, bool may_go = true) {
+    a_pod one = of(name, "product", cores, priority);
+    if (!may_go) one.label(preemptible, "false");
+    add(one);
+    run();
+  }
+  words revoke(instant when) {
+    words all;
+    for (const pod_id pod : policy.to_revoke(cluster, when, watch)) all.emplace_back(cluster.name_of(pod));
+    return all;
+  }
+  elastic_quota_policy policy = {};
+  overuse_watch watch = {};
+};
+
+}  // namespace
+
+TEST_CASE("pods of a quota over its runtime quota are revoked once it was for longer than the delay",
+          "[engine][koordinator]") {
+  overused_world w;
+  w.run_pod("p9", 3, 9);
+  w.run_pod("p5", 4, 5);
+  w.run_pod("p1", 1, 1);
+  CHECK(w.revoke(0s).empty());
+  w.ask("r1", "research", 4);
+  CHECK(w.run_at(1s) == words{"reject r1"});  // nobody goes for another quota
+  CHECK(w.revoke(10s).empty());
+  CHECK(w.revoke(120s).empty());         // it was within at 0 s, and longer than the delay has not passed
+  CHECK(w.revoke(121s) == words{"p5"});  // down to four: p1 and p5 would go, and of them p1 need not
+  CHECK(w.revoke(122s).empty());         // the time begins anew
+  CHECK(w.revoke(242s) == words{"p5"});  // the host has not listened
+  w.remove(w.pod("p5"));
+  CHECK(w.revoke(400s).empty());
+  CHECK(w.run_at(401s) == words{"bind r1 n"});
+}
+
+TEST_CASE("a quota that is within its runtime quota once is watched anew, and who leaves counts as gone",
+          "[engine][koordinator]") {
+  overused_world w;
+  w.run_pod("p5", 4, 5);
+  w.run_pod("p1", 4, 1);
+  const pod_id asks = w.add(w.of("r1", "research", 4).gate("later"));
+  CHECK(w.revoke(0s).empty());
+  CHECK(w.revoke(100s).empty());
+  w.remove(asks);
+  CHECK(w.revoke(110s).empty());  // within: nobody else asks
+  w.add(w.of("r2", "research", 4).gate("later"));
+  CHECK(w.revoke(200s).empty());
+  CHECK(w.revoke(230s).empty());
+  overuse_watch other = w.watch;
+  CHECK(w.policy.to_revoke(w.cluster, 231s, other).size() == 1);
+  w.must(w.cluster.set_terminating(w.pod("p5")));
+  CHECK(w.revoke(231s).empty());
+}
+
+TEST_CASE("pods that are not preemptible are not revoked, nor are those of a quota that went",
+          "[engine][koordinator]") {
+  overused_world w;
+  w.run_pod("kept", 4, 0, false);
+  w.run_pod("p2", 2, 2);
+  w.run_pod("p1", 2, 1);
+  w.add(w.of("r1", "research", 4).gate("later"));
+  CHECK(w.revoke(0s).empty());
+  CHECK(w.watch.quotas.size() == 2);
+  CHECK(w.revoke(121s) == words{"p2", "p1"});
+  w.queue("empty", 1, 1);
+  CHECK(w.revoke(122s).empty());
+  CHECK(w.watch.quotas.size() == 3);
+  w.must(w.cluster.queues().remove(w.cluster.queues().find("empty").value()));
+  CHECK(w.revoke(123s).empty());
+  CHECK(w.watch.quotas.size() == 2);
+}
+
+namespace {
+
 /// Asks the policy about whoever is popped.
 struct asking {
   static constexpr std::string_view name = "Asking";
