@@ -66,10 +66,10 @@ class elastic_quota_policy {
   /// The quotas as things stand, refreshed, numbered as `cluster_view::each_queue` goes. Valid until the next question.
   [[nodiscard]] GANGSCHED_API const queues::koordinator::elastic_quotas& quotas(const cluster_view& cluster) const;
 
-  /// Overuse revocation, which upstream is off by default: pods that have to go because their quota used more than its runtime quota at each
-  /// question for longer than the watch's delay; those of a quota together, most important first, quotas as `quotas` numbers them. They are
-  /// `queues::koordinator::pods_to_revoke` of the pods that stand in the quota itself and run; who leaves already counts as gone. The host
-  /// asks between cycles, every few seconds, and takes the pods off their nodes. If memory runs out, the watch is as it was.
+  /// Overuse revocation, which upstream is off by default: pods that have to go because their quota used more than its runtime quota at
+  /// each question for longer than the watch's delay; those of a quota together, most important first, quotas as `quotas` numbers them.
+  /// They are `queues::koordinator::pods_to_revoke` of the pods that stand in the quota itself and run; who leaves already counts as gone.
+  /// The host asks between cycles, every few seconds, and takes the pods off their nodes. If memory runs out, the watch is as it was.
   /// O(queues · resources + nodes + pods).
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster& of, instant now, overuse_watch& watch) const;
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster_view& of, instant now,
