@@ -64,11 +64,11 @@ TEST_CASE("a fork and a plan for nodes for which there is no memory are refused,
     world.pod("a-greedy-pod-with-a-name-of-some-length", 8);
     world.schedules();
     world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, nullptr, world.error));
-    const gangsched_amount room{"cpu", nullptr, 16, 0};
+    const gangsched_amount room[] = {{"cpu", nullptr, 16, 0}, {"pods", nullptr, 110, 0}};
     gangsched_node_spec like{};
     like.struct_size = sizeof like;
     like.name = "a-shape-with-a-name-of-some-length";
-    like.allocatable = {&room, 1};
+    like.allocatable = {room, 2};
     gangsched_node_shape shape{};
     shape.struct_size = sizeof shape;
     shape.like = &like;

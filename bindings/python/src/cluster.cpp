@@ -214,6 +214,13 @@ void add_pods(class_of_cluster& to) {
           "pod"_a, "preempted"_a = false,
           "The pod is being deleted: not scheduled any more, and keeps what it holds until it is removed.")
       .def(
+          "nominate",
+          [](py_cluster& of, const pod_ref& pod, const std::optional<node_ref>& node) {
+            cluster& in = of.open();
+            must(in.nominate(find(in, pod), node ? find(in, *node) : node_id{}));
+          },
+          "pod"_a, "node"_a.none(), "The node that is meant for a pending pod once there is room; None: none.")
+      .def(
           "find_pod",
           [](py_cluster& of, const std::string& name, const std::string& ns) { return of.open().find_pod(ns, name); },
           "name"_a, "namespace"_a = "default")
@@ -249,7 +256,7 @@ void add_pods(class_of_cluster& to) {
             for (const device_grant& grant : in.devices_of(id)) names.emplace_back(in.name_of(in.node_of(id), grant));
             return names;
           },
-          "pod"_a, "The ids of what the pod has of its node's devices.")
+          "pod"_a, "The ids of what the pod has of its node's devices, but for those of claims that it shares.")
       .def(
           "pods", [](py_cluster& of) { return pod_table{of.open()}; }, "A table of all pods as they are now.");
 }
@@ -293,6 +300,60 @@ void add_groups_and_names(class_of_cluster& to) {
                  preempts ? preemption_policy::preempt_lower_priority : preemption_policy::never}));
           },
           "name"_a, "value"_a, "global_default"_a = false, "preempts"_a = true, "Adds or replaces a priority class.");
+}
+
+void add_claims(class_of_cluster& to) {
+  to.def(
+        "_add_resource_claim",
+        [](py_cluster& of, nb::handle spec) {
+          return must(of.open().add_resource_claim(to_resource_claim(of.open(), spec)));
+        },
+        "spec"_a)
+      .def(
+          "remove_resource_claim",
+          [](py_cluster& of, const claim_ref& claim) {
+            must(of.open().remove_resource_claim(find(of.open(), "default", claim)));
+          },
+          "claim"_a, "Not while a pod names it (wrong_state).")
+      .def(
+          "deallocate",
+          [](py_cluster& of, const claim_ref& claim) { must(of.open().deallocate(find(of.open(), "default", claim))); },
+          "claim"_a,
+          "A claim that was allocated before anybody used it has no devices any more; not while a pod on a node uses "
+          "it "
+          "(wrong_state).")
+      .def(
+          "claim_devices",
+          [](py_cluster& of, const claim_ref& claim) {
+            const cluster& in = of.open();
+            const resource_claim_id id = find(in, "default", claim);
+            std::vector<std::string> names;
+            for (const device_grant& grant : in.devices_of(id)) names.emplace_back(in.name_of(in.node_of(id), grant));
+            return names;
+          },
+          "claim"_a, "The ids of what the claim has of its node's devices.")
+      .def(
+          "claim_node",
+          [](py_cluster& of, const claim_ref& claim) -> std::optional<node_id> {
+            const node_id node = of.open().node_of(find(of.open(), "default", claim));
+            return node ? std::optional{node} : std::nullopt;
+          },
+          "claim"_a, "Where the claim is allocated, if anywhere.")
+      .def(
+          "find_resource_claim",
+          [](py_cluster& of, const std::string& name, const std::string& ns) {
+            return of.open().find_resource_claim(ns, name);
+          },
+          "name"_a, "namespace"_a = "default")
+      .def(
+          "set_device_health",
+          [](py_cluster& of, const node_ref& node, const std::string& device, bool healthy) {
+            return must(of.open().set_device_health(find(of.open(), node), device, healthy));
+          },
+          "node"_a, "device"_a, "healthy"_a,
+          "A device of the node, by id, is healthy or not: an unhealthy one is hidden at once. Returns the pods that "
+          "have "
+          "some of it, which keep it until they are removed.");
 }
 
 void add_queues(class_of_cluster& to) {
@@ -347,6 +408,8 @@ void add_rest(class_of_cluster& to) {
       .def("pod_column", get_word<pod_ref>, "pod"_a, "column"_a, "A pod's word; None if there is no such column.")
       .def(
           "digest", [](py_cluster& of) { return of.open().digest(); }, "Equal states, equal digests.")
+      .def("_fork_into", [](py_cluster& of,
+                            py_cluster& to) { to.open() = must(of.away([](const cluster& in) { return in.fork(); })); })
       .def("_trial", [](shared_cluster of) { return trial{std::move(of)}; });
 }
 
@@ -453,6 +516,7 @@ void add_cluster(nb::module_& to) {
   add_nodes(made);
   add_pods(made);
   add_groups_and_names(made);
+  add_claims(made);
   add_queues(made);
   add_rest(made);
 }

@@ -69,6 +69,13 @@ gangsched::queue_id find(const cluster& in, const queue_ref& queue) {
   return known(in.queues().find(name), "queue", name);
 }
 
+gangsched::resource_claim_id find(const cluster& in, const std::string& ns, const claim_ref& claim) {
+  if (const auto* id = std::get_if<gangsched::resource_claim_id>(&claim)) return *id;
+  const std::string& name = std::get<std::string>(claim);
+  const auto [space, short_name] = name.find('/') == std::string::npos ? std::pair{ns, name} : split_name(name);
+  return known(in.find_resource_claim(space, short_name), "resource claim", space + "/" + short_name);
+}
+
 gangsched::instant to_instant(nb::handle seconds) {
   constexpr std::int64_t nanos = 1'000'000'000;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -112,6 +119,7 @@ void add_ids(nb::module_& to) {
   add_id<gangsched::node_id>(to, "NodeId", "Names a node until it is removed");
   add_id<gangsched::pod_id>(to, "PodId", "Names a pod until it is removed");
   add_id<gangsched::group_id>(to, "GroupId", "Names a group until it is removed");
+  add_id<gangsched::resource_claim_id>(to, "ResourceClaimId", "Names a claim of devices until it is removed");
   add_id<gangsched::queue_id>(to, "QueueId", "Names a queue until it is removed");
 }
 

@@ -76,12 +76,15 @@ using node_ref = std::variant<gangsched::node_id, std::string>;
 using pod_ref = std::variant<gangsched::pod_id, std::string>;
 using group_ref = std::variant<gangsched::group_id, std::string>;
 using queue_ref = std::variant<gangsched::queue_id, std::string>;
+using claim_ref = std::variant<gangsched::resource_claim_id, std::string>;
 
 // The id that is meant; of a pod or a group "name" is that in the namespace "default". Throws unknown.
 [[nodiscard]] gangsched::node_id find(const cluster& in, const node_ref& node);
 [[nodiscard]] gangsched::pod_id find(const cluster& in, const pod_ref& pod);
 [[nodiscard]] gangsched::group_id find(const cluster& in, const group_ref& group);
 [[nodiscard]] gangsched::queue_id find(const cluster& in, const queue_ref& queue);
+/// A name alone is that of a claim in @p ns.
+[[nodiscard]] gangsched::resource_claim_id find(const cluster& in, const std::string& ns, const claim_ref& claim);
 
 /// "namespace/name", or a name in the namespace "default".
 [[nodiscard]] std::pair<std::string, std::string> split_name(const std::string& name);
@@ -96,6 +99,7 @@ using queue_ref = std::variant<gangsched::queue_id, std::string>;
 [[nodiscard]] gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from);
 [[nodiscard]] gangsched::group_spec to_group_spec(cluster& in, nb::handle from);
 [[nodiscard]] gangsched::queue_spec to_queue_spec(nb::handle from);
+[[nodiscard]] gangsched::resource_claim_spec to_resource_claim(const cluster& in, nb::handle from);
 
 // What each file adds to the module.
 void add_ids(nb::module_& to);

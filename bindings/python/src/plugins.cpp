@@ -27,6 +27,16 @@ nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of) {
 }
 
 namespace {
+thread_local copies_of_plugins* gathers = nullptr;
+}  // namespace
+
+copies_of_plugins::copies_of_plugins() : before_(std::exchange(gathers, this)) {}
+copies_of_plugins::~copies_of_plugins() { gathers = before_; }
+void copies_of_plugins::add(const std::shared_ptr<plugin_state>& made) {
+  if (gathers != nullptr) gathers->made_.push_back(made);
+}
+
+namespace {
 
 constexpr std::size_t most_reasons = 4096;
 
@@ -256,7 +266,7 @@ reads facet_called(const plugin_state& of, const std::string& word) {
 
 nb::object attribute(nb::handle of, const char* name) { return nb::getattr(of, name, nb::none()); }
 
-/// The same plugin without what it knows of a cluster: the numbers of its columns, and of queues.
+/// The same plugin. The numbers of its columns are its cluster's, those of queues a fork goes on with.
 std::shared_ptr<void> copy_plugin(const void* self) {
   const plugin_state& of = state_of(self);
   const auto made = std::make_shared<plugin_state>();
@@ -264,7 +274,10 @@ std::shared_ptr<void> copy_plugin(const void* self) {
   made->name = of.name;
   made->may_read = of.may_read;
   made->columns = of.columns;
+  made->queue_numbers = of.queue_numbers;
+  made->queue_names = of.queue_names;
   made->raised = of.raised;
+  copies_of_plugins::add(made);
   return std::make_shared<python_plugin>(python_plugin{made});
 }
 

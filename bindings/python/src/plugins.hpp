@@ -47,6 +47,21 @@ struct py_profile {
 /// Those of Python's among @p plugins.
 [[nodiscard]] std::vector<std::shared_ptr<plugin_state>> states_in(std::span<const gangsched::plugin_entry> plugins);
 
+/// The copies of Python's plugins that are made on this thread while it lives.
+class copies_of_plugins {
+ public:
+  copies_of_plugins();
+  copies_of_plugins(const copies_of_plugins&) = delete;
+  copies_of_plugins& operator=(const copies_of_plugins&) = delete;
+  ~copies_of_plugins();
+  [[nodiscard]] const std::vector<std::shared_ptr<plugin_state>>& all() const noexcept { return made_; }
+  static void add(const std::shared_ptr<plugin_state>& made);
+
+ private:
+  std::vector<std::shared_ptr<plugin_state>> made_;
+  copies_of_plugins* before_;
+};
+
 /// What a hook raised lately, which is forgotten; an invalid object if none did.
 [[nodiscard]] nb::object take_raised(const std::vector<std::shared_ptr<plugin_state>>& of);
 

@@ -1,12 +1,12 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
-#include <gangsched/scheduler.hpp>
+#include <gangsched/scheduling/measure_hooks.hpp>
 
 #include <array>
 #include <map>
 
 #include "decisions.hpp"
-#include "plugins.hpp"
+#include "scheduler.hpp"
 
 namespace bindings {
 namespace {
@@ -36,31 +36,6 @@ auto choice(const Words& among, const std::string& name, const char* option) {
   }
   raise({errc::malformed, "scheduler", option, "\"" + name + "\" is none of " + all});
 }
-
-/// A scheduler with what it must not outlive, and the plugins in Python that it calls.
-struct py_scheduler {
-  shared_cluster on;
-  std::vector<nb::object> plugins;
-  std::vector<std::shared_ptr<plugin_state>> states;
-  std::optional<scheduler> core;
-
-  /// Runs @p work on the scheduler without the GIL.
-  template <class Work>
-  auto away(Work&& work) {
-    return on->away([&](cluster&) { return work(*core); });
-  }
-  /// The value, or the error that a hook in Python may be the cause of.
-  template <class T>
-  T must(result<T> got) {
-    const nb::object cause = take_raised(states);
-    if (!got) raise(got.error(), cause);
-    if constexpr (!std::is_void_v<T>) return *std::move(got);
-  }
-  [[nodiscard]] scheduler& open() {
-    static_cast<void>(on->open());
-    return *core;
-  }
-};
 
 /// What a call said, copied while it is good. The error, if there was one, is raised with the decisions that stand.
 class collected {
@@ -127,7 +102,7 @@ decision_batch run(py_scheduler& of, nb::handle now, bool confirm, std::size_t m
 scheduler_options to_options(std::uint64_t seed, const std::string& ties, const std::string& wake,
                              const std::string& timers, nb::handle initial_backoff, nb::handle max_backoff,
                              nb::handle backoff_window, nb::handle unschedulable_timeout, std::size_t indexed_classes,
-                             bool check_hooks) {
+                             bool check_hooks, bool count_reasons) {
   scheduler_options made;
   made.seed = seed;
   made.ties = choice(tie_words, ties, "ties");
@@ -139,11 +114,12 @@ scheduler_options to_options(std::uint64_t seed, const std::string& ties, const 
   made.unschedulable_timeout = to_instant(unschedulable_timeout);
   made.indexed_classes = indexed_classes;
   made.check_hooks = check_hooks;
+  made.count_reasons = count_reasons;
   return made;
 }
 
 void make(py_scheduler* self, shared_cluster on, const std::vector<const py_profile*>& profiles,
-          const scheduler_options& options) {
+          const scheduler_options& options, const watch_options& watching) {
   std::vector<kernel_table> tables;
   std::vector<nb::object> plugins;
   std::vector<std::shared_ptr<plugin_state>> states;
@@ -156,8 +132,13 @@ void make(py_scheduler* self, shared_cluster on, const std::vector<const py_prof
   }
   must(scheduler::check(tables));
   cluster& in = on->open();
-  auto* const made = new (self) py_scheduler{std::move(on), std::move(plugins), std::move(states), std::nullopt};
+  auto watched = watchers::make(in, watching);
+  if (watched != nullptr && watched->times_hooks())
+    for (kernel_table& one : tables) one = measure_hooks(std::move(one), watched->all());
+  auto* const made =
+      new (self) py_scheduler{std::move(on), std::move(plugins), std::move(states), std::move(watched), std::nullopt};
   made->core.emplace(in, std::move(tables), options);
+  if (made->watched != nullptr) made->must(made->core->observe(&made->watched->all()));
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_plugins<py_scheduler>)},
@@ -166,8 +147,6 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_plugins<py
                           return 0;
                         })},
                        {0, nullptr}};
-
-using class_of_scheduler = nb::class_<py_scheduler>;
 
 void add_calls(class_of_scheduler& to) {
   to.def("schedule_cycle", &schedule_cycle, "now"_a, nb::sig("def schedule_cycle(self, now: float) -> Decisions"),
@@ -371,7 +350,9 @@ void add_scheduler(nb::module_& to) {
       "__init__",
       [](py_scheduler* self, shared_cluster on, nb::object profile, std::uint64_t seed, const std::string& ties,
          const std::string& wake, const std::string& timers, nb::object initial_backoff, nb::object max_backoff,
-         nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes, bool check_hooks) {
+         nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes, bool check_hooks,
+         bool count_reasons, const std::optional<std::string>& metrics, const std::optional<std::string>& trace,
+         std::size_t trace_records, std::size_t events) {
         std::vector<const py_profile*> profiles;
         if (profile.is_none()) profile = nb::type<py_profile>().attr("default")();
         if (nb::isinstance<py_profile>(profile)) {
@@ -381,23 +362,31 @@ void add_scheduler(nb::module_& to) {
         }
         make(self, std::move(on), profiles,
              to_options(seed, ties, wake, timers, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
-                        indexed_classes, check_hooks));
+                        indexed_classes, check_hooks, count_reasons),
+             {metrics, trace, trace_records, events});
       },
       "cluster"_a, "profile"_a = nb::none(), nb::kw_only(), "seed"_a = 0, "ties"_a = "uniform",
       "wake"_a = "one_per_class", "timers"_a = "by_now", "initial_backoff"_a = 1, "max_backoff"_a = 10,
       "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 64, "check_hooks"_a = false,
+      "count_reasons"_a = false, "metrics"_a = nb::none(), "trace"_a = nb::none(), "trace_records"_a = 1u << 15,
+      "events"_a = 0,
       nb::sig("def __init__(self, cluster: ClusterBase, profile: Profile | collections.abc.Sequence[Profile] | None = "
               "None, *, seed: int = 0, "
               "ties: str = 'uniform', wake: str = 'one_per_class', timers: str = 'by_now', initial_backoff: float = 1, "
               "max_backoff: float "
               "= 10, backoff_window: float = 0, unschedulable_timeout: float = 300, indexed_classes: int = 64, "
-              "check_hooks: bool = "
-              "False) -> None"),
+              "check_hooks: bool = False, count_reasons: bool = False, metrics: str | None = None, trace: str | None = "
+              "None, trace_records: int = 32768, events: int = 0) -> None"),
       "One profile, or several with one queue. `ties`: uniform (by `seed`), lowest_row or kube_heap; `wake`: "
       "one_per_class, all or hints; "
-      "`timers`: by_now or by_host. The options are `scheduler_options` of the library.");
+      "`timers`: by_now or by_host. The options are `scheduler_options` of the library. `metrics`: counted (no clock "
+      "is "
+      "read), or timed (by the machine's monotonic clock); `trace`: by_now or timed, of the last `trace_records`; "
+      "`events`: how many are kept until they are taken.");
   add_calls(made);
   add_questions(made);
+  add_what_if(to, made);
+  add_reports(to, made);
 }
 
 }  // namespace bindings

@@ -1,24 +1,13 @@
 #include <gangsched/kube/manifests.hpp>
 #include <gangsched/model/queue_spec.hpp>
 
-#include "common.hpp"
+#include "fields.hpp"
 
 // Specs out of the dataclasses of _specs.py.
 namespace bindings {
 namespace {
 
 using gangsched::errc;
-
-template <class T>
-T field(nb::handle of, const char* name) {
-  const nb::object value = nb::getattr(of, name);
-  T made;
-  if (!nb::try_cast(value, made)) {
-    raise({errc::malformed, nb::cast<std::string>(nb::str(of.type().attr("__name__"))), name,
-           "cannot be " + nb::cast<std::string>(nb::repr(value))});
-  }
-  return made;
-}
 
 std::string text_of(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
 
@@ -114,17 +103,6 @@ gangsched::kube::value text_value(std::string text) {
 
 bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) > 0; }
 
-template <class Choice>
-Choice one_of(const std::string& word, std::initializer_list<std::pair<const char*, Choice>> words,
-              const std::string& object, const char* where) {
-  std::string all;
-  for (const auto& [known, choice] : words) {
-    if (word == known) return choice;
-    all += (all.empty() ? "" : ", ") + std::string{known};
-  }
-  raise({errc::malformed, object, where, "\"" + word + "\" is none of " + all});
-}
-
 }  // namespace
 
 gangsched::node_spec to_node_spec(nb::handle from) {
@@ -142,6 +120,10 @@ gangsched::node_spec to_node_spec(nb::handle from) {
     made.devices.gpu = {.model = field<std::string>(from, "gpu_model"), .resource = ""};
     if (gpus > 16) raise({errc::out_of_range, object, "gpu_devices", "a node tells of at most 16 GPUs"});
     made.devices.gpus.resize(gpus);
+  }
+  if (const nb::object devices = from.attr("devices"); !devices.is_none()) {
+    if (!made.devices.gpus.empty()) raise({errc::malformed, object, "devices", "and gpu_devices exclude each other"});
+    made.devices = to_devices(devices, object);
   }
   made.cookie = field<std::uint64_t>(from, "cookie");
   return made;
@@ -185,6 +167,12 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
                             .milli = field<std::int32_t>(from, "gpu_milli"),
                             .models = field<std::vector<std::string>>(from, "gpu_models")});
   }
+  for (gangsched::device_request& one : to_device_requests(from.attr("devices"), object))
+    made.devices.push_back(std::move(one));
+  made.device_constraints = to_device_constraints(from.attr("device_constraints"));
+  for (const claim_ref& one : field<std::vector<claim_ref>>(from, "resource_claims"))
+    made.resource_claims.push_back(find(in, made.ns, one));
+  if (const nb::object volumes = from.attr("volumes"); !volumes.is_none()) made.volumes = to_volumes(volumes);
   if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);
   if (const auto group = field<std::optional<group_ref>>(from, "group")) {
     if (const auto* id = std::get_if<gangsched::group_id>(&*group))

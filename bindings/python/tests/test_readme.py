@@ -29,6 +29,16 @@ def test_the_plugin_of_the_page_is_one():
     assert [d.node_name for d in gs.Scheduler(cluster, names["profile"]).run(0)] == ["free"]
 
 
+def test_the_fork_of_the_page_is_one():
+    block = re.search(r"## What if\n\n```python\n(.*?)```", README, re.DOTALL)[1]
+    cluster = gs.Cluster()
+    cluster.add_pod(gs.Pod("p", gpu=1))
+    names = {"gs": gs, "scheduler": gs.Scheduler(cluster)}
+    names["scheduler"].run(0)
+    exec(compile(block, "README.md", "exec"), names)
+    assert names["gained"] == 1 and cluster.find_node("node-c") is None
+
+
 def test_what_the_page_names_is_there():
     for name in re.findall(r"\bgs\.(\w+)", README):
         assert hasattr(gs, name), name

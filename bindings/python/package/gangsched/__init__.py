@@ -9,8 +9,12 @@
 """
 
 from ._core import (
+    AddedNode,
+    Assignment,
     Decision,
     Decisions,
+    Demand,
+    DemandPlan,
     Explanation,
     GroupExplanation,
     GroupId,
@@ -22,6 +26,7 @@ from ._core import (
     PermitRoom,
     PlacementVerdict,
     PluginScore,
+    PodEvent,
     PodId,
     PodTable,
     PodView,
@@ -30,33 +35,49 @@ from ._core import (
     QueueId,
     QueueStanding,
     QueueUsage,
+    RemovableNode,
     RemovedPod,
+    ResourceClaimId,
     Scheduler,
     Trial,
     builtin_plugins,
 )
 from ._cluster import Cluster
+from ._devices import Capacity, Device, DeviceConstraint, DeviceRequest, GPUDevice, NodeDevices, ResourceClaim, Volumes
 from ._errors import Error
 from ._experiments import OPENB_POLICIES, Replay, Simulation, openb, openb_trace, replay, simulate
+from ._fork import Fork
 from ._frames import DECISION, DECISION_KINDS
 from ._plugins import ALLOW, Plugin, Verdict, deny, wait
-from ._specs import GPU, Group, Node, Pod, Queue
+from ._specs import GPU, Group, Node, NodeShape, Pod, Queue
 
 __all__ = [
     "ALLOW",
+    "AddedNode",
+    "Assignment",
+    "Capacity",
     "Cluster",
     "DECISION",
     "DECISION_KINDS",
     "Decision",
     "Decisions",
+    "Demand",
+    "DemandPlan",
+    "Device",
+    "DeviceConstraint",
+    "DeviceRequest",
     "Error",
     "Explanation",
+    "Fork",
     "GPU",
+    "GPUDevice",
     "Group",
     "GroupExplanation",
     "GroupId",
     "Node",
+    "NodeDevices",
     "NodeId",
+    "NodeShape",
     "NodeTable",
     "NodeVerdict",
     "NodeView",
@@ -67,6 +88,7 @@ __all__ = [
     "Plugin",
     "PluginScore",
     "Pod",
+    "PodEvent",
     "PodId",
     "PodTable",
     "PodView",
@@ -76,12 +98,16 @@ __all__ = [
     "QueueId",
     "QueueStanding",
     "QueueUsage",
+    "RemovableNode",
     "RemovedPod",
     "Replay",
+    "ResourceClaim",
+    "ResourceClaimId",
     "Scheduler",
     "Simulation",
     "Trial",
     "Verdict",
+    "Volumes",
     "builtin_plugins",
     "deny",
     "openb",

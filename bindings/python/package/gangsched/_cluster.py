@@ -6,7 +6,8 @@ import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, Union
 
-from ._core import ClusterBase, GroupId, NodeId, NodeTable, PodId, QueueId, Trial
+from ._core import ClusterBase, GroupId, NodeId, NodeTable, PodId, QueueId, ResourceClaimId, Trial
+from ._devices import ResourceClaim
 from ._errors import Error
 from ._specs import GPU, Group, Kubernetes, Node, Pod, Queue, fields_of
 
@@ -115,6 +116,11 @@ class Cluster(ClusterBase):
         """Replaces the spec; name, parent, whether it is a gang, and its mode must stay."""
         self._update_group(group, spec)
 
+    def add_resource_claim(self, claim: ResourceClaim) -> ResourceClaimId:
+        """Adds a claim of devices that pods share; they name it in ``resource_claims``."""
+        added: ResourceClaimId = self._add_resource_claim(claim)
+        return added
+
     def add_queue(self, queue: Queue) -> QueueId:
         """Adds a queue; the parent need not be there yet. Queues with quota by flavor are for `apply`."""
         added: QueueId = self._add_queue(queue)
@@ -141,9 +147,16 @@ class Cluster(ClusterBase):
     def trial(self) -> Trial:
         """A transaction, for ``with``: what is done to the cluster within is undone at its end, bit for bit, unless it is committed.
 
-        Within, `Scheduler.explain` says how things stand there; schedulers do not schedule (busy). Ids made within are void after it.
+        Within, `Scheduler.explain` says how things stand there; schedulers do not schedule (busy): `Scheduler.fork` is for that. Ids made
+        within are void after it.
         """
         made: Trial = self._trial()
+        return made
+
+    def fork(self) -> Cluster:
+        """A copy of the cluster alone, with the same ids, for a scheduler of another profile. With its scheduler: `Scheduler.fork`."""
+        made = Cluster()
+        self._fork_into(made)
         return made
 
     def _apply_one(self, kind: str, given: Kubernetes) -> str:

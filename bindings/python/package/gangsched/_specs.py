@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._core import GroupId, NodeId
+from ._core import GroupId, NodeId, ResourceClaimId
+from ._devices import DeviceConstraint, DeviceRequest, NodeDevices, Volumes
 
 #: An amount of a resource: whole units, a fraction, or Kubernetes' text ("500m", "64Gi"), which is exact.
 Quantity = Union[int, float, str]
@@ -26,7 +27,8 @@ def _amounts(
 class Node:
     """A node. ``cpu``, ``memory``, ``gpu`` and ``pods`` are short for entries of ``allocatable``, which wins.
 
-    ``gpu_devices`` tells of so many single GPUs of ``gpu_model``, which pods can have parts of; ``gpu`` only counts them.
+    ``gpu_devices`` tells of so many single GPUs of ``gpu_model``, which pods can have parts of, and ``devices`` of all that is inside it;
+    ``gpu`` only counts them.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Node:
     unschedulable: bool = False
     gpu_devices: int = 0
     gpu_model: str = ""
+    devices: Optional[NodeDevices] = None
     #: The host's own word, handed back with every decision.
     cookie: int = 0
 
@@ -82,6 +85,12 @@ class Pod:
     gpu_devices: int = 0
     gpu_milli: int = 1000
     gpu_models: Sequence[str] = ()
+    #: Beside those.
+    devices: Sequence[DeviceRequest] = ()
+    device_constraints: Sequence[DeviceConstraint] = ()
+    #: Claims that it shares with others, of its namespace, each once.
+    resource_claims: Sequence[Union[ResourceClaimId, str]] = ()
+    volumes: Optional[Volumes] = None
     cookie: int = 0
 
     def amounts(self) -> Dict[str, Quantity]:
@@ -141,6 +150,17 @@ class Queue:
     #: The most groups and single pods on nodes at once.
     max_running: Optional[int] = None
     cookie: int = 0
+
+
+@dataclasses.dataclass
+class NodeShape:
+    """A kind of node that can be had, for ``Scheduler.demand``: each gets a name and a hostname of its own."""
+
+    like: Node
+    #: Of one, in a unit of yours.
+    price: int = 1
+    #: There may be that many more; ``None``: any number.
+    most: Optional[int] = None
 
 
 def fields_of(kind: Any) -> List[str]:

@@ -1,0 +1,37 @@
+#pragma once
+#include "common.hpp"
+
+#include <initializer_list>
+
+/// What is read out of dataclasses.
+namespace bindings {
+
+template <class T>
+T field(nb::handle of, const char* name) {
+  const nb::object value = nb::getattr(of, name);
+  T made;
+  if (!nb::try_cast(value, made)) {
+    raise({gangsched::errc::malformed, nb::cast<std::string>(nb::str(of.type().attr("__name__"))), name,
+           "cannot be " + nb::cast<std::string>(nb::repr(value))});
+  }
+  return made;
+}
+
+template <class Choice>
+Choice one_of(const std::string& word, std::initializer_list<std::pair<const char*, Choice>> words,
+              const std::string& object, const char* where) {
+  std::string all;
+  for (const auto& [known, choice] : words) {
+    if (word == known) return choice;
+    all += (all.empty() ? "" : ", ") + std::string{known};
+  }
+  raise({gangsched::errc::malformed, object, where, "\"" + word + "\" is none of " + all});
+}
+
+// Dataclasses of _devices.py, of @p object.
+[[nodiscard]] gangsched::node_devices to_devices(nb::handle from, const std::string& object);
+[[nodiscard]] std::vector<gangsched::device_request> to_device_requests(nb::handle from, const std::string& object);
+[[nodiscard]] std::vector<gangsched::device_constraint> to_device_constraints(nb::handle from);
+[[nodiscard]] gangsched::pod_volumes to_volumes(nb::handle from);
+
+}  // namespace bindings

@@ -1,0 +1,118 @@
+"""Devices, claims and volumes."""
+
+import pytest
+
+import gangsched as gs
+
+
+def node(name, *gpus, **more):
+    inside = gs.NodeDevices(model="NVIDIA-A100-SXM4-40GB", memory_mib=40960, gpus=gpus, **more)
+    return gs.Node(name, cpu=8, devices=inside)
+
+
+def test_gpus_are_handed_out_as_a_whole_as_shares_and_as_instances():
+    cluster = gs.Cluster()
+    cluster.add_node(node("n", gs.GPUDevice("G0", numa=0), gs.GPUDevice("G1", mig="dynamic"), gs.GPUDevice("G2", healthy=False)))
+    share = cluster.add_pod(gs.Pod("share", devices=[gs.DeviceRequest(milli=300)]))
+    cluster.add_pod(gs.Pod("instance", devices=[gs.DeviceRequest(mig_profile="1g.5gb")]))
+    cluster.add_pod(gs.Pod("whole", devices=[gs.DeviceRequest()]))
+    scheduler = gs.Scheduler(cluster)
+    assert [(d.pod_name, d.kind) for d in scheduler.run(0)] == [("share", "bind"), ("instance", "bind"), ("whole", "reject")]
+    assert cluster.devices_of("share") == ["G0"] and cluster.devices_of("instance") == ["G1"]
+    assert cluster.set_device_health("n", "G2", True) == []
+    assert scheduler.run(60).count() == {"bind": 1}
+    assert cluster.devices_of("whole") == ["G2"]
+    assert cluster.set_device_health("n", "G0", False) == [share]
+
+
+def cards():
+    return [
+        gs.Device(f"card-{i}", "gpu.example.com", attributes={"gpu.example.com/model": model, "gpu.example.com/cores": 4 * i, "gpu.example.com/ok": True})
+        for i, model in enumerate(["small", "large"])
+    ]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        gs.DeviceRequest("", cel=['device.driver == "gpu.example.com"', 'device.attributes["gpu.example.com"].model == "large"']),
+        gs.DeviceRequest("gpu.example.com", selectors=[("gpu.example.com/cores", ">=", [4]), ("gpu.example.com/ok", "==", [True])]),
+        gs.DeviceRequest(first_of=[gs.DeviceRequest("gpu.example.com", selectors=[("gpu.example.com/model", "in", ["huge", "large"])])]),
+    ],
+)
+def test_claims_are_shared(request_):
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=8, devices=gs.NodeDevices(others=cards())))
+    claim = cluster.add_resource_claim(gs.ResourceClaim("c", devices=[request_], most_pods=2))
+    for name, by in (("p", claim), ("q", "c"), ("r", "default/c")):
+        cluster.add_pod(gs.Pod(name, resource_claims=[by]))
+    scheduler = gs.Scheduler(cluster)
+    assert scheduler.run(0).count() == {"bind": 2, "reject": 1}
+    assert cluster.claim_devices("c") == ["card-1"] and cluster.devices_of("p") == []
+    assert cluster.claim_node(claim) == cluster.find_node("n")
+    for ask in (cluster.remove_resource_claim, cluster.deallocate):
+        with pytest.raises(gs.Error) as refused:
+            ask(claim)
+        assert refused.value.code == "wrong_state"
+    for name in ("p", "q", "r"):
+        cluster.remove_pod(name)
+    cluster.remove_resource_claim("c")
+    assert cluster.find_resource_claim("c") is None
+
+
+def test_constraints_capacities_and_links():
+    cluster = gs.Cluster()
+    same = [gs.Device(f"nic-{i}", "nic", attributes={"nic/rail": f"rail-{i % 2}"}) for i in range(4)]
+    wire = gs.Device("wire", "wire", shared=True, capacities={"wire/gbps": gs.Capacity(100, standard=10, least=10, step=10)})
+    links = [(12 if row != column and row // 2 == column // 2 else 0, "node") for row in range(4) for column in range(4)]
+    cluster.add_node(node("n", *(gs.GPUDevice(f"G{i}") for i in range(4)), others=[*same, wire], links=links))
+    cluster.add_pod(gs.Pod("one", devices=[gs.DeviceRequest()]))
+    cluster.add_pod(gs.Pod("pair", devices=[gs.DeviceRequest(count=2, within="nvlink")]))
+    rails = [gs.DeviceRequest("nic"), gs.DeviceRequest("nic")]
+    cluster.add_pod(gs.Pod("rails", devices=rails, device_constraints=[gs.DeviceConstraint("nic/rail")]))
+    for i in range(3):
+        cluster.add_pod(gs.Pod(f"fast-{i}", devices=[gs.DeviceRequest("wire", capacities={"wire/gbps": 35})]))
+    assert gs.Scheduler(cluster).run(0).count() == {"bind": 5, "reject": 1}
+    pair = [int(name[1]) // 2 for name in cluster.devices_of("pair")]
+    assert pair[0] == pair[1] != int(cluster.devices_of("one")[0][1]) // 2
+    assert len({int(name[-1]) % 2 for name in cluster.devices_of("rails")}) == 1
+
+
+def test_volumes_say_where_a_pod_can_be():
+    cluster, zone = gs.Cluster(), "topology.kubernetes.io/zone"
+    for name in ("node-a", "node-b"):
+        cluster.add_node(gs.Node(name, cpu=8, labels={zone: name[-1]}))
+    cluster.add_pod(gs.Pod("p", volumes=gs.Volumes(nodes=["node-b"], exclusive_claims=["once"])))
+    cluster.add_pod(gs.Pod("q", volumes=gs.Volumes(exclusive_claims=["once"])))
+    cluster.add_pod(gs.Pod("r", volumes=gs.Volumes(zones={zone: ["c"]})))
+    cluster.add_pod(gs.Pod("s", volumes=gs.Volumes(unbound_claims=True)))
+    cluster.add_pod(gs.Pod("t", volumes=gs.Volumes(disks={"d": True}, attachments=[("csi.example.com", "v")])))
+    decided = {d.pod_name: (d.kind, d.node_name) for d in gs.Scheduler(cluster).run(0)}
+    assert decided["p"] == ("bind", "node-b") and decided["t"][0] == "bind"
+    assert [decided[name][0] for name in "qrs"] == ["reject"] * 3
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (gs.DeviceRequest("", cel=['device.attributes["x"].y.matches("z")']), "cel"),
+        (gs.DeviceRequest(""), "device_class"),
+        (gs.DeviceRequest(within="rack"), "within"),
+        (gs.DeviceRequest("nic", selectors=[("nic/rail", "~", ["x"])]), "selectors"),
+        (gs.DeviceRequest("nic", selectors=[("nic/rail", "==", [1.5])]), "selectors"),
+        (gs.DeviceRequest(first_of=[gs.DeviceRequest(first_of=[gs.DeviceRequest()])]), "first_of"),
+        (gs.DeviceRequest(count="two"), "count"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_wrong_is_said_by_field(cluster, request_, why):
+    before = cluster.digest()
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("p", devices=[request_]))
+    assert refused.value.code == "malformed" and refused.value.field == why
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("p", resource_claims=["nothing"]))
+    assert refused.value.code == "unknown"
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_node(gs.Node("x", gpu_devices=1, devices=gs.NodeDevices()))
+    assert refused.value.field == "devices"
+    assert cluster.digest() == before
