@@ -3,6 +3,13 @@
 #include "gangsched/model/inside.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+GANGSCHED_INLINE void tell_end(model::cluster_state& state, told how) noexcept {
+  if (state.listener != nullptr) state.listener->called({how, nullptr, nullptr, nullptr, &state});
+}
+
+}  // namespace detail
 
 GANGSCHED_INLINE model::cluster_state& transaction::collected(model::cluster_state& state) {
   state.collection.run_if_due();
@@ -26,7 +33,7 @@ GANGSCHED_INLINE transaction::transaction(model::cluster_state& state)
 GANGSCHED_INLINE void transaction::commit() noexcept {
   if (state_ == nullptr) return;
   state_->undo.keep();
-  tell_end(true);
+  if (told_) detail::tell_end(*state_, told::commit);
   end();
 }
 
@@ -34,13 +41,8 @@ GANGSCHED_INLINE void transaction::roll_back() noexcept {
   if (state_ == nullptr) return;
   state_->undo.roll_back(mark_);
   state_->log.truncate(log_end_);
-  tell_end(false);
+  if (told_) detail::tell_end(*state_, told::roll_back);
   end();
-}
-
-GANGSCHED_INLINE void transaction::tell_end(bool commits) noexcept {
-  if (!told_ || state_->listener == nullptr) return;
-  state_->listener->called({commits ? told::commit : told::roll_back, nullptr, nullptr, nullptr, state_});
 }
 
 GANGSCHED_INLINE void transaction::end() noexcept {

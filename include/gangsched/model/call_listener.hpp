@@ -99,7 +99,9 @@ struct told_call {
   const model::cluster_state* of;
 };
 
-/// Is told of calls on one cluster (`cluster::tell`), until it goes or the cluster does. It must not call the cluster or its schedulers.
+/// Is told of each call on one cluster, its queues and the schedulers on it (`cluster::tell`), instead of whoever was before, until it or
+/// the cluster goes. Forks tell nobody. It must not call the cluster or its schedulers. Where nobody is told a call costs one comparison
+/// more.
 class GANGSCHED_API call_listener {
  public:
   call_listener() = default;

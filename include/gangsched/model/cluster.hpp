@@ -45,8 +45,7 @@ struct cluster_size {
 /// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage, or what a queue's pods
 /// request, would not fit into 64 bits), `busy` (called from inside a hook), and those of `check` in validate.hpp.
 ///
-/// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow now and then
-/// (`reserve`).
+/// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow at times.
 class GANGSCHED_API cluster : public cluster_questions {
  public:
   explicit cluster(const cluster_options& options = {});
@@ -181,13 +180,9 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> nominate(pod_id pod, node_id node);
 
   /// A number that the pod has in common with those that nothing but what is a pod's own tells from it: what `explain` says of one holds
-  /// for them. Valid until the cluster changes. Where selectors came or went since the pod was looked at, it is looked at anew, as a
-  /// scheduler would: O(selectors), and the digest says so; else O(1). Error: unknown, busy.
+  /// for them, until the cluster changes. O(1); O(selectors) where these came or went since, and the digest says so. Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
-
-  /// Who is told of each call on this cluster, its queues and the schedulers on it from now on, instead of whoever was before
-  /// (model/call_listener.hpp), as long as it lives; null: nobody. Forks tell nobody. Where nobody is told a call costs one comparison
-  /// more. Error: busy (called from a hook; a transaction is open), wrong_state (it is told of a cluster already). O(1).
+  /// Who is told of each call from now on (model/call_listener.hpp); null: nobody. Error: busy, wrong_state (it is told of another). O(1).
   result<void> tell(call_listener* by);
 
  private:

@@ -30,11 +30,9 @@ class GANGSCHED_API transaction {
  private:
   /// Names made in trials that were undone go here too, for a host that does nothing but try.
   static model::cluster_state& collected(model::cluster_state& state);
-  void tell_end(bool commits) noexcept;
   void end() noexcept;
   model::cluster_state* state_;
-  bool outermost_;
-  bool told_ = false;  ///< the host's own, and somebody is told of its calls
+  bool outermost_, told_ = false;  ///< told: it is the host's own, and somebody is told of calls
   std::uint64_t log_end_;
   std::size_t mark_ = 0;
 };
