@@ -80,7 +80,7 @@ class elastic_quota_policy {
   struct rule;
   struct search;
   [[nodiscard]] books& read(const cluster_view& cluster) const;
-  [[nodiscard]] bool is_preemptible(const pod_info& pod) const;
+  [[nodiscard]] GANGSCHED_API bool is_preemptible(const pod_info& pod) const;
   [[nodiscard]] queues::koordinator::elastic_quotas with_non_preemptible(const cluster_view& cluster) const;
 
   options options_;
