@@ -32,8 +32,12 @@ void settle_references(manifests& all) {
   for (pod_manifest& one : all.pods) {
     if (const auto group = groups.find({one.spec.ns, one.group}); group != groups.end())
       wait_for(all, one, group->second);
+    if (one.spec.priority_class.empty() || classes.contains(one.spec.priority_class)) continue;
     // Who has a number already was let in when there was such a class.
-    if (one.spec.priority_class.empty() || one.spec.priority || classes.contains(one.spec.priority_class)) continue;
+    if (one.spec.priority) {
+      one.spec.priority_class.clear();
+      continue;
+    }
     error wrong = no_class("spec.priorityClassName", one.spec.priority_class);
     wrong.object = where(all, one.from, "Pod", one.spec.ns, one.spec.name);
     wait_for(all, one, wrong);
