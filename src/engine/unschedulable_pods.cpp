@@ -270,9 +270,15 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
   if (woken_for_[pod].cls != no_class) wake_next(std::exchange(woken_for_[pod], {}));
 }
 
+/// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked.
 GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
-  if (epoch_ == state_->classes.epoch()) return;
-  epoch_ = state_->classes.epoch();
+  while (epoch_ != state_->classes.epoch()) {
+    epoch_ = state_->classes.epoch();
+    line_up_again();
+  }
+}
+
+GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
   struct waiting_pod {
     row_t pod;
     class_id before;

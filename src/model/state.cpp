@@ -43,19 +43,21 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
   return all;
 }
 
-/// By number, of those with pods.
+/// By number, of those with pods. @p of_counters: with what is derived, which counters match and what services select.
 [[nodiscard]] GANGSCHED_INLINE std::vector<std::uint64_t> digests_of_classes(
-    const digest& out, const model::cluster_state& state, const std::vector<std::uint64_t>& of_counters) {
+    const digest& out, const model::cluster_state& state, const std::vector<std::uint64_t>* of_counters = nullptr) {
   std::vector<std::uint64_t> all(state.classes.size());
   for (class_id id = 0; id < state.classes.size(); ++id) {
     if (!state.classes.has_pods(id)) continue;
     const pod_class& cls = state.classes[id];
     canonical::text_bytes text{out};
     canonical::put(text, cls);
-    canonical::put(text, cls.default_selector);
-    std::uint64_t matched = 0;
-    for (const counter_id one : cls.counters.matched) matched += of_counters[one];
-    canonical::put(text, matched);
+    if (of_counters != nullptr) {
+      canonical::put(text, cls.default_selector);
+      std::uint64_t matched = 0;
+      for (const counter_id one : cls.counters.matched) matched += (*of_counters)[one];
+      canonical::put(text, matched);
+    }
     all[id] = digest_of(out, text);
   }
   return all;
@@ -128,14 +130,12 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
   for (const column_base* one : std::initializer_list<const column_base*>{
-           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.cls_epoch, &pods.node,
-           &pods.nominated, &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated,
-           &pods.prev_nominated, &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival,
-           &pods.by_name}) {
+           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.node, &pods.nominated,
+           &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated, &pods.prev_nominated,
+           &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
     one->digest_into(out, pod_rows);
   }
-  const std::vector<std::uint64_t> of_counters = detail::digests_of_counters(out, *this);
-  const std::vector<std::uint64_t> of_classes = detail::digests_of_classes(out, *this, of_counters);
+  const std::vector<std::uint64_t> of_classes = detail::digests_of_classes(out, *this);
   for (row_t pod = 0; pod < pod_rows; ++pod) {
     if (pods.alive(pod)) out.add(of_classes[pods.cls[pod]]);
   }
@@ -160,15 +160,27 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   rooms.digest_into(out);
   queues.digest_into(out, kinds.count(), node_rows);
   devices.resource_claims.digest_into(out);
+  arrivals.digest_into(out, 1);
+  out.add(log.end());
+  return out.value();
+}
+
+GANGSCHED_INLINE std::uint64_t cluster_state::digest_with_derived() const {
+  gangsched::digest out{&names, kinds.symbols()};
+  out.add(digest());
   std::vector<bool> counted_by(topologies.size());
   for (counter_id id = 0; id < counters.size(); ++id) {
     if (counters.lives(id)) counted_by[counters.spec(id).topology] = true;
   }
-  topologies.digest_into(out, node_rows, counted_by);
+  topologies.digest_into(out, nodes.rows.count(), counted_by);
+  const std::vector<std::uint64_t> of_counters = detail::digests_of_counters(out, *this);
   counters.digest_into(out, topologies, of_counters);
-  arrivals.digest_into(out, 1);
+  const std::vector<std::uint64_t> of_classes = detail::digests_of_classes(out, *this, &of_counters);
   classes.digest_into(out, of_classes);
-  out.add(log.end());
+  for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
+    if (pods.alive(pod)) out.add(of_classes[pods.cls[pod]]);
+  }
+  pods.cls_epoch.digest_into(out, pods.rows.count());
   return out.value();
 }
 

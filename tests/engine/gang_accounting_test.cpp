@@ -82,7 +82,7 @@ class shop {
   }
   /// A cycle; a group that is refused leaves no trace. Some of what is bound is confirmed, some fails.
   void run() {
-    const std::uint64_t before = w_.cluster.digest();
+    const std::uint64_t before = inside(w_.cluster).digest_with_derived();
     const cycle done = w_.scheduler.schedule_cycle(w_.now);
     REQUIRE(done.error() == nullptr);
     std::vector<decision> all{done.begin(), done.end()};
@@ -92,7 +92,7 @@ class shop {
     }
     if (bound.empty() && !all.empty()) {
       ++gangs_refused;
-      CHECK(w_.cluster.digest() == before);
+      CHECK(inside(w_.cluster).digest_with_derived() == before);
     }
     const model::cluster_state& state = inside(w_.cluster);
     for (const auto& [group, count] : bound) {

@@ -28,7 +28,7 @@ TEST_CASE("room that was made in advance changes nothing but when tables grow", 
     for (int i = 0; i < 300; ++i) REQUIRE(c.add_pod(a_pod("p" + std::to_string(i)).in(g)).has_value());
     REQUIRE(c.remove_pod(c.find_pod("default", "p7").value()).has_value());
     REQUIRE(c.assume(c.find_pod("default", "p8").value(), n).has_value());
-    return inside(c).digest();
+    return inside(c).digest_with_derived();
   };
   const std::uint64_t plain = filled({});
   CHECK(filled({.nodes = 50, .pods = 1000, .groups = 20}) == plain);
@@ -549,7 +549,7 @@ TEST_CASE("pods that are alike are added together, as if one by one", "[model][c
     CHECK(one.add_pod(like).value() == made[i]);
     ++*like.rank;
   }
-  CHECK(one.digest() == many.digest());
+  CHECK(one.digest() == inside(many).digest_with_derived());
   CHECK(many.add_pods(like, {}).value().empty());
 }
 

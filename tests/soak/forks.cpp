@@ -32,7 +32,7 @@ void make_havoc(forked& in, instant now, dice any) {
 
 /// Which nodes are missing and which are not needed: whatever the answer is, it was asked in forks of this one.
 void ask_about_nodes(const forked& in, instant now) {
-  const std::uint64_t before = in.cluster.digest();
+  const std::uint64_t before = inside(in.cluster).digest_with_derived();
   node_shape shape{.like = {.name = "more"}};
   shape.like.allocatable = {{"cpu", 8}, {"memory", std::int64_t{64} << 30}, {"pods", 20}};
   const auto missing = demand(in.scheduler, {&shape, 1}, {.now = now, .most_nodes = 16, .most_trials = 8});
@@ -40,7 +40,7 @@ void ask_about_nodes(const forked& in, instant now) {
   const std::vector<node_id> nodes = in.cluster.nodes();
   const auto not_needed = removable(in.scheduler, nodes, {.now = now});
   if (!not_needed) throw fault{"removable is refused", not_needed.error().message()};
-  if (in.cluster.digest() != before) throw fault{"a question about nodes changes something", ""};
+  if (inside(in.cluster).digest_with_derived() != before) throw fault{"a question about nodes changes something", ""};
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ void ask_about_nodes(const forked& in, instant now) {
 void host::fork(const step& one) {
   dice any{mix64(one.seed + counts_.steps)};
   if (on_.broken_hooks || !any.percent(6)) return;  // (which call of a hook throws depends on how often it is asked)
-  const std::uint64_t before = cluster_.digest();
+  const std::uint64_t before = inside(cluster_).digest_with_derived();
   called<"cluster::fork">();
   if (must(cluster_.fork(), "fork").digest() != before) wrong("a fork is another cluster");
   called<"scheduler::fork">();
   forked copy = must(scheduler_->fork(), "fork");
-  if (copy.cluster.digest() != before) wrong("a fork is another cluster");
+  if (inside(copy.cluster).digest_with_derived() != before) wrong("a fork is another cluster");
   if (!record_ && any.percent(50)) {  // (a log is one cluster's)
     *scheduler_ = std::move(copy.scheduler);
     cluster_ = std::move(copy.cluster);
@@ -61,7 +61,7 @@ void host::fork(const step& one) {
   }
   if (any.percent(10)) ask_about_nodes(copy, now_);
   make_havoc(copy, now_, any);
-  if (cluster_.digest() != before) wrong("what is done in a fork shows in the original");
+  if (inside(cluster_).digest_with_derived() != before) wrong("what is done in a fork shows in the original");
 }
 
 }  // namespace gangsched::soak

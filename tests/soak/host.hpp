@@ -13,6 +13,7 @@
 #include "setting.hpp"
 #include "specs.hpp"
 #include "step.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::soak {
@@ -136,11 +137,12 @@ class host {
   template <class Call>
   auto tell(Call&& call) -> std::invoke_result_t<Call> {
     const bool look = ++told_ % 8 == 0;
-    const std::uint64_t before = look ? cluster_.digest() : 0;
+    const std::uint64_t before = look ? inside(cluster_).digest_with_derived() : 0;
     auto made = call();
     if (!made) {
       ++counts_.refused;
-      if (look && cluster_.digest() != before) wrong("a refused call changed something", made.error().message());
+      if (look && inside(cluster_).digest_with_derived() != before)
+        wrong("a refused call changed something", made.error().message());
     }
     return made;
   }

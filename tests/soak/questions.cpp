@@ -12,9 +12,9 @@ void host::ask(const step& one) {
     called<"cluster::class_of">();  // looks at the pod anew, which the digest may say
     if (!cluster_.class_of(pod->second.id)) wrong("a question is answered wrongly", "class_of");
   }
-  const std::uint64_t before = cluster_.digest();
+  const std::uint64_t before = inside(cluster_).digest_with_derived();
   const auto unchanged = [&](const char* call) {
-    if (cluster_.digest() != before) wrong("a question changes the digest", call);
+    if (inside(cluster_).digest_with_derived() != before) wrong("a question changes the digest", call);
   };
   const auto agree = [](bool holds, const char* call) {
     if (!holds) wrong("a question is answered wrongly", call);
@@ -122,7 +122,7 @@ void host::ask(const step& one) {
 
 void host::misuse(const step& one) {
   must(scheduler_->catch_up(now_), "catch_up");  // from here on it is known what time it is
-  const std::uint64_t before = cluster_.digest();
+  const std::uint64_t before = inside(cluster_).digest_with_derived();
   const auto refused = [&](const auto& made, errc why, const char* call) {
     const error* said = nullptr;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(made)>, cycle>)
@@ -130,7 +130,7 @@ void host::misuse(const step& one) {
     else
       said = made ? nullptr : &made.error();
     if (said == nullptr || said->code != why) wrong("a wrong call is taken, or refused for another reason", call);
-    if (cluster_.digest() != before) wrong("a refused call changes something", call);
+    if (inside(cluster_).digest_with_derived() != before) wrong("a refused call changes something", call);
   };
   for (const pod_id dead : known_.dead_pods) {
     if (cluster_.contains(dead) || cluster_.state_of(dead) != pod_state::none) wrong("an id lives on after its object");

@@ -144,7 +144,7 @@ void host::confirm(const step& one) {
 void host::confirm_again(const step& one) {
   const auto pod = known_.pods.find(one.object);
   if (pod == known_.pods.end() || pod->second.decided) return;
-  const std::uint64_t before = cluster_.digest();
+  const std::uint64_t before = inside(cluster_).digest_with_derived();
   const auto other = static_cast<bind_attempt>(static_cast<std::uint64_t>(cluster_.attempt_of(pod->second.id)) + 1);
   const auto late = scheduler_->confirm(pod->second.id, other);
   const cycle late_failure = scheduler_->fail(pod->second.id, other, "late");
@@ -161,7 +161,8 @@ void host::confirm_again(const step& one) {
     if (failed.error() == nullptr || failed.error()->code != errc::wrong_state)
       wrong("fail of a pod that has nothing reserved is taken", text_of(one.object));
   }
-  if (cluster_.digest() != before) wrong("an answer that is refused changes something", text_of(one.object));
+  if (inside(cluster_).digest_with_derived() != before)
+    wrong("an answer that is refused changes something", text_of(one.object));
 }
 
 void host::fail(const step& one) {
@@ -332,7 +333,7 @@ void host::roll_back(const step& one) {
   const auto some = [&any](const auto& all) {
     return std::next(all.begin(), static_cast<std::ptrdiff_t>(any.below(all.size())));
   };
-  const std::uint64_t before = cluster_.digest();
+  const std::uint64_t before = inside(cluster_).digest_with_derived();
   {
     transaction outer{cluster_};
     for (std::uint64_t i = 0; i < 4 && !known_.nodes.empty(); ++i) {
@@ -364,7 +365,7 @@ void host::roll_back(const step& one) {
     }
     if (any.percent(50)) outer.roll_back();
   }
-  if (cluster_.digest() != before) wrong("the digest after a roll-back is not that before");
+  if (inside(cluster_).digest_with_derived() != before) wrong("the digest after a roll-back is not that before");
 }
 
 void host::commit(const step& one) {

@@ -148,6 +148,7 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
                                                   row_t pod, std::uint64_t rejectors);
+  void line_up_again();
   class_line& line_up(row_t pod, std::uint64_t since);
   class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool admitted_alike(class_id cls) const;

@@ -180,7 +180,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> nominate(pod_id pod, node_id node);
 
   /// A number that the pod has in common with those that nothing but what is a pod's own tells from it: what `explain` says of one holds
-  /// for them, until the cluster changes. O(1); O(selectors) where these came or went since, and the digest says so. Error: unknown, busy.
+  /// for them, until the cluster changes. O(1); O(selectors) where these came or went since. Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
   /// Who is told of each call from now on (model/call_listener.hpp); null: nobody. Error: busy, wrong_state (it is told of another). O(1).
   result<void> tell(call_listener* by);

@@ -70,6 +70,8 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   void changed(const change& record) { log.write(record); }
   /// Equal states, equal digests. O(state).
   [[nodiscard]] std::uint64_t digest() const;
+  /// Also over what is derived and brought up to date when somebody looks: classes and counters of pods, topologies.
+  [[nodiscard]] std::uint64_t digest_with_derived() const;
 };
 
 /// The cluster whose tables these are.
