@@ -50,6 +50,45 @@ void generate_name(value& object, std::size_t& number) {
   }
 }
 
+value* field_of(value& object, std::string_view key) {
+  const auto found = std::ranges::find(object.keys, key);
+  return found == object.keys.end() ? nullptr : &object.items[static_cast<std::size_t>(found - object.keys.begin())];
+}
+
+/// The object's field, which is made if there is none.
+value& make_field(value& object, std::string_view key, value_kind kind) {
+  if (value* found = field_of(object, key); found != nullptr && found->kind != value_kind::null) return *found;
+  value made;
+  made.kind = kind;
+  made.line = object.line;
+  if (value* found = field_of(object, key)) return *found = std::move(made);
+  object.keys.emplace_back(key);
+  return object.items.emplace_back(std::move(made));
+}
+
+/// What an AppWrapper wraps is in its namespace, and in its queue unless it names one.
+void complete_wrapped(value& object, const value& wrapper) {
+  const value* from = wrapper.find("metadata");
+  if (object.kind != value_kind::object || from == nullptr) return;
+  value& meta = make_field(object, "metadata", value_kind::object);
+  if (meta.kind != value_kind::object) return;
+  const auto take_over = [](value& into, const value& of, std::string_view key) {
+    const std::string_view text = text_at(of, key);
+    if (value& made = make_field(into, key, value_kind::text); !text.empty() && made.text.empty()) made.text = text;
+  };
+  take_over(meta, *from, "namespace");
+  const value* labels = from->find("labels");
+  if (labels == nullptr || labels->kind != value_kind::object) return;
+  if (constexpr std::string_view queue = "kueue.x-k8s.io/queue-name"; !text_at(*labels, queue).empty()) {
+    value& own = make_field(meta, "labels", value_kind::object);
+    if (own.kind == value_kind::object) take_over(own, *labels, queue);
+  }
+}
+
+bool is_app_wrapper(std::string_view kind, std::string_view group) {
+  return kind == "AppWrapper" && group == "workload.codeflare.dev";
+}
+
 /// "scheduling.k8s.io" of "scheduling.k8s.io/v1", and nothing of "v1".
 std::string_view api_group(std::string_view version) {
   const std::size_t slash = version.find('/');
@@ -131,6 +170,7 @@ class collector {
       return;
     }
     generate_name(object, generated_);
+    if (is_app_wrapper(kind, api_group(version))) register_wrapped(object);
     const value* meta = object.find("metadata");
     if (kind.empty() || meta == nullptr || meta->kind != value_kind::object || text_at(*meta, "name").empty()) return;
     std::string_view ns = is_cluster_scoped(kind) ? std::string_view{} : text_at(*meta, "namespace");
@@ -140,6 +180,18 @@ class collector {
                                                      &object);
     if (first) return;
     replaced_.insert(std::exchange(latest->second, &object));
+  }
+
+  void register_wrapped(value& wrapper) {
+    value* spec = field_of(wrapper, "spec");
+    value* components = spec == nullptr ? nullptr : field_of(*spec, "components");
+    if (components == nullptr) return;
+    for (value& component : components->items) {
+      value* wrapped = field_of(component, "template");
+      if (wrapped == nullptr || wrapped->kind != value_kind::object) continue;
+      complete_wrapped(*wrapped, wrapper);
+      register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"));
+    }
   }
 
   /// Whether objects of the kind are in no namespace.
@@ -188,6 +240,7 @@ class collector {
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
+    if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
@@ -202,6 +255,36 @@ class collector {
       const place root{item.at};
       read.set_object(fmt::format("{} items[{}]", kind, item.index));
       return add(read, root, own, own_version);
+    });
+  }
+
+  /// The objects that an AppWrapper makes, unless it is suspended or has ended (workload.codeflare.dev/v1beta2).
+  bool add_wrapped(reader& read, const place& of) {
+    object_meta meta;
+    bool suspended = false;
+    std::string phase;
+    const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+      if (key == "metadata") return read_meta(read, v, meta);
+      const bool is_status = key == "status";
+      if (key != "spec" && !is_status) return read.ignore(key, v, {"apiVersion", "kind"});
+      return read.fields(v, [&](std::string_view field, const place& w) {
+        if (is_status) return field != "phase" || read.text(w, phase);
+        if (field == "suspend") return read.boolean(w, suspended);
+        return read.ignore(field, w, {"components", "managedBy"});
+      });
+    });
+    if (!fine) return false;
+    suspended = suspended && !is_queued_by_kueue(meta.labels, meta.annotations);
+    if (suspended || meta.deleted || phase == "Succeeded" || phase == "Failed" || phase == "Terminating") return true;
+    const value* const spec = of.at->find("spec");
+    const value* const components = spec == nullptr ? nullptr : spec->find("components");
+    if (components == nullptr) return read.fail(errc::malformed, of, "needs spec.components");
+    const place up{spec, &of, "spec"};
+    return read.items(place{components, &up, "components"}, [&](const place& item) {
+      const value* const wrapped = item.at->find("template");
+      if (wrapped == nullptr) return read.fail(errc::malformed, item, "needs a template");
+      const place root{wrapped};
+      return add(read, root, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"));
     });
   }
 

@@ -209,6 +209,163 @@ TEST_CASE("a RayJob's submitter is no member", "[kube][workloads]") {
   CHECK(stored.pods.size() == 3);
 }
 
+TEST_CASE("a RayService and a RayCronJob make a RayCluster's pods", "[kube][workloads]") {
+  const auto of_kind = [](const std::string& kind, const std::string& spec) {
+    return "apiVersion: ray.io/v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: {" + spec + "}\n---\n";
+  };
+  const std::string cluster = "{" + head() + workers("replicas: 2") + "}";
+  const manifests service = fine(of_kind("RayService", "serveConfigV2: '', rayClusterConfig: " + cluster));
+  REQUIRE(service.pods.size() == 3);
+  CHECK(service.pods[0].spec.name.starts_with("x-"));
+  CHECK(service.pods[0].spec.labels.at("ray.io/node-type") == "head");
+  CHECK(gang_in(service, "x").min_count == 3);
+  CHECK(fine(of_kind("RayService", "suspend: true, rayClusterConfig: " + cluster)).pods.empty());
+  // The submitter of the job is no member.
+  const std::string run = "schedule: '* * * * *', jobTemplate: {rayClusterSpec: " + cluster + "}";
+  const manifests cron = fine(of_kind("RayCronJob", run));
+  CHECK(cron.pods.size() == 4);
+  CHECK(gang_in(cron, "x").min_count == 3);
+  const manifests suspended = fine(of_kind("RayCronJob", run + ", suspend: true"));
+  CHECK(suspended.pods.empty());
+  CHECK(suspended.groups.empty());
+  // What it has made has its gang itself.
+  const std::string owned = ", ownerReferences: [{kind: RayService, name: x, controller: true}]";
+  CHECK(fine(of_kind("RayService", "rayClusterConfig: " + cluster) +
+             "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: x-abcde" + owned + "}\nspec: " + cluster + "\n")
+            .pods.size() == 3);
+}
+
+TEST_CASE("a job of Kubeflow's is one gang of its roles", "[kube][workloads]") {
+  const auto job = [](const std::string& kind, const std::string& spec, const std::string& version = "v1") {
+    return "apiVersion: kubeflow.org/" + version + "\nkind: " + kind + "\nmetadata: {name: t}\nspec: {" + spec + "}\n";
+  };
+  const auto role = [](const std::string& name, int replicas) {
+    return name + ": {replicas: " + std::to_string(replicas) + ", " + templated() + "}";
+  };
+  const std::string specs = "pytorchReplicaSpecs: {" + role("Master", 1) + ", " + role("Worker", 3) + "}";
+  const manifests torch = fine(job("PyTorchJob", specs));
+  REQUIRE(torch.pods.size() == 4);
+  CHECK(torch.pods[0].spec.name == "t-master-0");
+  CHECK(torch.pods[0].spec.labels.at("training.kubeflow.org/job-role") == "master");
+  CHECK(torch.pods[3].spec.name == "t-worker-2");
+  CHECK(torch.pods[3].spec.labels.at("training.kubeflow.org/replica-type") == "worker");
+  CHECK(torch.pods[3].spec.rank == 2);
+  CHECK(roles(gang_in(torch, "t")) == words{"master 1", "worker 3"});
+  CHECK(fine(job("PyTorchJob", "runPolicy: {suspend: true}, " + specs)).pods.empty());
+
+  const manifests elastic = fine(job("PyTorchJob", "elasticPolicy: {minReplicas: 2, maxReplicas: 5}, " + specs));
+  CHECK(gang_in(elastic, "t").min_count == 3);
+  CHECK(gang_in(elastic, "t").max_count == 6);
+  const manifests some = fine(
+      job("PyTorchJob", "runPolicy: {schedulingPolicy: {minAvailable: 2, queue: q, priorityClass: high}}, " + specs));
+  CHECK(gang_in(some, "t").min_count == 2);
+  CHECK(roles(gang_in(some, "t")).empty());
+  CHECK(some.pods[0].spec.priority_class == "high");
+
+  const std::string mpi = "mpiReplicaSpecs: {" + role("Launcher", 1) + ", " + role("Worker", 2) + "}";
+  const manifests old = fine(job("MPIJob", mpi));
+  CHECK(old.pods.at(0).spec.name == "t-launcher");
+  CHECK(gang_in(old, "t").min_count == 3);
+  const manifests now = fine(job("MPIJob", mpi, "v2beta1"));
+  CHECK(now.pods.at(0).spec.name.starts_with("t-launcher-"));
+  CHECK(now.pods.at(1).spec.labels.at("training.kubeflow.org/job-role") == "worker");
+  CHECK(gang_in(now, "t").min_count == 3);
+  // Where the launcher waits for the workers it is no member.
+  const manifests waits = fine(job("MPIJob", "launcherCreationPolicy: WaitForWorkersReady, " + mpi, "v2beta1"));
+  CHECK(waits.pods.size() == 3);
+  CHECK(waits.pods[0].group.empty());
+  CHECK(gang_in(waits, "t").min_count == 2);
+
+  // Pods that are there are counted, and members.
+  const std::string there =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: t-worker-0, labels: {"
+      "training.kubeflow.org/job-name: t, training.kubeflow.org/replica-type: worker}}\n"
+      "spec: {nodeName: n1, containers: [{name: c}]}\n";
+  const manifests partly = fine(job("PyTorchJob", specs) + there);
+  REQUIRE(partly.pods.size() == 4);
+  CHECK(partly.pods[0].group == "t");
+  CHECK(partly.pods[0].spec.role == "worker");
+  CHECK(reading_refusal(job("TFJob", "runPolicy: {}")).find("needs tfReplicaSpecs") != std::string::npos);
+}
+
+TEST_CASE("a SparkApplication is a driver and its executors", "[kube][workloads]") {
+  const auto app = [](const std::string& spec) {
+    return "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\nspec: {" + spec +
+           "}\n";
+  };
+  const std::string pods =
+      "driver: {coreRequest: 500m, memory: 512m}, executor: {instances: 2, cores: 2, memory: 8g, "
+      "gpu: {name: nvidia.com/gpu, quantity: 1}}";
+  const manifests all = fine(app("type: Scala, " + pods));
+  REQUIRE(all.pods.size() == 3);
+  CHECK(all.groups.empty());
+  CHECK(all.pods[0].spec.name == "pi-driver");
+  const auto asks = [](const pod_manifest& pod, const char* what) {
+    return pod.spec.containers.at(0).requests.at(what);
+  };
+  constexpr std::int64_t mebi = std::int64_t{1} << 20;
+  CHECK(asks(all.pods[0], "cpu") == quantity::from_milli(500));
+  CHECK(asks(all.pods[0], "memory") == quantity{(512 + 384) * mebi});  // the least overhead
+  CHECK(asks(all.pods[1], "cpu") == quantity{std::int64_t{2}});
+  CHECK(asks(all.pods[1], "memory") == quantity{(8192 + 819) * mebi + 209715});  // a tenth
+  CHECK(asks(all.pods[1], "nvidia.com/gpu") == quantity{std::int64_t{1}});
+  CHECK(asks(fine(app("type: Python, memoryOverheadFactor: '0.5', " + pods)).pods.at(1), "memory") ==
+        quantity{12288 * mebi});
+  CHECK(fine(app("type: R, dynamicAllocation: {enabled: true, initialExecutors: 4}, " + pods)).pods.size() == 5);
+  CHECK(fine(app("type: R, suspend: true, " + pods)).pods.empty());
+  const manifests gang = fine(app("type: Java, batchScheduler: volcano, " + pods));
+  CHECK(gang_in(gang, "pi").min_count == 1);
+  CHECK(gang.pods[2].group == "pi");
+  CHECK(gang.pods[2].spec.scheduler_name == "volcano");
+  CHECK(reading_refusal(app("driver: {memory: 5x}")).find("spec.driver.memory") != std::string::npos);
+}
+
+TEST_CASE("what an AppWrapper wraps is read, in its namespace and queue", "[kube][workloads]") {
+  const auto wrapper = [](const std::string& more, const std::string& status = "") {
+    return "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a, namespace: team, labels: "
+           "{kueue.x-k8s.io/queue-name: q}}\nspec: {" +
+           more + "components: [{template: {apiVersion: batch/v1, kind: Job, metadata: {generateName: j-}, spec: {" +
+           templated() + "}}}]}\n" + status;
+  };
+  const manifests all = fine(wrapper(""));
+  REQUIRE(all.pods.size() == 1);
+  CHECK(all.pods[0].spec.ns == "team");
+  CHECK(all.pods[0].spec.name.starts_with("j-"));
+  CHECK(all.pods[0].annotations.at("kueue.x-k8s.io/queue-name") == "q");
+  CHECK(fine(wrapper("suspend: true, ")).pods.size() == 1);  // Kueue starts it
+  CHECK(fine(wrapper("", "status: {phase: Failed}\n")).pods.empty());
+  CHECK(reading_refusal("apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a}\nspec: {}\n")
+            .find("needs spec.components") != std::string::npos);
+}
+
+TEST_CASE("workloads that have ended, or are being deleted, make no pods", "[kube][workloads]") {
+  const auto with = [](const std::string& text, const std::string& status) {
+    return text.substr(0, text.find("---")) + "status: {" + status + "}\n";
+  };
+  const auto ended = [](const std::string& condition) {
+    return "conditions: [{type: " + condition + ", status: 'True'}]";
+  };
+  const std::string job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: b}\nspec: {" + templated() + "}\n";
+  const std::string set = job_set("replicatedJobs: [" + replicated("driver", 1, 1) + "]");
+  const std::string tasks = volcano("tasks: [{name: t, replicas: 2, " + templated() + "}]");
+  CHECK(fine(with(job, "conditions: [{type: Failed, status: 'False'}]")).pods.size() == 1);
+  CHECK(fine(with(job, ended("Failed"))).pods.empty());
+  CHECK(fine(with(job, ended("SuccessCriteriaMet"))).pods.empty());
+  CHECK(fine(with(set, ended("Suspended"))).pods.size() == 1);
+  CHECK(fine(with(set, ended("Completed"))).pods.empty());
+  CHECK(fine(with(set, ended("Completed"))).groups.empty());
+  CHECK(fine(with(tasks, "state: {phase: Running}")).pods.size() == 2);
+  CHECK(fine(with(tasks, "state: {phase: Aborted}")).pods.empty());
+  CHECK(fine(with(ray(head() + workers("replicas: 2")), "")).pods.size() == 3);
+  const std::string deleted = "deletionTimestamp: '2026-01-01T00:00:00Z', ";
+  CHECK(fine("apiVersion: apps/v1\nkind: Deployment\nmetadata: {" + deleted +
+             "name: d}\nspec: {replicas: 3, selector: {matchLabels: {a: b}}, " + templated("labels: {a: b}") + "}\n")
+            .pods.empty());
+  CHECK(fine("apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {" + deleted + "name: r}\nspec: {" + head() +
+             workers("replicas: 2") + "}\n")
+            .pods.empty());
+}
+
 TEST_CASE("a JobSet is one gang of its jobs", "[kube][workloads]") {
   const manifests all =
       fine(job_set("replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]"));

@@ -61,6 +61,32 @@ bool is_queued_by_kueue(const label_map& labels, const label_map& annotations) {
   return labels.contains(key) || annotations.contains(key);
 }
 
+bool has_ended(const value& object) {
+  const auto text = [](const value& in, std::string_view key) {
+    const value* found = in.find(key);
+    return found != nullptr && found->kind == value_kind::text ? std::string_view{found->text} : std::string_view{};
+  };
+  const auto is_last = [](std::string_view state) {
+    static constexpr std::string_view all[] = {"Complete",     "Completed",  "COMPLETED",  "Succeeded",
+                                               "Failed",       "FAILED",     "Terminated", "Aborted",
+                                               "Terminating",  "Completing", "Aborting",   "SuccessCriteriaMet",
+                                               "FailureTarget"};
+    return std::ranges::find(all, state) != std::end(all);
+  };
+  const value* status = object.find("status");
+  if (status == nullptr || status->kind != value_kind::object) return false;
+  if (is_last(text(*status, "jobDeploymentStatus"))) return true;  // KubeRay
+  if (const value* state = status->find("state"); state != nullptr && state->kind == value_kind::object)
+    return is_last(text(*state, "phase"));  // Volcano
+  if (const value* state = status->find("applicationState"); state != nullptr && state->kind == value_kind::object)
+    return is_last(text(*state, "state"));               // Spark
+  const value* conditions = status->find("conditions");  // Jobs, JobSets, Kubeflow
+  if (conditions == nullptr || conditions->kind != value_kind::list) return false;
+  return std::ranges::any_of(conditions->items, [&](const value& one) {
+    return one.kind == value_kind::object && text(one, "status") == "True" && is_last(text(one, "type"));
+  });
+}
+
 bool read_template(reader& read, const place& of, controller_of_pods& out, const read_options& how) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   add_to_hash(hash, *of.at);
@@ -73,6 +99,7 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
                      const read_options& how) {
   if (out.kind.empty()) out.kind = kind;
+  out.ended = out.ended || has_ended(*of.at);
   const bool job = kind == "Job";
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_meta(read, v, out.meta);
@@ -154,6 +181,7 @@ class pod_maker {
 
   bool make(controller_of_pods& one) {
     const std::string& ns = one.meta.ns;
+    if (one.ended || one.meta.deleted) return true;
     if (one.kind == "Deployment") {
       if (owned_.count({"Deployment", ns, one.meta.name}) != 0) return true;  // its ReplicaSets are there
       controller_of_pods set = one;

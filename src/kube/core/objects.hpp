@@ -48,6 +48,7 @@ struct controller_of_pods {
   std::int64_t first_ordinal = 0;
   bool indexed = false;
   bool suspended = false;
+  bool ended = false;  ///< `has_ended`
   origin from;
 };
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
@@ -62,6 +63,9 @@ bool check_object_name(reader& read, const place& of, std::string_view api_group
 
 /// What a workload says of its queue its pods say too, unless they say it themselves: as annotations.
 void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to);
+
+/// Whether the workload's status says that its controller makes no more pods of it: it is done, or has failed.
+bool has_ended(const value& object);
 
 /// Whether Kueue queues it: what it suspends waits for quota, and what it admits starts together.
 bool is_queued_by_kueue(const label_map& labels, const label_map& annotations);

@@ -402,12 +402,16 @@ std::optional<error> read_membership(pod_manifest& pod) {
   if (const std::string* type = find(pod.spec.labels, "ray.io/node-type"); type != nullptr && *type == "head")
     pod.spec.role = "head";
   role(pod.spec.labels, "ray.io/group");
+  role(pod.spec.labels, "training.kubeflow.org/replica-type");
+  role(pod.spec.labels, "training.kubeflow.org/job-role");  // of the MPI operator, which has no other
+  role(pod.spec.labels, "spark-role");
   role(pod.spec.labels, "kai.scheduler/subgroup-name");
   static constexpr std::pair<std::string_view, bool> ranks[] = {
       {"gang.scheduling.koordinator.sh/network-topology-index", false},
       {"volcano.sh/task-index", false},
       {"volcano.sh/task-index", true},
       {"leaderworkerset.sigs.k8s.io/worker-index", true},
+      {"training.kubeflow.org/replica-index", true},
       {"batch.kubernetes.io/job-completion-index", true},
       {"apps.kubernetes.io/pod-index", true}};
   for (const auto& [key, label] : ranks) {

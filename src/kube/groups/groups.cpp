@@ -45,6 +45,7 @@ bool read_plan(reader& read, const place& of, origin from, group_objects& out, c
   plan.owner_kind = std::move(meta.owner_kind);
   plan.owner_name = std::move(meta.owner_name);
   if (!read_it(plan)) return false;
+  if (meta.deleted || has_ended(*of.at)) make_nothing(plan);
   out.planned += plan.pods.size();
   if (!out.known_plans.emplace(plan.kind, plan.ns, plan.name, plan.member_label).second)
     return read.fail(errc::duplicate, of, "there is one of that kind and name already");
@@ -277,8 +278,12 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
     return plan([&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
   if (is("kueue.x-k8s.io", "Workload"))
     return plan([&](workload_plan& made) { return read_kueue_workload(read, of, made, how); });
-  if (is("ray.io", "RayCluster") || is("ray.io", "RayJob"))
-    return plan([&](workload_plan& made) { return read_ray(read, of, kind == "RayJob", made, how); });
+  if (is("ray.io", "RayCluster") || is("ray.io", "RayJob") || is("ray.io", "RayCronJob") || is("ray.io", "RayService"))
+    return plan([&](workload_plan& made) { return read_ray(read, of, kind, made, how); });
+  if (api_group == "kubeflow.org" && is_training_job(kind))
+    return plan([&](workload_plan& made) { return read_training_job(read, of, kind, made, how); });
+  if (is("sparkoperator.k8s.io", "SparkApplication"))
+    return plan([&](workload_plan& made) { return read_spark_application(read, of, made, how); });
   if (is("jobset.x-k8s.io", "JobSet"))
     return plan([&](workload_plan& made) { return read_job_set(read, of, made, how); });
   if (is("leaderworkerset.x-k8s.io", "LeaderWorkerSet"))

@@ -180,11 +180,19 @@ bool read_hyper_node(reader& read, const place& of, hyper_node& out);
 bool read_network_topology(reader& read, const place& of, std::vector<network_layer>& out);
 bool read_volcano_job(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
-bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const read_options& how);
+/// @p kind: RayCluster, RayJob, RayCronJob or RayService
+bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how);
+/// Whether it is a job of Kubeflow's, as PyTorchJob is.
+bool is_training_job(std::string_view kind);
+bool read_training_job(reader& read, const place& of, std::string_view kind, workload_plan& out,
+                       const read_options& how);
+bool read_spark_application(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// A pod template. The pod's namespace becomes @p ns.
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how);
+/// What is suspended, or has ended, makes no pods and no groups.
+void make_nothing(workload_plan& plan);
 /// The one gang of a plan whose sets and counts are known, with a role for each set that has a minimum.
 group_draft gang_of(const workload_plan& plan, std::int64_t least);
 /// False, and says so, if with @p pods of @p plan more are planned than there may be. Asked before they are planned.

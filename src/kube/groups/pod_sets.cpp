@@ -22,6 +22,11 @@ bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_s
   return read.fail(wrong->code, of.at->line, of.path() + "." + inner, wrong->reason);
 }
 
+void make_nothing(workload_plan& plan) {
+  plan.pods.clear();
+  plan.groups.clear();
+}
+
 group_draft gang_of(const workload_plan& plan, std::int64_t least) {
   group_draft made;
   made.has_policy = true;

@@ -6,8 +6,8 @@
 #include "gangsched/core/hash.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
-// KubeRay's RayCluster and RayJob (ray.io/v1): a head and groups of workers, one gang over all of them
-// (kueue-koordinator-hived 5).
+// KubeRay's RayCluster, and what makes one (ray.io/v1): RayJob, RayCronJob and RayService. A head and groups of workers, one gang over
+// all of them (kueue-koordinator-hived 5).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
@@ -152,64 +152,107 @@ bool plan_cluster(reader& read, const place& of, const ray_cluster& cluster, con
   return true;
 }
 
-}  // namespace
+/// The RayCluster that an object makes is called after it.
+bool plan_own_cluster(reader& read, const place& of, const ray_cluster& cluster, workload_plan& out,
+                      const read_options& how) {
+  std::uint64_t hash = 0;
+  for (const char c : out.ns + "/" + out.name) hash = mix64(hash ^ static_cast<unsigned char>(c));
+  return plan_cluster(read, of, cluster, out.name + "-" + safe_letters(hash, 5), out, how);
+}
 
-bool read_ray(reader& read, const place& of, bool job, workload_plan& out, const read_options& how) {
-  out.kind = job ? "RayJob" : "RayCluster";
-  out.member_label = job ? "" : "ray.io/cluster";
-  out.made_by = job ? "RayCluster" : "";
-  out.sets.resize(1);
-  ray_cluster cluster;
+bool read_job_spec(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how,
+                   bool queued) {
   enum class submission { by_job, by_sidecar, otherwise } submit = submission::by_job;
   bool other_cluster = false, suspended = false;
-  const bool queued = is_queued_by_kueue(out.labels, out.annotations);
   pod_set submitter{.role = "submitter", .count = 1, .least = 0, .members = false};
+  const bool fine = read.fields(of, [&](std::string_view field, const place& w) {
+    if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how);
+    if (field == "suspend") return read.boolean(w, suspended);
+    if (field == "submitterPodTemplate") return read_pod_template(read, w, out.ns, submitter, how);
+    if (field == "clusterSelector") return other_cluster = true, true;
+    if (field == "submissionMode") {
+      return read.word(w, submit,
+                       {{"K8sJobMode", submission::by_job},
+                        {"SidecarMode", submission::by_sidecar},
+                        {"HTTPMode", submission::otherwise},
+                        {"InteractiveMode", submission::otherwise}});
+    }
+    return read.ignore(
+        field, w,
+        {"entrypoint", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "runtimeEnvYAML", "jobId",
+         "shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "metadata",
+         "managedBy", "deletionStrategy", "submitterConfig", "preRunningDeadlineSeconds"});
+  });
+  if (!fine || ((suspended || cluster.suspended) && !queued)) return fine;
+  if (!other_cluster) {
+    if (!cluster.has_head) return read.fail(errc::malformed, of, "needs a rayClusterSpec with a headGroupSpec");
+    if (submit == submission::by_sidecar) {
+      container& beside = out.sets.front().pod.spec.containers.emplace_back();
+      beside.requests = {{"cpu", quantity::from_milli(500)}, {"memory", quantity{std::int64_t{200} * 1024 * 1024}}};
+    }
+    if (!plan_own_cluster(read, of, cluster, out, how)) return false;
+  }
+  if (submit != submission::by_job) return true;
+  // The one that hands the job in is no member: it comes when the cluster runs.
+  default_submitter(submitter.pod);
+  planned_pod& one = out.pods.emplace_back();
+  one.pod_set = out.sets.size();
+  one.name = out.name;
+  one.suffix = true;
+  out.sets.push_back(std::move(submitter));
+  return true;
+}
+
+/// One run of it, as of a CronJob.
+bool read_cron_spec(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how,
+                    bool queued) {
+  bool suspended = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "jobTemplate") return read_job_spec(read, v, cluster, out, how, queued);
+    if (key == "suspend") return read.boolean(v, suspended);
+    return read.ignore(key, v,
+                       {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
+                        "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+  });
+  if (suspended) make_nothing(out);
+  return fine;
+}
+
+bool read_service_spec(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how,
+                       bool queued) {
+  bool suspended = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "rayClusterConfig") return read_cluster(read, v, cluster, out, how);
+    if (key == "suspend") return read.boolean(v, suspended);
+    return read.ignore(key, v,
+                       {"serveConfigV2", "serveService", "upgradeStrategy", "excludeHeadPodFromServeSvc",
+                        "rayClusterDeletionDelaySeconds", "serviceUnhealthySecondThreshold",
+                        "deploymentUnhealthySecondThreshold", "managedBy"});
+  });
+  if (!fine || ((suspended || cluster.suspended) && !queued)) return fine;
+  if (!cluster.has_head) return read.fail(errc::malformed, of, "needs a rayClusterConfig with a headGroupSpec");
+  return plan_own_cluster(read, of, cluster, out, how);
+}
+
+}  // namespace
+
+bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how) {
+  const bool itself = kind == "RayCluster";
+  out.kind = kind;
+  out.member_label = itself ? "ray.io/cluster" : "";
+  out.made_by = itself ? "" : kind == "RayCronJob" ? "RayJob" : "RayCluster";
+  out.sets.resize(1);
+  ray_cluster cluster;
+  const bool queued = is_queued_by_kueue(out.labels, out.annotations);
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return true;  // the caller's
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
-    if (!job) {
-      if (!read_cluster(read, v, cluster, out, how)) return false;
-      if (!cluster.has_head) return read.fail(errc::malformed, v, "needs a headGroupSpec");
-      return (cluster.suspended && !queued) || plan_cluster(read, v, cluster, out.name, out, how);
-    }
-    const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
-      if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how);
-      if (field == "suspend") return read.boolean(w, suspended);
-      if (field == "submitterPodTemplate") return read_pod_template(read, w, out.ns, submitter, how);
-      if (field == "clusterSelector") return other_cluster = true, true;
-      if (field == "submissionMode") {
-        return read.word(w, submit,
-                         {{"K8sJobMode", submission::by_job},
-                          {"SidecarMode", submission::by_sidecar},
-                          {"HTTPMode", submission::otherwise},
-                          {"InteractiveMode", submission::otherwise}});
-      }
-      return read.ignore(
-          field, w,
-          {"entrypoint", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "runtimeEnvYAML", "jobId",
-           "shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "metadata",
-           "managedBy", "deletionStrategy", "submitterConfig", "preRunningDeadlineSeconds"});
-    });
-    if (!fine || ((suspended || cluster.suspended) && !queued)) return fine;
-    if (!other_cluster) {
-      if (!cluster.has_head) return read.fail(errc::malformed, v, "needs a rayClusterSpec with a headGroupSpec");
-      if (submit == submission::by_sidecar) {
-        container& beside = out.sets.front().pod.spec.containers.emplace_back();
-        beside.requests = {{"cpu", quantity::from_milli(500)}, {"memory", quantity{std::int64_t{200} * 1024 * 1024}}};
-      }
-      std::uint64_t hash = 0;
-      for (const char c : out.ns + "/" + out.name) hash = mix64(hash ^ static_cast<unsigned char>(c));
-      if (!plan_cluster(read, v, cluster, out.name + "-" + safe_letters(hash, 5), out, how)) return false;
-    }
-    if (submit != submission::by_job) return true;
-    // The one that hands the job in is no member: it comes when the cluster runs.
-    default_submitter(submitter.pod);
-    planned_pod& one = out.pods.emplace_back();
-    one.pod_set = out.sets.size();
-    one.name = out.name;
-    one.suffix = true;
-    out.sets.push_back(std::move(submitter));
-    return true;
+    if (kind == "RayJob") return read_job_spec(read, v, cluster, out, how, queued);
+    if (kind == "RayCronJob") return read_cron_spec(read, v, cluster, out, how, queued);
+    if (kind == "RayService") return read_service_spec(read, v, cluster, out, how, queued);
+    if (!read_cluster(read, v, cluster, out, how)) return false;
+    if (!cluster.has_head) return read.fail(errc::malformed, v, "needs a headGroupSpec");
+    return (cluster.suspended && !queued) || plan_cluster(read, v, cluster, out.name, out, how);
   });
 }
 
