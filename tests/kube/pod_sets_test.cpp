@@ -209,6 +209,41 @@ TEST_CASE("a RayJob's submitter is no member", "[kube][workloads]") {
   CHECK(stored.pods.size() == 3);
 }
 
+TEST_CASE("a JobFlow is the Jobs of its templates, one after the other; a CronJob of Volcano's is one run",
+          "[kube][workloads]") {
+  const auto object = [](const std::string& version, const std::string& kind, const std::string& name,
+                         const std::string& spec) {
+    return "apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec +
+           "}\n---\n";
+  };
+  const std::string tasks = "tasks: [{name: t, replicas: 2, " + templated() + "}]";
+  const auto template_of = [&](const std::string& name) {
+    return object("flow.volcano.sh/v1alpha1", "JobTemplate", name, tasks);
+  };
+  const std::string flow =
+      object("flow.volcano.sh/v1alpha1", "JobFlow", "f", "flows: [{name: a}, {name: b, dependsOn: {targets: [a]}}]");
+  const manifests all = fine(flow + template_of("a") + template_of("b"));
+  REQUIRE(all.pods.size() == 4);
+  CHECK(all.pods[0].spec.name == "f-a-t-0");
+  CHECK(all.pods[2].group == "f-b");
+  CHECK(group(all, "f-a").start_after.empty());
+  REQUIRE(group(all, "f-b").start_after.size() == 1);
+  CHECK(group(all, "f-b").start_after[0].on == "f-a");
+  CHECK(group(all, "f-b").start_after[0].until == dependency_state::done);
+  CHECK(fine(template_of("a")).pods.empty());
+  const auto partly = read(source{"a.yaml", flow + template_of("a")}, {});
+  REQUIRE(partly);
+  REQUIRE(partly->warnings.size() == 1);
+  CHECK(partly->warnings[0].reason == "no JobTemplate \"b\": its Job is not made");
+
+  const std::string run = "schedule: '* * * * *', jobTemplate: {spec: {" + tasks + "}}";
+  const manifests cron = fine(object("batch.volcano.sh/v1alpha1", "CronJob", "c", run));
+  REQUIRE(cron.pods.size() == 2);
+  CHECK(cron.pods[0].spec.name.starts_with("c-"));
+  CHECK(gang_in(cron, cron.pods[0].group).min_count == 2);
+  CHECK(fine(object("batch.volcano.sh/v1alpha1", "CronJob", "c", run + ", suspend: true")).pods.empty());
+}
+
 TEST_CASE("a RayService and a RayCronJob make a RayCluster's pods", "[kube][workloads]") {
   const auto of_kind = [](const std::string& kind, const std::string& spec) {
     return "apiVersion: ray.io/v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: {" + spec + "}\n---\n";

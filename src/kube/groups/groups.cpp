@@ -243,6 +243,10 @@ class linker {
 
 }  // namespace
 
+bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {
+  return read_plan(read, of, from, out, [&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
+}
+
 std::optional<bool> read_group_object(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                       origin from, group_objects& out, const read_options& how) {
   const auto is = [&](std::string_view group, std::string_view name) { return api_group == group && kind == name; };
@@ -274,8 +278,10 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   if (is("scheduling.koordinator.sh", "ClusterNetworkTopology"))
     return read_network_topology(read, of, out.topologies.layers);
   const auto plan = [&](auto read_it) { return read_plan(read, of, from, out, read_it); };
-  if (is("batch.volcano.sh", "Job"))
-    return plan([&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
+  if (is("batch.volcano.sh", "Job")) return add_volcano_job(read, of, from, out, how);
+  if (is("batch.volcano.sh", "CronJob")) return read_volcano_cron_job(read, of, from, out, how);
+  if (is("flow.volcano.sh", "JobTemplate")) return read_job_template(read, of, out);
+  if (is("flow.volcano.sh", "JobFlow")) return read_job_flow(read, of, from, out);
   if (is("kueue.x-k8s.io", "Workload"))
     return plan([&](workload_plan& made) { return read_kueue_workload(read, of, made, how); });
   if (is("ray.io", "RayCluster") || is("ray.io", "RayJob") || is("ray.io", "RayCronJob") || is("ray.io", "RayService"))
@@ -293,6 +299,7 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                  manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
+  if (auto wrong = plan_job_flows(into, groups, how)) return wrong;
   linker link{into, groups};
   if (auto wrong = link.templates(how.expand)) return wrong;
   if (auto wrong = link.membership()) return wrong;

@@ -142,6 +142,21 @@ struct workload_plan {
   std::size_t planned_before = 0;  ///< pods of the plans before this one
 };
 
+/// Volcano's JobTemplate and JobFlow: Jobs are made of them when all files were read.
+struct job_template {
+  std::string name, ns;
+  value spec;
+};
+struct job_flow_step {
+  std::string job_template;
+  std::vector<std::string> after;  ///< templates of steps
+};
+struct job_flow {
+  std::string name, ns;
+  std::vector<job_flow_step> steps;
+  origin from;
+};
+
 /// Everything about groups that was read.
 struct group_objects {
   std::vector<group_draft> groups;
@@ -151,6 +166,8 @@ struct group_objects {
       known_plans;          ///< kind, namespace, name, member label
   std::size_t planned = 0;  ///< pods of all plans
   topology_objects topologies;
+  std::vector<job_template> job_templates;
+  std::vector<job_flow> job_flows;
   /// Sub-groups of KAI's pod groups, by namespace, pod group and sub-group: the groups that they became.
   std::map<std::tuple<std::string, std::string, std::string>, std::string> sub_groups;
 };
@@ -179,6 +196,13 @@ bool read_topology(reader& read, const place& of, topology_levels& out);
 bool read_hyper_node(reader& read, const place& of, hyper_node& out);
 bool read_network_topology(reader& read, const place& of, std::vector<network_layer>& out);
 bool read_volcano_job(reader& read, const place& of, workload_plan& out, const read_options& how);
+/// Its plan, to @p out.
+bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
+bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
+bool read_job_template(reader& read, const place& of, group_objects& out);
+bool read_job_flow(reader& read, const place& of, origin from, group_objects& out);
+/// The Jobs of all flows, to the plans.
+std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how);
 bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// @p kind: RayCluster, RayJob, RayCronJob or RayService
 bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how);

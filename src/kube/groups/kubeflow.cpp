@@ -47,9 +47,8 @@ bool read_run_policy(reader& read, const place& of, training_policy& policy, wor
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "suspend") return read.boolean(v, policy.suspended);
     if (key == "schedulingPolicy") return read_scheduling_policy(read, v, policy, out);
-    return read.ignore(key, v,
-                       {"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit",
-                        "managedBy"});
+    return read.ignore(
+        key, v, {"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "managedBy"});
   });
 }
 

@@ -36,7 +36,8 @@ bool read_java_size(reader& read, const place& of, std::int64_t& out) {
   for (const char* c = end; c != text.data() + text.size(); ++c)
     unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
   if (unit.size() == 2 && unit[1] == 'b') unit.resize(1);
-  constexpr std::pair<std::string_view, int> shifts[] = {{"b", 0}, {"k", 10}, {"", 20}, {"m", 20}, {"g", 30}, {"t", 40}};
+  constexpr std::pair<std::string_view, int> shifts[] = {{"b", 0},  {"k", 10}, {"", 20},
+                                                         {"m", 20}, {"g", 30}, {"t", 40}};
   const auto shift = std::ranges::find(shifts, std::string_view{unit}, &std::pair<std::string_view, int>::first);
   if (bad != std::errc{} || number < 0 || shift == std::end(shifts) ||
       number > (std::numeric_limits<std::int64_t>::max() >> (shift->second + 2)))
@@ -70,12 +71,35 @@ bool read_spark_pod(reader& read, std::string_view key, const place& v, spark_po
   if (key == "schedulerName") return read.text(v, pod.scheduler_name);
   if (key == "priorityClassName") return read.text(v, pod.priority_class);
   if (key == "template") return read_pod_template(read, v, ns, set, how);
-  return read.ignore(
-      key, v,
-      {"coreLimit", "image", "serviceAccount", "configMaps", "secrets", "env", "envVars", "envFrom", "envSecretKeyRefs",
-       "securityContext", "podSecurityContext", "sidecars", "initContainers", "hostNetwork", "hostAliases", "dnsConfig",
-       "terminationGracePeriodSeconds", "shareProcessNamespace", "volumeMounts", "podName", "javaOptions", "lifecycle",
-       "kubernetesMaster", "serviceAnnotations", "serviceLabels", "ports", "instances", "deleteOnTermination"});
+  return read.ignore(key, v,
+                     {"coreLimit",
+                      "image",
+                      "serviceAccount",
+                      "configMaps",
+                      "secrets",
+                      "env",
+                      "envVars",
+                      "envFrom",
+                      "envSecretKeyRefs",
+                      "securityContext",
+                      "podSecurityContext",
+                      "sidecars",
+                      "initContainers",
+                      "hostNetwork",
+                      "hostAliases",
+                      "dnsConfig",
+                      "terminationGracePeriodSeconds",
+                      "shareProcessNamespace",
+                      "volumeMounts",
+                      "podName",
+                      "javaOptions",
+                      "lifecycle",
+                      "kubernetesMaster",
+                      "serviceAnnotations",
+                      "serviceLabels",
+                      "ports",
+                      "instances",
+                      "deleteOnTermination"});
 }
 
 /// What Spark asks for: the container's memory is what the JVM may have and the overhead beside it.
@@ -148,10 +172,28 @@ bool read_spark_application(reader& read, const place& of, workload_plan& out, c
         });
       }
       return read.ignore(field, w,
-                         {"mode", "sparkVersion", "image", "imagePullPolicy", "imagePullSecrets", "mainClass",
-                          "mainApplicationFile", "arguments", "sparkConf", "hadoopConf", "sparkConfigMap",
-                          "hadoopConfigMap", "volumes", "deps", "restartPolicy", "failureRetries", "retryInterval",
-                          "pythonVersion", "monitoring", "sparkUIOptions", "timeToLiveSeconds", "proxyUser",
+                         {"mode",
+                          "sparkVersion",
+                          "image",
+                          "imagePullPolicy",
+                          "imagePullSecrets",
+                          "mainClass",
+                          "mainApplicationFile",
+                          "arguments",
+                          "sparkConf",
+                          "hadoopConf",
+                          "sparkConfigMap",
+                          "hadoopConfigMap",
+                          "volumes",
+                          "deps",
+                          "restartPolicy",
+                          "failureRetries",
+                          "retryInterval",
+                          "pythonVersion",
+                          "monitoring",
+                          "sparkUIOptions",
+                          "timeToLiveSeconds",
+                          "proxyUser",
                           "driverIngressOptions"});
     });
     if (!fine || (suspended && !queued)) return fine;
