@@ -15,16 +15,12 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
-
-std::string_view text_at(const value& object, std::string_view key) {
-  const value* found = object.find(key);
-  return found != nullptr && found->kind == value_kind::text ? std::string_view{found->text} : std::string_view{};
-}
 
 /// What to call an object in messages, before it has been read.
 std::string name_of_object(const value& object, std::string_view kind, bool namespaced) {
@@ -48,22 +44,6 @@ void generate_name(value& object, std::size_t& number) {
     name.text = base + safe_letters(number++, 5);
     return;
   }
-}
-
-value* field_of(value& object, std::string_view key) {
-  const auto found = std::ranges::find(object.keys, key);
-  return found == object.keys.end() ? nullptr : &object.items[static_cast<std::size_t>(found - object.keys.begin())];
-}
-
-/// The object's field, which is made if there is none.
-value& make_field(value& object, std::string_view key, value_kind kind) {
-  if (value* found = field_of(object, key); found != nullptr && found->kind != value_kind::null) return *found;
-  value made;
-  made.kind = kind;
-  made.line = object.line;
-  if (value* found = field_of(object, key)) return *found = std::move(made);
-  object.keys.emplace_back(key);
-  return object.items.emplace_back(std::move(made));
 }
 
 /// What an AppWrapper wraps is in its namespace, and in its queue unless it names one.
@@ -197,9 +177,9 @@ class collector {
   /// Whether objects of the kind are in no namespace.
   static bool is_cluster_scoped(std::string_view kind) {
     static constexpr std::string_view all[] = {
-        "Node",           "Namespace", "PriorityClass",          "DeviceClass",  "ResourceSlice",
-        "HyperNode",      "Topology",  "ClusterNetworkTopology", "ClusterQueue", "Cohort",
-        "ResourceFlavor", "Queue",     "WorkloadPriorityClass"};
+        "Node",           "Namespace", "PriorityClass",          "DeviceClass",           "ResourceSlice",
+        "HyperNode",      "Topology",  "ClusterNetworkTopology", "ClusterQueue",          "Cohort",
+        "ResourceFlavor", "Queue",     "WorkloadPriorityClass",  "ClusterTrainingRuntime"};
     return std::ranges::find(all, kind) != std::end(all);
   }
   static bool is_list(const value& object, std::string_view kind) {

@@ -323,6 +323,52 @@ TEST_CASE("a job of Kubeflow's is one gang of its roles", "[kube][workloads]") {
   CHECK(reading_refusal(job("TFJob", "runPolicy: {}")).find("needs tfReplicaSpecs") != std::string::npos);
 }
 
+TEST_CASE("a TrainJob is a JobSet of its runtime's, with its own nodes", "[kube][workloads]") {
+  const auto object = [](const std::string& kind, const std::string& meta, const std::string& spec) {
+    return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " + kind + "\nmetadata: {" + meta + "}\nspec: {" + spec +
+           "}\n---\n";
+  };
+  const std::string pods = "template: {spec: {containers: [{name: node, resources: {requests: {cpu: 1}}}]}}";
+  const std::string node =
+      "{name: node, template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: "
+      "trainer}}, spec: {" +
+      pods + "}}}";
+  const std::string runtime =
+      object("ClusterTrainingRuntime", "name: torch",
+             "mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: [" + node + "]}}");
+  const auto job = [&](const std::string& more) {
+    return object("TrainJob", "name: t, namespace: team", more + "runtimeRef: {name: torch}");
+  };
+  CHECK(fine(runtime).pods.empty());
+  CHECK(fine(runtime + job("")).pods.size() == 1);
+  const manifests all =
+      fine(job("trainer: {numNodes: 3, resourcesPerNode: {requests: {nvidia.com/gpu: 4}}}, ") + runtime);
+  REQUIRE(all.pods.size() == 3);
+  CHECK(all.pods[2].spec.ns == "team");
+  CHECK(all.pods[2].spec.name.starts_with("t-node-0-2-"));
+  CHECK(all.pods[2].spec.containers.at(0).requests.at("nvidia.com/gpu") == quantity{std::int64_t{4}});
+  CHECK_FALSE(all.pods[2].spec.containers.at(0).requests.contains("cpu"));
+  CHECK(gang_in(all, "t").min_count == 3);
+  CHECK(fine(runtime + job("suspend: true, ")).pods.empty());
+  // Its launcher trains too, so that there is a node less.
+  const std::string mpi = object(
+      "TrainingRuntime", "name: torch, namespace: team",
+      "mlPolicy: {mpi: {runLauncherAsNode: true}}, template: {spec: {replicatedJobs: [{name: launcher, template: "
+      "{spec: {" +
+          pods + "}}}, " + node + "]}}");
+  const manifests launched = fine(mpi + job("trainer: {numNodes: 4}, "));
+  CHECK(launched.pods.empty());  // it names a runtime of the cluster
+  const manifests own = fine(mpi + object("TrainJob", "name: t, namespace: team",
+                                          "trainer: {numNodes: 4}, runtimeRef: {kind: TrainingRuntime, name: torch}"));
+  CHECK(own.pods.size() == 4);
+  // The JobSet that is there already makes the pods.
+  CHECK(fine(runtime + job("trainer: {numNodes: 3}, ") +
+             "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: t, namespace: team}\nspec: {"
+             "replicatedJobs: [" +
+             replicated("node", 1, 2) + "]}\n")
+            .pods.size() == 2);
+}
+
 TEST_CASE("a SparkApplication is a driver and its executors", "[kube][workloads]") {
   const auto app = [](const std::string& spec) {
     return "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\nspec: {" + spec +

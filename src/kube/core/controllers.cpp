@@ -7,6 +7,7 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 // Workload controllers, and the pods that they would make. Names are as the controllers make them, but what is random
 // there follows from the names here, so that the same files give the same pods.
@@ -62,10 +63,6 @@ bool is_queued_by_kueue(const label_map& labels, const label_map& annotations) {
 }
 
 bool has_ended(const value& object) {
-  const auto text = [](const value& in, std::string_view key) {
-    const value* found = in.find(key);
-    return found != nullptr && found->kind == value_kind::text ? std::string_view{found->text} : std::string_view{};
-  };
   const auto is_last = [](std::string_view state) {
     static constexpr std::string_view all[] = {"Complete",     "Completed",  "COMPLETED",  "Succeeded",
                                                "Failed",       "FAILED",     "Terminated", "Aborted",
@@ -75,15 +72,15 @@ bool has_ended(const value& object) {
   };
   const value* status = object.find("status");
   if (status == nullptr || status->kind != value_kind::object) return false;
-  if (is_last(text(*status, "jobDeploymentStatus"))) return true;  // KubeRay
+  if (is_last(text_at(*status, "jobDeploymentStatus"))) return true;  // KubeRay
   if (const value* state = status->find("state"); state != nullptr && state->kind == value_kind::object)
-    return is_last(text(*state, "phase"));  // Volcano
+    return is_last(text_at(*state, "phase"));  // Volcano
   if (const value* state = status->find("applicationState"); state != nullptr && state->kind == value_kind::object)
-    return is_last(text(*state, "state"));               // Spark
+    return is_last(text_at(*state, "state"));            // Spark
   const value* conditions = status->find("conditions");  // Jobs, JobSets, Kubeflow
   if (conditions == nullptr || conditions->kind != value_kind::list) return false;
   return std::ranges::any_of(conditions->items, [&](const value& one) {
-    return one.kind == value_kind::object && text(one, "status") == "True" && is_last(text(one, "type"));
+    return one.kind == value_kind::object && text_at(one, "status") == "True" && is_last(text_at(one, "type"));
   });
 }
 

@@ -247,6 +247,10 @@ bool add_volcano_job(reader& read, const place& of, origin from, group_objects& 
   return read_plan(read, of, from, out, [&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
 }
 
+bool add_job_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {
+  return read_plan(read, of, from, out, [&](workload_plan& made) { return read_job_set(read, of, made, how); });
+}
+
 std::optional<bool> read_group_object(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                       origin from, group_objects& out, const read_options& how) {
   const auto is = [&](std::string_view group, std::string_view name) { return api_group == group && kind == name; };
@@ -290,8 +294,10 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
     return plan([&](workload_plan& made) { return read_training_job(read, of, kind, made, how); });
   if (is("sparkoperator.k8s.io", "SparkApplication"))
     return plan([&](workload_plan& made) { return read_spark_application(read, of, made, how); });
-  if (is("jobset.x-k8s.io", "JobSet"))
-    return plan([&](workload_plan& made) { return read_job_set(read, of, made, how); });
+  if (is("jobset.x-k8s.io", "JobSet")) return add_job_set(read, of, from, out, how);
+  if (is("trainer.kubeflow.org", "TrainJob")) return read_train_job(read, of, from, out);
+  if (is("trainer.kubeflow.org", "TrainingRuntime") || is("trainer.kubeflow.org", "ClusterTrainingRuntime"))
+    return read_training_runtime(read, of, kind == "ClusterTrainingRuntime", out);
   if (is("leaderworkerset.x-k8s.io", "LeaderWorkerSet"))
     return plan([&](workload_plan& made) { return read_leader_worker_set(read, of, made, how); });
   return std::nullopt;
@@ -300,6 +306,7 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                  manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
   if (auto wrong = plan_job_flows(into, groups, how)) return wrong;
+  if (auto wrong = plan_train_jobs(into, groups, how)) return wrong;
   linker link{into, groups};
   if (auto wrong = link.templates(how.expand)) return wrong;
   if (auto wrong = link.membership()) return wrong;

@@ -157,6 +157,24 @@ struct job_flow {
   origin from;
 };
 
+/// Kubeflow Trainer's runtimes and TrainJobs: JobSets are made of them when all files were read.
+struct training_runtime {
+  std::string name, ns;  ///< of no namespace: for all
+  std::optional<std::int64_t> nodes = {};
+  bool mpi = false, launcher_is_node = false;
+  value spec = {};  ///< of the JobSet
+};
+struct train_job {
+  std::string name, ns;
+  value meta = {};
+  std::string runtime = {};
+  bool own_runtime = false;  ///< of its namespace
+  std::optional<std::int64_t> nodes = {};
+  std::optional<value> resources = {};  ///< of each node
+  bool suspended = false, ended = false;
+  origin from = {};
+};
+
 /// Everything about groups that was read.
 struct group_objects {
   std::vector<group_draft> groups;
@@ -168,6 +186,8 @@ struct group_objects {
   topology_objects topologies;
   std::vector<job_template> job_templates;
   std::vector<job_flow> job_flows;
+  std::vector<training_runtime> training_runtimes;
+  std::vector<train_job> train_jobs;
   /// Sub-groups of KAI's pod groups, by namespace, pod group and sub-group: the groups that they became.
   std::map<std::tuple<std::string, std::string, std::string>, std::string> sub_groups;
 };
@@ -198,11 +218,16 @@ bool read_network_topology(reader& read, const place& of, std::vector<network_la
 bool read_volcano_job(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// Its plan, to @p out.
 bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
+bool add_job_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
 bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
 bool read_job_template(reader& read, const place& of, group_objects& out);
 bool read_job_flow(reader& read, const place& of, origin from, group_objects& out);
 /// The Jobs of all flows, to the plans.
 std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how);
+bool read_training_runtime(reader& read, const place& of, bool of_cluster, group_objects& out);
+bool read_train_job(reader& read, const place& of, origin from, group_objects& out);
+/// The JobSets of all TrainJobs, to the plans.
+std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how);
 bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// @p kind: RayCluster, RayJob, RayCronJob or RayService
 bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Volcano's JobFlow and the JobTemplates that it names (flow.volcano.sh/v1alpha1): a Job <flow>-<template> for each step, which starts when
@@ -9,28 +10,10 @@
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
-value text_value(std::string text, std::uint32_t line) {
-  value made;
-  made.kind = value_kind::text;
-  made.line = line;
-  made.text = std::move(text);
-  return made;
-}
-
-value object_of(std::vector<std::pair<std::string, value>> fields, std::uint32_t line) {
-  value made;
-  made.kind = value_kind::object;
-  made.line = line;
-  for (auto& [key, of] : fields) {
-    made.keys.push_back(std::move(key));
-    made.items.push_back(std::move(of));
-  }
-  return made;
-}
-
 /// A Job of that name whose spec is @p spec.
 value job_object(const std::string& ns, const std::string& name, value spec, std::uint32_t line) {
-  value meta = object_of({{"namespace", text_value(ns, line)}, {"name", text_value(name, line)}}, line);
+  value meta =
+      object_of({{"namespace", leaf(value_kind::text, ns, line)}, {"name", leaf(value_kind::text, name, line)}}, line);
   return object_of({{"metadata", std::move(meta)}, {"spec", std::move(spec)}}, line);
 }
 
@@ -85,8 +68,8 @@ std::optional<error> plan_job_flows(manifests& into, group_objects& groups, cons
         return one.ns == flow.ns && one.name == step.job_template;
       });
       if (found == groups.job_templates.end()) {
-        into.warnings.push_back({object, "spec.flows",
-                                 fmt::format("no JobTemplate \"{}\": its Job is not made", step.job_template)});
+        into.warnings.push_back(
+            {object, "spec.flows", fmt::format("no JobTemplate \"{}\": its Job is not made", step.job_template)});
         continue;
       }
       reader read{into.files[flow.from.file], object_name("JobTemplate", flow.ns, found->name), &into.warnings};
