@@ -176,10 +176,21 @@ class collector {
 
   /// Whether objects of the kind are in no namespace.
   static bool is_cluster_scoped(std::string_view kind) {
-    static constexpr std::string_view all[] = {
-        "Node",           "Namespace", "PriorityClass",          "DeviceClass",           "ResourceSlice",
-        "HyperNode",      "Topology",  "ClusterNetworkTopology", "ClusterQueue",          "Cohort",
-        "ResourceFlavor", "Queue",     "WorkloadPriorityClass",  "ClusterTrainingRuntime"};
+    static constexpr std::string_view all[] = {"Node",
+                                               "Namespace",
+                                               "PriorityClass",
+                                               "DeviceClass",
+                                               "ResourceSlice",
+                                               "HyperNode",
+                                               "Topology",
+                                               "ClusterNetworkTopology",
+                                               "ClusterQueue",
+                                               "Cohort",
+                                               "ResourceFlavor",
+                                               "Queue",
+                                               "WorkloadPriorityClass",
+                                               "ClusterTrainingRuntime",
+                                               "DeviceTaintRule"};
     return std::ranges::find(all, kind) != std::end(all);
   }
   static bool is_list(const value& object, std::string_view kind) {

@@ -27,6 +27,7 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
     return one(out.topologies, read_node_topology);
   if (api_group != "resource.k8s.io") return std::nullopt;
   if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
+  if (kind == "DeviceTaintRule") return one(out.taint_rules, read_device_taint_rule);
   if (kind == "DeviceClass") return one(out.classes, read_device_class);
   if (kind == "ResourceClaim" || kind == "ResourceClaimTemplate") {
     claim_object& made = out.claims.emplace_back();
@@ -167,6 +168,8 @@ class device_linker {
       node_devices& to = found->second->spec.devices;
       for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
       for (other_device& device : one.devices) {
+        const auto taints = [&](const device_taint_rule& rule) { return rule.selects(one, device); };
+        device.healthy = device.healthy && std::ranges::none_of(objects_->taint_rules, taints);
         const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
         if (named[{one.node, device.id}] > 1) device.id = full;
         ids_.emplace(full, device_place{device.id, one.node});

@@ -55,6 +55,18 @@ struct resource_slice {
 };
 bool read_resource_slice(reader& read, const place& of, resource_slice& out);
 
+/// A DeviceTaintRule: a taint of all devices that it selects; what it does not say selects all.
+struct device_taint_rule {
+  std::string driver, pool, device;
+  bool applies = false;  ///< it keeps new pods away, and what it selects by is understood
+  origin from;
+  [[nodiscard]] bool selects(const resource_slice& slice, const other_device& one) const {
+    return applies && (driver.empty() || driver == slice.driver) && (pool.empty() || pool == slice.pool) &&
+           (device.empty() || device == one.id);
+  }
+};
+bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& out);
+
 /// What some expressions of CEL, all of which must hold, say of a device.
 struct cel_terms {
   std::string driver = {};  ///< empty: any
@@ -110,6 +122,7 @@ struct device_objects {
   std::vector<device_object> devices;
   std::vector<node_topology_object> topologies;
   std::vector<resource_slice> slices;
+  std::vector<device_taint_rule> taint_rules;
   std::vector<device_class> classes;
   std::vector<claim_object> claims;
   bool ask_host = false;  ///< the host evaluates what is not understood of selectors

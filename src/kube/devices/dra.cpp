@@ -305,6 +305,30 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
   });
 }
 
+bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "metadata", "status"});
+    bool understood = true, keeps_away = false;
+    const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
+      if (field == "taint") {
+        const value* effect = w.at->find("effect");
+        keeps_away = effect != nullptr && (effect->text == "NoSchedule" || effect->text == "NoExecute");
+        return true;
+      }
+      if (field != "deviceSelector") return read.ignore(field, w, {});
+      return read.fields(w, [&](std::string_view word, const place& x) {
+        if (word == "driver") return read.text(x, out.driver);
+        if (word == "pool") return read.text(x, out.pool);
+        if (word == "device") return read.text(x, out.device);
+        understood = false;
+        return read.warn(x, "rules that select devices so are not read; it is left out");
+      });
+    });
+    out.applies = understood && keeps_away;
+    return fine;
+  });
+}
+
 bool read_device_class(reader& read, const place& of, device_class& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_object_name(read, v, out.name);

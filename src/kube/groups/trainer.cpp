@@ -112,14 +112,13 @@ std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, con
     };
     if (job.ended || std::ranges::any_of(groups.plans, has_its_name)) continue;  // its JobSet is there
     const std::string ns = job.own_runtime ? job.ns : "";
-    const auto runtime = std::ranges::find_if(groups.training_runtimes, [&](const training_runtime& one) {
-      return one.ns == ns && one.name == job.runtime;
-    });
+    const auto runtime = std::ranges::find_if(
+        groups.training_runtimes, [&](const training_runtime& one) { return one.ns == ns && one.name == job.runtime; });
     if (runtime == groups.training_runtimes.end()) {
-      into.warnings.push_back({where(into, job.from, "TrainJob", job.ns, job.name), "spec.runtimeRef",
-                               fmt::format("no {} \"{}\": its pods are not made",
-                                           job.own_runtime ? "TrainingRuntime" : "ClusterTrainingRuntime",
-                                           job.runtime)});
+      into.warnings.push_back(
+          {where(into, job.from, "TrainJob", job.ns, job.name), "spec.runtimeRef",
+           fmt::format("no {} \"{}\": its pods are not made",
+                       job.own_runtime ? "TrainingRuntime" : "ClusterTrainingRuntime", job.runtime)});
       continue;
     }
     value spec = runtime->spec;
