@@ -48,7 +48,8 @@ GANGSCHED_INLINE result<restored_state> saved_state::restore(std::vector<kernel_
   const model::own_columns::extent before{static_cast<std::size_t>(from.columns), static_cast<std::size_t>(from.scopes),
                                           from.makers};
   if (auto begun = made.begin(before); !begun) return std::move(begun).error();
-  std::unique_ptr<engine::core> core = engine::core_restorer::attached(made.cluster(), std::move(profiles), from.options);
+  std::unique_ptr<engine::core> core =
+      engine::core_restorer::attached(made.cluster(), std::move(profiles), from.options);
   if (auto ended = made.finish(); !ended) return std::move(ended).error();
   if (!engine::core_restorer{*core, from, made.classes()}.restore())
     return error{errc::malformed, "snapshot", "scheduler", "is damaged"};

@@ -68,19 +68,17 @@ GANGSCHED_INLINE bool core_restorer::restore_lines() {
     if (pod >= to.rejections_.size()) return false;
     to.rejections_[pod] = detail::restored(by);
   }
-  // Of classes as they were only whose line it is matters: who reads the log next lines everybody up anew.
-  const bool moved = from_->classes_moved;
-  to.epoch_ = state().classes.epoch() - (moved ? 1 : 0);
+  // Where classes have changed since everybody was lined up, who reads the log next does that anew.
+  to.epoch_ = state().classes.epoch() - (from_->classes_moved ? 1 : 0);
   std::vector<class_id> lines;
   std::vector<bool> stands(state().pods.rows.count());
-  constexpr class_id first_of_none = class_id{1} << 31;
   for (const saved_line& one : from_->lines) {
     if (one.cls >= classes_.size()) return false;
-    const class_id cls = moved ? first_of_none + static_cast<class_id>(lines.size()) : classes_[one.cls];
+    const class_id cls = classes_[one.cls];
     lines.push_back(cls);
     const auto [at, fresh] = to.lines_.try_emplace(cls);
     unschedulable_pods::class_line& line = at->second;
-    if (!moved) line.generation = state().classes.generation(cls);
+    line.generation = state().classes.generation(cls);
     line.by_failure = fresh && one.by_failure;
     line.filtered = line.filtered || one.filtered;
     line.rejectors |= one.rejectors, line.refusers |= one.refusers, line.hears |= one.hears;
@@ -92,7 +90,7 @@ GANGSCHED_INLINE bool core_restorer::restore_lines() {
       line.pods.push_back({pod, item->ticket, since});
     }
     line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
-    if (!moved) to.unknown_.insert(cls);
+    to.unknown_.insert(cls);
   }
   return restore_woken(lines) && restore_groups();
 }

@@ -85,7 +85,9 @@ GANGSCHED_INLINE void cluster_saver::save_nodes() {
     one.machine = static_cast<std::uint32_t>(known - machines.begin()) + 1;
     if (known == machines.end()) {
       machines.push_back(its);
-      made_.machines.push_back(*its->said);
+      node_devices& machine = made_.machines.emplace_back(*its->said);
+      for (gpu_spec& gpu : machine.gpus) gpu.id.clear(), gpu.healthy = true;  // said of each node
+      for (other_device& device : machine.others) device.id.clear(), device.healthy = true;
     }
     one.devices = record.devices->ids;
     one.unhealthy.assign(record.devices->unhealthy.begin(), record.devices->unhealthy.end());

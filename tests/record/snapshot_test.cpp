@@ -108,7 +108,7 @@ TEST_CASE("a cluster alone comes back with its ids and its digest", "[record]") 
 }
 
 TEST_CASE("who waits for a change, in backoff, behind a gate or in flight goes on waiting", "[record]") {
-  const wake_rule wake = GENERATE(wake_rule::exact, wake_rule::all, wake_rule::hints);
+  const wake_rule wake = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
   world w{profiles::kube_default(), {.ties = tie_rule::uniform, .wake = wake}};
   fill(w);
   w.add(a_pod("gated").cpu(1).gate("later"));
@@ -249,12 +249,14 @@ TEST_CASE("a snapshot of other profiles, or of a busy cluster, is refused", "[re
   world w;
   fill(w);
   const bytes taken = take_snapshot(w.cluster, w.scheduler).value();
-  const auto other = restore_snapshot(taken, {.profiles = {profiles::bin_packing()}});
+  kernel_table renamed = profiles::kube_default();
+  renamed.scheduler_name = "other";
+  const auto other = restore_snapshot(taken, {.profiles = {renamed}});
   REQUIRE(!other);
   CHECK(other.error().code == errc::wrong_state);
   CHECK(other.error().message().find("when it was saved") != std::string::npos);
   CHECK(restore_snapshot(taken, {}).error().code == errc::wrong_state);
-  const device_matcher any{[](const void*, std::string_view, const device_facts&) { return device_answer{}; }, nullptr};
+  const device_matcher any{[](void*, std::string_view, const other_device&) { return device_verdict{}; }, nullptr};
   CHECK(restore_snapshot(taken, {.profiles = {profiles::kube_default()}, .matcher = any}).error().code ==
         errc::wrong_state);
   const transaction open{w.cluster};
@@ -303,7 +305,7 @@ bytes some_snapshot() {
   w.cluster.set_held_room({.name = "room", .parts = {{.node = w.node("n2"), .amounts = {{"cpu", 1}}}}}).value();
   w.now = 1s;
   w.run();
-  w.cluster.nominate(w.pod("e"), w.node("n1")).value();
+  w.cluster.nominate(w.pod("b1"), w.node("n1")).value();
   static_cast<void>(w.scheduler.pop(20s));
   w.remove(w.pod("a"));
   return take_snapshot(w.cluster, w.scheduler).value();
@@ -332,7 +334,7 @@ TEST_CASE("whatever stands in a snapshot, with the right checksum, is restored o
     if (!made) continue;
     ++restored;
     static_cast<void>(standing(made->cluster, made->scheduler));
-    const instant now = made->scheduler.queue()->empty() ? instant{30s} : instant{30s};
+    const instant now{30s};
     while (made->scheduler.schedule_cycle(now)) {
     }
     static_cast<void>(made->scheduler.permit(now));

@@ -9,9 +9,7 @@ namespace gangsched::soak {
 void host::snapshot() {
   dice any{mix64(on_.seed * 31 + counts_.steps)};
   if (on_.broken_hooks || record_ || !any.percent(on_.snapshots)) return;  // (as with forks)
-  const auto taken = record::take_snapshot(cluster_, *scheduler_);
-  if (!taken && taken.error().code == errc::wrong_state && on_.scheduler.wake == wake_rule::hints) return;
-  std::vector<std::byte> bytes = must(taken, "take_snapshot");
+  std::vector<std::byte> bytes = must(record::take_snapshot(cluster_, *scheduler_), "take_snapshot");
   const auto setup = [&] { return record::restore_setup{make_tables(on_, rules_), on_.cluster.device_matcher}; };
   forked again = must(record::restore_snapshot(bytes, setup()), "restore_snapshot");
   if (must(record::take_snapshot(again.cluster, again.scheduler), "take_snapshot") != bytes)
