@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "gangsched/model/cluster.hpp"
-#include "gangsched/model/state.hpp"
+#include "gangsched/model/inside.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -18,6 +17,10 @@ GANGSCHED_INLINE cluster_options options_of(const model::cluster_state& of) {
           .device_matcher = of.devices.matcher(),
           .attempts_after = of.assigned.attempts_after,
           .keep_specs = of.keeps_specs};
+}
+
+GANGSCHED_INLINE bool is_new(const model::cluster_state& of) {
+  return of.digest_with_derived() == inside(cluster{options_of(of)}).digest_with_derived();
 }
 
 }  // namespace detail

@@ -335,13 +335,13 @@ TEST_CASE("a cluster is a value that can be moved", "[model][cluster]") {
   cluster one;
   const node_id n = one.add_node(a_node("n").cpu(4)).value();
   const pod_id p = one.add_pod(a_pod("p").cpu(1).on(n)).value();
-  const std::uint64_t digest = one.digest();
+  const std::uint64_t digest = inside(one).digest_with_derived();
   cluster other = std::move(one);
   CHECK(inside(other).digest_with_derived() == digest);
   one = cluster{};
   CHECK(one.nodes().empty());
   one = std::move(other);
-  CHECK(one.digest() == digest);
+  CHECK(inside(one).digest_with_derived() == digest);
   CHECK(one.node_of(p) == n);
   REQUIRE(one.remove_pod(p));
 }

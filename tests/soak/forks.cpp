@@ -50,7 +50,7 @@ void host::fork(const step& one) {
   if (on_.broken_hooks || !any.percent(6)) return;  // (which call of a hook throws depends on how often it is asked)
   const std::uint64_t before = inside(cluster_).digest_with_derived();
   called<"cluster::fork">();
-  if (must(cluster_.fork(), "fork").digest() != before) wrong("a fork is another cluster");
+  if (inside(must(cluster_.fork(), "fork")).digest_with_derived() != before) wrong("a fork is another cluster");
   called<"scheduler::fork">();
   forked copy = must(scheduler_->fork(), "fork");
   if (inside(copy.cluster).digest_with_derived() != before) wrong("a fork is another cluster");

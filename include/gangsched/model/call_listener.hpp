@@ -131,6 +131,8 @@ namespace detail {
 // What a listener may ask of the cluster that a call was about.
 [[nodiscard]] GANGSCHED_API std::uint64_t digest_of(const model::cluster_state& of);
 [[nodiscard]] GANGSCHED_API std::string_view text_of(const model::cluster_state& of, symbol name) noexcept;
+/// Whether nothing was done to it yet, no scheduler was made on it either. O(state).
+[[nodiscard]] GANGSCHED_API bool is_new(const model::cluster_state& of);
 /// What it was made with.
 [[nodiscard]] GANGSCHED_API cluster_options options_of(const model::cluster_state& of);
 
