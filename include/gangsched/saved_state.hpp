@@ -22,7 +22,7 @@ struct GANGSCHED_API saved_state {
   std::optional<engine::saved_scheduler> scheduler;
 
   /// Leaves both as they are. @p with: a scheduler of the cluster, or null. Error: busy (a transaction is open, or a hook is running),
-  /// wrong_state (it is a scheduler of another cluster, or goes by hints and has not read everything). O(state).
+  /// wrong_state (it is a scheduler of another cluster). O(state).
   [[nodiscard]] static result<saved_state> of(const gangsched::cluster& cluster, const gangsched::scheduler* with);
 
   /// New ones that go on as these would have. @p profiles: those of the scheduler, if there is one. @p most_words: of a table of amounts
@@ -30,6 +30,7 @@ struct GANGSCHED_API saved_state {
   /// `of` made). O(state).
   [[nodiscard]] result<restored_state> restore(std::vector<kernel_table> profiles, const device_matcher& matcher,
                                                std::uint64_t most_words) const;
+  /// Those that it was made with.
   [[nodiscard]] static std::span<const kernel_table> profiles_of(const gangsched::scheduler& one);
 };
 

@@ -12,8 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI::record {
 
 /// Everything that decisions depend on: what is restored decides bit for bit as what was saved goes on to. Nothing is changed by it, and
 /// questions do not show either. Plugins are not in it, but for their columns. Error: busy (a transaction is open, or a hook is running);
-/// wrong_state (@p by is a scheduler of another cluster; or it goes by `wake_rule::hints` and there are events that it has not read, or
-/// that attempts under way are judged by). O(state).
+/// wrong_state (@p by is a scheduler of another cluster). O(state).
 [[nodiscard]] GANGSCHED_API result<std::vector<std::byte>> take_snapshot(const cluster& of, const scheduler& by);
 /// The cluster alone. Error: busy. O(state).
 [[nodiscard]] GANGSCHED_API result<std::vector<std::byte>> take_snapshot(const cluster& of);
