@@ -253,12 +253,20 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_groups() {
         (one.expected && one.spec.parent))
       return not_a_cluster("groups");
     if (auto wrong = gangsched::detail::check_tree(all, no_row, one.spec, object)) return std::move(*wrong);
-    if (auto wrong = gangsched::detail::check_ratios(all, no_row, one.spec, object)) return std::move(*wrong);
     auto record = one.expected ? std::make_unique<const group_record>(group_record{one.spec, ns, true})
                                : gangsched::detail::make_group_record(all, one.spec, ns);
     static_cast<void>(gangsched::detail::make_group(all, std::move(record)));
     all.groups.arrival.set(one.row, one.arrival);
     gangsched::detail::set_parent(all.groups, one.row, one.spec.parent.row);
+  }
+  // Ratios to groups that are gone say nothing.
+  for (const saved_group& one : from_->groups) {
+    if (one.spec.ratios.empty()) continue;
+    group_spec there = one.spec;
+    std::erase_if(there.ratios,
+                  [&](const group_ratio& ratio) { return !gangsched::detail::names_group(all, ratio.to); });
+    const std::string object = gangsched::detail::object_name("group", one.spec.ns, one.spec.name);
+    if (auto wrong = gangsched::detail::check_ratios(all, one.row, there, object)) return std::move(*wrong);
   }
   return {};
 }
