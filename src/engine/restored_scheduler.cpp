@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "gangsched/engine/core_saver.hpp"
@@ -10,6 +11,13 @@ namespace detail {
 
 GANGSCHED_INLINE rejection restored(const saved_rejection& one) noexcept {
   return {one.unschedulable, one.pending, one.at_admission};
+}
+
+/// Why who waits for permit is to be taken back: what the engine says, which forks point at as well; null if it does not.
+GANGSCHED_INLINE const char* text_for_good(std::string_view text) noexcept {
+  for (const char* const known : {"rejected by the host", "its group needs more members at once"})
+    if (text == known) return known;
+  return nullptr;
 }
 
 }  // namespace detail
@@ -195,7 +203,6 @@ GANGSCHED_INLINE bool core_restorer::restore_rest_of_queue() {
 
 GANGSCHED_INLINE bool core_restorer::restore_reservations() {
   binding_cycle& to = to_->binding_;
-  model::cluster_state& in = *to_->state_;
   constexpr std::uint64_t most_hooks = 64;
   for (const saved_waiting_pod& one : from_->waiting) {
     if (!gangsched::detail::names_pod(state(), one.pod) || state().pods.state[one.pod.row] != pod_state::assumed ||
@@ -204,7 +211,8 @@ GANGSCHED_INLINE bool core_restorer::restore_reservations() {
         (one.plugins != 0 && one.deadline.size() < static_cast<std::size_t>(std::bit_width(one.plugins))))
       return false;
     waiting_pods::entry made{one.pod, one.attempt, one.score, one.plugins, one.overruled, one.deadline, nullptr};
-    if (one.rejected) made.rejected = in.names.text(in.names.keep(*one.rejected)).data();
+    if (one.rejected) made.rejected = detail::text_for_good(*one.rejected);
+    if (one.rejected && made.rejected == nullptr) return false;
     to.waiting_.add(std::move(made));
   }
   to.waiting_.moved_.clear();
