@@ -7,9 +7,10 @@
 #include <optional>
 
 #include "gangsched/record/replayer.hpp"
+#include "gangsched/record/snapshot.hpp"
 #include "support.hpp"
 
-// What a decision log costs: the same pods with nobody told, recorded, and replayed.
+// What a decision log costs: the same pods with nobody told, recorded, and replayed. And what a snapshot does.
 namespace {
 
 using namespace gangsched;
@@ -54,6 +55,47 @@ void decision_log(benchmark::State& state) {
 }
 BENCHMARK(decision_log)
     ->Name("DecisionLog")
+    ->ArgNames({"nodes", "pods"})
+    ->Args({1000, 10'000})
+    ->Args({5000, 50'000})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+/// nodes, pods that run; and a tenth as many wait
+void snapshot(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0)), pods = static_cast<int>(state.range(1));
+  cluster cluster;
+  scheduler scheduler{cluster, profiles::kube_default()};
+  for (int i = 0; i < nodes; ++i)
+    bench::must(
+        cluster.add_node({.name = "node-" + std::to_string(i),
+                          .allocatable = {{"cpu", 64}, {"memory", bench::mebi(262144)}, {"pods", pods / nodes}}}));
+  bench::add_pods(cluster, pods, 10);
+  bench::drain(cluster, scheduler, static_cast<std::size_t>(pods));
+  pod_spec waits{.name = "", .containers = {{.requests = {{"cpu", 1}}}}};
+  for (int i = 0; i < pods / 10; ++i) {
+    waits.name = "waits-" + std::to_string(i);
+    bench::must(cluster.add_pod(waits));
+  }
+  while (scheduler.schedule_cycle(std::chrono::seconds{1})) {
+  }
+  double taken = std::numeric_limits<double>::infinity();
+  std::size_t size = 0;
+  for (auto _ : state) {
+    double start = bench::cpu_seconds();
+    const std::vector<std::byte> bytes = bench::must(record::take_snapshot(cluster, scheduler));
+    taken = std::min(taken, bench::cpu_seconds() - start);
+    size = bytes.size();
+    start = bench::cpu_seconds();
+    const forked again = bench::must(record::restore_snapshot(bytes, {.profiles = {profiles::kube_default()}}));
+    state.SetIterationTime(bench::cpu_seconds() - start);
+    if (again.cluster.digest() != cluster.digest()) return state.SkipWithError("another cluster is restored");
+  }
+  state.counters["taken ms"] = taken * 1e3;
+  state.counters["bytes"] = static_cast<double>(size);
+}
+BENCHMARK(snapshot)
+    ->Name("Snapshot")
     ->ArgNames({"nodes", "pods"})
     ->Args({1000, 10'000})
     ->Args({5000, 50'000})

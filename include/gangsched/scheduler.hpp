@@ -84,10 +84,9 @@ class [[nodiscard]] cycle {
   std::unique_ptr<gangsched::error> error_;
 };
 
-struct forked;   // fork.hpp
-class observer;  // scheduling/observer.hpp
-// scheduling/queue_listing.hpp
-struct queued_entity;
+struct forked;         // fork.hpp
+class observer;        // scheduling/observer.hpp
+struct queued_entity;  // as the next two: scheduling/queue_listing.hpp
 struct waiting_pod;
 struct pending_pods;
 
@@ -248,6 +247,7 @@ class GANGSCHED_API scheduler {
   result<void> verify();
 
  private:
+  friend struct saved_state;
   explicit scheduler(std::unique_ptr<engine::core> core) noexcept;
   std::unique_ptr<engine::core> core_;
 };

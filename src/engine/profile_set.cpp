@@ -18,6 +18,7 @@ GANGSCHED_INLINE profile_set profile_set::unmeasured() const {
 }
 
 GANGSCHED_INLINE void profile_set::attach(model::cluster_state& state) {
+  attached_at_ = state.columns.mark();
   for (kernel_table& table : tables_) {
     for (plugin_entry& plugin : table.plugins) {
       column_maker columns{state};

@@ -26,7 +26,7 @@ GANGSCHED_INLINE status claims_allow(const model::viewed_tables& tables, const p
   return whole(tables).devices.claims_allow(cls, node);
 }
 GANGSCHED_INLINE std::uint64_t first_change(const model::viewed_tables& tables) noexcept {
-  return whole(tables).log.begin();
+  return whole(tables).log.first();
 }
 GANGSCHED_INLINE const change& change_at(const model::viewed_tables& tables, std::uint64_t number) noexcept {
   return whole(tables).log[number];

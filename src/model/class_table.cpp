@@ -5,6 +5,7 @@
 
 #include "gangsched/core/hash_index.hpp"
 #include "gangsched/model/canonical.hpp"
+#include "gangsched/model/spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
@@ -27,12 +28,39 @@ GANGSCHED_INLINE class_table& class_table::operator=(const class_table& from) {
   return *this;
 }
 
-GANGSCHED_INLINE class_id class_table::intern(pod_class&& made) {
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// A spec that makes the class, as all its pods have it. (The labels are those of its first pod; the volumes are, as far as they count.)
+GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& cls, const pod_spec& said) {
+  auto made = std::make_shared<pod_spec>(said);
+  made->name = "of-a-class";
+  made->topology_spread_constraints = cls.spread;
+  made->priority = cls.priority;
+  made->priority_class.clear();
+  made->preemption = cls.preemption;
+  made->scheduling_gates.clear();
+  made->group = {}, made->role.clear(), made->rank.reset();
+  made->node = made->nominated_node = {}, made->held_devices.clear();
+  made->queue.clear();
+  made->terminating = made->preempted = false;
+  made->start_time.reset();
+  made->cookie = 0;
+  return made;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+GANGSCHED_INLINE class_id class_table::intern(pod_class&& made, const pod_spec* said) {
   const std::size_t hash = impl::hash(made.key);
   if (const class_id* known = impl_->by_key.find(hash, [&](class_id one) { return classes_[one]->key == made.key; }))
     return *known;
   const bool grows = impl_->free.empty();
   const class_id id = grows ? size() : impl_->free.back();
+  if (said != nullptr) made.said = detail::spec_of_class(made, *said);
   auto owned = std::make_shared<const pod_class>(std::move(made));
   if (grows) {
     detail::make_room(classes_);

@@ -52,7 +52,7 @@ GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(model::clu
 GANGSCHED_INLINE device_record make_device_record(model::cluster_state& state, const node_devices& spec,
                                                   device_inventory&& inventory) {
   device_record made;
-  made.inventory = state.devices.share(std::move(inventory));
+  made.inventory = state.devices.share(std::move(inventory), spec);
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
     made.ids.push_back(spec.gpus[i].id.empty() ? std::to_string(i) : spec.gpus[i].id);
     made.unhealthy.push_back(!spec.gpus[i].healthy);

@@ -163,13 +163,15 @@ GANGSCHED_INLINE device_ledger& device_ledger::operator=(const device_ledger& fr
   return *this;
 }
 
-GANGSCHED_INLINE std::shared_ptr<const device_inventory> device_ledger::share(device_inventory&& inventory) {
+GANGSCHED_INLINE std::shared_ptr<const device_inventory> device_ledger::share(device_inventory&& inventory,
+                                                                              const node_devices& said) {
   std::string key = canonical::bytes(inventory);
   for (const auto& [known, kept] : inventories_) {
     if (known != key) continue;
     if (auto there = kept.lock()) return there;
   }
   complete_inventory(inventory);
+  inventory.said = std::make_shared<const node_devices>(said);
   if (matcher_.ask != nullptr) inventory.answers = std::make_shared<device_answers>();
   ask_host(inventory);
   auto made = std::make_shared<const device_inventory>(std::move(inventory));
@@ -223,6 +225,7 @@ GANGSCHED_INLINE std::optional<device_want> device_ledger::only_want(const pod_c
 }
 
 GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const device_rules& rules) {
+  if (restoring_) return true;
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (!cls.claims.empty()) return claim_shared(pod, node, rules);
   const device_wants wants = wants_of(cls, node);

@@ -208,7 +208,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   }
   state.counting.name_counters(made);
   state.counting.match_counters(made, state.counters.matching(made.ns, spec.labels, state.named.labels_of(made.ns)));
-  return state.classes.intern(std::move(made));
+  return state.classes.intern(std::move(made), &spec);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

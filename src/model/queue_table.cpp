@@ -197,8 +197,11 @@ GANGSCHED_INLINE queue_part_table::queue_part_table(undo_log& undo)
 
 GANGSCHED_INLINE void queue_part_table::digest_into(digest& out) const {
   rows.digest_into(out);
-  for (const column<row_t>* one : {&root, &queue, &next}) one->digest_into(out, rows.count());
-  for (const column<std::uint32_t>* one : {&pods, &placed}) one->digest_into(out, rows.count());
+  for (row_t part = 0; part < rows.count(); ++part) {
+    if (pods[part] == 0) continue;  // nobody is in it: the row is free
+    for (const row_t one : {root[part], queue[part], next[part]}) out.add(one);
+    out.add(pods[part]), out.add(placed[part]);
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

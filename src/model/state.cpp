@@ -113,39 +113,55 @@ GANGSCHED_INLINE cluster_state::~cluster_state() {
 
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   gangsched::digest out{&names, kinds.symbols()};
+  // Of rows that are free, and of links of who stands in no list, nothing counts: whoever takes the row sets them.
+  const auto words = [&out](row_t row, const auto&... of) { (out.add(detail::to_word(of[row])), ...); };
+  const auto list = [&out](row_t first, const auto& next) {
+    for (row_t row = first; row != no_row; row = next[row]) out.add(row);
+  };
   nodes.rows.digest_into(out);
   const row_t node_rows = nodes.rows.count();
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.record, &nodes.devices, &nodes.first_pod, &nodes.first_nominated, &nodes.next_wanted,
-           &nodes.prev_wanted, &nodes.arrival, &nodes.ports, &nodes.by_name}) {
+  for (const column_base* one :
+       std::initializer_list<const column_base*>{&nodes.record, &nodes.devices, &nodes.ports, &nodes.by_name}) {
     one->digest_into(out, node_rows);
   }
+  for (row_t node = 0; node < node_rows; ++node) {
+    if (!nodes.alive(node)) continue;
+    words(node, nodes.arrival);
+    list(nodes.first_pod[node], pods.next_on_node);
+    list(nodes.first_nominated[node], pods.next_nominated);
+  }
+  list(nodes.first_wanted[0], nodes.next_wanted);
   nodes.allocatable.digest_by_kind(out, node_rows, kinds.count());
   nodes.used.digest_by_kind(out, node_rows, kinds.count());
   columns.digest_into(out);
   nodes.tree.digest_into(out, 0);
   nodes.total.digest_into(out, 1);
-  nodes.first_wanted.digest_into(out, 1);
   nodes.images.digest_into(out);
   pods.rows.digest_into(out);
   const row_t pod_rows = pods.rows.count();
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &pods.record, &pods.state, &pods.terminating, &pods.preempted, &pods.claim, &pods.node, &pods.nominated,
-           &pods.group, &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated, &pods.prev_nominated,
-           &pods.attempt, &pods.next_in_group, &pods.prev_in_group, &pods.arrival, &pods.by_name}) {
+  for (const column_base* one : std::initializer_list<const column_base*>{&pods.record, &pods.by_name})
     one->digest_into(out, pod_rows);
-  }
   const std::vector<std::uint64_t> of_classes = detail::digests_of_classes(out, *this);
   for (row_t pod = 0; pod < pod_rows; ++pod) {
-    if (pods.alive(pod)) out.add(of_classes[pods.cls[pod]]);
+    if (!pods.alive(pod)) continue;
+    words(pod, pods.state, pods.terminating, pods.preempted, pods.node, pods.nominated, pods.group, pods.attempt,
+          pods.arrival);
+    out.add(std::uint64_t{pods.claim[pod] != nullptr});
+    if (pods.claim[pod] != nullptr) pods.claim[pod]->digest_into(out);
+    out.add(of_classes[pods.cls[pod]]);
   }
   groups.rows.digest_into(out);
   const row_t group_rows = groups.rows.count();
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &groups.record, &groups.first, &groups.last, &groups.members, &groups.assumed, &groups.bound,
-           &groups.satisfied, &groups.parent, &groups.first_child, &groups.last_child, &groups.next_sibling,
-           &groups.prev_sibling, &groups.children, &groups.arrival, &groups.by_name, &groups.composite_by_name}) {
+  for (const column_base* one :
+       std::initializer_list<const column_base*>{&groups.record, &groups.members, &groups.assumed, &groups.bound,
+                                                 &groups.children, &groups.by_name, &groups.composite_by_name}) {
     one->digest_into(out, group_rows);
+  }
+  for (row_t group = 0; group < group_rows; ++group) {
+    if (!groups.alive(group)) continue;
+    words(group, groups.satisfied, groups.parent, groups.arrival);
+    list(groups.first[group], pods.next_in_group);
+    list(groups.first_child[group], groups.next_sibling);
   }
   const auto each = [&out](const auto& table) {
     table.rows.digest_into(out);
@@ -168,6 +184,21 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
 GANGSCHED_INLINE std::uint64_t cluster_state::digest_with_derived() const {
   gangsched::digest out{&names, kinds.symbols()};
   out.add(digest());
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &nodes.first_pod, &nodes.first_nominated, &nodes.next_wanted, &nodes.prev_wanted, &nodes.arrival}) {
+    one->digest_into(out, nodes.rows.count());
+  }
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &pods.state, &pods.terminating, &pods.preempted, &pods.node, &pods.nominated, &pods.group,
+           &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated, &pods.prev_nominated, &pods.attempt,
+           &pods.next_in_group, &pods.prev_in_group, &pods.arrival}) {
+    one->digest_into(out, pods.rows.count());
+  }
+  for (const column_base* one : std::initializer_list<const column_base*>{
+           &groups.first, &groups.last, &groups.satisfied, &groups.parent, &groups.first_child, &groups.last_child,
+           &groups.next_sibling, &groups.prev_sibling, &groups.arrival}) {
+    one->digest_into(out, groups.rows.count());
+  }
   std::vector<bool> counted_by(topologies.size());
   for (counter_id id = 0; id < counters.size(); ++id) {
     if (counters.lives(id)) counted_by[counters.spec(id).topology] = true;

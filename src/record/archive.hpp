@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <bit>
 #include <limits>
 #include <map>
@@ -86,6 +87,14 @@ class put_archive {
   void put(const std::variant<T...>& value) {
     out_->number(value.index());
     std::visit([this](const auto& one) { put(one); }, value);
+  }
+  template <class A, class B>
+  void put(const std::pair<A, B>& value) {
+    put(value.first), put(value.second);
+  }
+  template <class T, std::size_t N>
+  void put(const std::array<T, N>& all) {
+    for (const T& one : all) put(one);
   }
   void put(const basic&) {}
   void put(const mig_table& value) {
@@ -210,6 +219,14 @@ class get_archive {
     if (which >= sizeof...(T)) return in_->fail();
     std::uint64_t at = 0;
     static_cast<void>((... || (at++ == which && (get(value.template emplace<T>()), true))));
+  }
+  template <class A, class B>
+  void get(std::pair<A, B>& value) {
+    get(value.first), get(value.second);
+  }
+  template <class T, std::size_t N>
+  void get(std::array<T, N>& all) {
+    for (T& one : all) get(one);
   }
   void get(basic&) {}
   void get(kube_semantics& value) {

@@ -11,6 +11,12 @@
 /// all until then. A record is a kind (`told`; 0: a digest), and of a call which scheduler, arguments, answer and words.
 namespace gangsched::inline GANGSCHED_ABI::record {
 
+#define GANGSCHED_TEXT_OF(x) #x
+#define GANGSCHED_TEXT(x) GANGSCHED_TEXT_OF(x)
+/// Of the library that writes.
+inline constexpr const char* own_version = GANGSCHED_TEXT(GANGSCHED_VERSION_MAJOR) "." GANGSCHED_TEXT(
+    GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
+
 inline constexpr std::string_view magic = "gangslog";
 inline constexpr unsigned format_version = 1;
 inline constexpr unsigned checksum_size = 4;

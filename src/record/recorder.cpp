@@ -7,11 +7,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI::record {
 
-#define GANGSCHED_TEXT_OF(x) #x
-#define GANGSCHED_TEXT(x) GANGSCHED_TEXT_OF(x)
-constexpr const char* own_version = GANGSCHED_TEXT(GANGSCHED_VERSION_MAJOR) "." GANGSCHED_TEXT(
-    GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
-
 class recorder::writing final : public call_listener {
  public:
   writing(const model::cluster_state& of, recorder_options&& options) : digest_every_(options.digest_every) {

@@ -87,6 +87,7 @@ void host::carry_out(const step& one) {
   ++counts_.steps;
   note_satisfied();
   fork(one);
+  snapshot();
   check_states(to_string(one.what).data());
 }
 

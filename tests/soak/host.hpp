@@ -100,6 +100,7 @@ class host {
   void restart();
   void rebuild();  // rebuild.cpp
   void fork(const step& one);
+  void snapshot();                                                                // snapshots.cpp
   [[nodiscard]] std::optional<record::recorder> start_record(cluster& on) const;  // records.cpp
   void check_record();
   void roll_back(const step& one);

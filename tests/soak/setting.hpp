@@ -18,12 +18,13 @@ struct setting {
   std::optional<std::int32_t> percentage = {};  ///< of nodes to score
   bool two_profiles = false;                    ///< pods of the scheduler "other" are ours too
   bool devices = false, numa = false;
-  bool host_plugin = false;   ///< the profile has one of the host's own
-  bool broken_hooks = false;  ///< which throws now and then
-  bool host_decides = false;  ///< the queue is used alone, too
-  bool held_rooms = false;    ///< room of nodes is held for some pods
-  bool columns = false;       ///< the host sets columns
-  bool queues = false;        ///< pods and groups are in queues
+  bool host_plugin = false;     ///< the profile has one of the host's own
+  bool broken_hooks = false;    ///< which throws now and then
+  bool host_decides = false;    ///< the queue is used alone, too
+  bool held_rooms = false;      ///< room of nodes is held for some pods
+  bool columns = false;         ///< the host sets columns
+  bool queues = false;          ///< pods and groups are in queues
+  std::uint32_t snapshots = 6;  ///< percent of the steps after which the host goes on with what is restored
 };
 
 [[nodiscard]] setting make_setting(std::uint64_t seed);

@@ -113,6 +113,7 @@ struct device_inventory {
   std::shared_ptr<device_answers> answers;  ///< null: the host evaluates nothing
   std::shared_ptr<const numa_layout> numa;  ///< null: not known (numa_layout.hpp)
   std::uint32_t numa_words = 0;
+  std::shared_ptr<const node_devices> said;  ///< what makes it again; ids and health are of one of its nodes
 
   /// The place of a profile in the MIG table, if GPUs here have it. O(profiles).
   [[nodiscard]] std::optional<mig_profile_index> find_profile(symbol name) const noexcept {

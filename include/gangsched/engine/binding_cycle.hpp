@@ -84,6 +84,8 @@ class GANGSCHED_API binding_cycle {
   void end_call() noexcept { waiting_.end_call(); }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
   void ask_permit_again();
   void bind(row_t pod, std::int64_t score, bool waited);

@@ -23,7 +23,6 @@ class GANGSCHED_API core {
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
   /// The same on a copy of its cluster: it decides there as @p from would. Nobody watches it, and no hook of it is measured.
   core(cluster& copy, const core& from);
-
   // Around each of the calls below that may change something, inside a `call_mark`. An exception, for want of memory, abandons it: the
   // cluster is rolled back to where the call began, and so is what of the engine nobody could tell from the cluster: how often and when
   // everybody failed, who waits in the permit room and for whom, attempts in flight, what reservations noted. The rest (orders, lines of
@@ -95,6 +94,8 @@ class GANGSCHED_API core {
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   core(model::cluster_state& on, profile_set profiles, const scheduler_options& options);
   class own_records;
 

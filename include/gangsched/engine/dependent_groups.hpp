@@ -29,6 +29,8 @@ class GANGSCHED_API dependent_groups {
   [[nodiscard]] std::vector<row_t> take_released();
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct held_back {
     group_id group;
     std::uint64_t limit;  ///< of its members, when it was tried

@@ -41,6 +41,8 @@ class GANGSCHED_API draining_queues {
   }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct told_pod {
     pod_id pod;
     instant at;

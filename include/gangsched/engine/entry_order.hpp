@@ -23,6 +23,8 @@ class GANGSCHED_API entry_order {
   }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   peer<const model::cluster_state> state_;
   peer<pre_enqueue_gates> gates_;
   std::vector<std::uint64_t> entered_;  ///< by pod row: the number of its first entry, or 0

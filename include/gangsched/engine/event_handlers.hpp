@@ -38,6 +38,8 @@ class GANGSCHED_API event_handlers {
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);

@@ -40,6 +40,8 @@ class GANGSCHED_API explainer {
   void forget_row(row_t pod);
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
                                      std::string& plugin);

@@ -69,6 +69,8 @@ class GANGSCHED_API in_flight_pods {
   void recall() noexcept;
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   [[nodiscard]] std::uint64_t end_of_events() const noexcept { return first_event_ + events_.size(); }
 
   peer<const model::cluster_state> state_;

@@ -41,6 +41,8 @@ class GANGSCHED_API object_cache {
   void read(const change& record, std::vector<object_event>& out);
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   void read_node(const change& record, std::vector<object_event>& out);
   void read_pod_update(const change& record, std::vector<object_event>& out);
   [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;

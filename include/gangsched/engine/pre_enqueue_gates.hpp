@@ -22,6 +22,8 @@ class GANGSCHED_API pre_enqueue_gates {
   void forget_open() noexcept { open_ = no_row; }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   [[nodiscard]] bool hooks_reject(row_t pod);
   [[nodiscard]] bool rejects_group(row_t root);
 

@@ -77,6 +77,8 @@ class GANGSCHED_API preemption final : public member_preemption {
   }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   /// What members found for themselves, each by its own preemption, since `begin`.
   struct members_room {
     std::vector<preemption_result::eviction> victims;

@@ -14,6 +14,8 @@ class GANGSCHED_API profile_set {
   profile_set(std::vector<kernel_table> tables, model::cluster_state& state);
   /// Lets plugins make their columns, in order; from then on "own" in what a hook reads is those that its plugin asked for.
   void attach(model::cluster_state& state);
+  /// What columns there were before.
+  [[nodiscard]] const model::own_columns::extent& attached_at() const noexcept { return attached_at_; }
 
   /// A copy with plugins of its own, attached as these are, whose hooks nobody measures.
   [[nodiscard]] profile_set unmeasured() const;
@@ -34,6 +36,7 @@ class GANGSCHED_API profile_set {
  private:
   std::vector<kernel_table> tables_;
   std::vector<symbol> names_;
+  model::own_columns::extent attached_at_{};
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

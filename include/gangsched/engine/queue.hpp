@@ -138,6 +138,8 @@ class GANGSCHED_API queue {
   [[nodiscard]] const sort_order& sort() const noexcept { return active_.sort(); }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct remembered {
     remembered(entity e, const queue_item& it) noexcept : item(it), who(e) {}  // in its place
     queue_item item;

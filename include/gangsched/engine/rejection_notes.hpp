@@ -46,6 +46,8 @@ class rejection_notes {
   void clear() noexcept { by_row_.clear(); }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   peer<const model::cluster_state> state_;
   bool counting_ = false;
   std::vector<note> by_row_;

@@ -31,6 +31,8 @@ class GANGSCHED_API reported_reservations {
   void recall() noexcept;
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct reservation {
     pod_id pod;
     node_id node;

@@ -118,6 +118,8 @@ class GANGSCHED_API scheduling_queue {
   void recall() noexcept;
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   void give_up(const in_flight_pods::entry* tried);
   void gate_if_rejected(entity e);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);

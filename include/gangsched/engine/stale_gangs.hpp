@@ -37,6 +37,8 @@ class GANGSCHED_API stale_gangs {
   void recall() noexcept { all_.swap(before_); }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct stale_gang {
     group_id group;
     instant since;         ///< it is so, or since its eviction was decided

@@ -126,6 +126,8 @@ class GANGSCHED_API unschedulable_pods {
   }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   /// The pods of one class, and what rejected them.
   struct class_line : waiting_line {
     std::uint32_t generation = 0;  ///< of the class: a line may outlive its class

@@ -38,6 +38,8 @@ class waiting_members {
   [[nodiscard]] const row_t* place_of(row_t pod) const noexcept { return pod < root_.size() ? &root_[pod] : nullptr; }
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   std::vector<row_t> root_;           ///< by pod row: of the tree in which it waits for a node
   std::vector<std::uint32_t> count_;  ///< by root
 };

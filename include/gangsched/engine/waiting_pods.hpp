@@ -82,6 +82,8 @@ class GANGSCHED_API waiting_pods {
   void end_call() noexcept;
 
  private:
+  friend class core_saver;
+  friend class core_restorer;
   struct standing {
     std::uint64_t plugins;
     const char* rejected;

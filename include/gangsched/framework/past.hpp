@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "gangsched/framework/events.hpp"
 #include "gangsched/framework/hooks.hpp"
@@ -15,6 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 class past_node {
  public:
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
+  past_node(const model::viewed_tables& state, node_id id, model::node_record record)
+      : state_(&state), id_(id), record_(std::move(record)) {}
   /// The same one, of a copy of its cluster.
   past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
@@ -50,9 +53,13 @@ class past_node {
 class past_pod {
  public:
   GANGSCHED_API past_pod(const model::viewed_tables& state, row_t row);
+  past_pod(pod_id id, std::shared_ptr<const pod_class> cls, label_map labels, bool gated,
+           std::shared_ptr<const pod_disks> disks)
+      : id_(id), class_(std::move(cls)), labels_(std::move(labels)), gated_(gated), disks_(std::move(disks)) {}
 
   [[nodiscard]] pod_id id() const noexcept { return id_; }
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
+  [[nodiscard]] const std::shared_ptr<const pod_class>& shared_spec() const noexcept { return class_; }
   [[nodiscard]] const label_map& labels() const noexcept { return labels_; }
   [[nodiscard]] bool gated() const noexcept { return gated_; }
   /// The volumes that are the pod's own; null if there are none.

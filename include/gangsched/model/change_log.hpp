@@ -25,11 +25,13 @@ class change_log {
 
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
   [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
-  [[nodiscard]] std::uint64_t end() const noexcept { return begin_ + records_.size(); }
+  /// The first record that can be read; begin(), but after `stand`.
+  [[nodiscard]] std::uint64_t first() const noexcept { return first_; }
+  [[nodiscard]] std::uint64_t end() const noexcept { return first_ + records_.size(); }
   /// Where the outermost open transaction began, else end(): what committed readers may read up to.
   [[nodiscard]] std::uint64_t committed_end() const noexcept { return open_ ? mark_ : end(); }
   [[nodiscard]] const change& operator[](std::uint64_t position) const noexcept {
-    return records_[static_cast<std::size_t>(position - begin_)];
+    return records_[static_cast<std::size_t>(position - first_)];
   }
   [[nodiscard]] bool in_transaction() const noexcept { return open_; }
   [[nodiscard]] log_cursor tip() const noexcept { return {end(), truncations_}; }
@@ -51,7 +53,7 @@ class change_log {
   std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
   /// What was written from @p from on helps nobody. O(records since).
   void mark_undone(std::uint64_t from) noexcept {
-    for (std::size_t i = static_cast<std::size_t>(std::max(from, begin_) - begin_); i < records_.size(); ++i)
+    for (std::size_t i = static_cast<std::size_t>(std::max(from, first_) - first_); i < records_.size(); ++i)
       records_[i].undone = true;
   }
   /// After this so many more can be appended without fail.
@@ -77,6 +79,27 @@ class change_log {
     return low == cuts_.size() ? end() : cuts_[low].end;
   }
 
+  // For snapshots, outside transactions.
+  struct cut {
+    std::uint64_t number;
+    std::uint64_t end;
+  };
+  struct standing {
+    std::uint64_t begin, truncations, forgotten_cut;
+    std::uint32_t authors;
+    std::vector<cut> cuts;
+  };
+  [[nodiscard]] standing stands() const { return {begin_, truncations_, forgotten_cut_, authors_, cuts_}; }
+  /// As a log stood that had these records in the end. Those before them that it had as well are gone, though it does not say so: nobody
+  /// reads them. @pre as many as records are not more than begin() is before the end.
+  void stand(standing as, std::uint64_t end, std::vector<change> last) {
+    begin_ = as.begin;
+    first_ = end - last.size();
+    records_ = std::move(last);
+    truncations_ = as.truncations, forgotten_cut_ = as.forgotten_cut, authors_ = as.authors;
+    cuts_ = std::move(as.cuts);
+  }
+
   // For transactions and calls.
   void begin_transaction() noexcept {
     open_ = true;
@@ -99,33 +122,32 @@ class change_log {
   /// Forgets everything from @p end on, which was held.
   void truncate(std::uint64_t end_position) noexcept {
     if (end_position == end()) return;  // nobody can have read what was never there
-    records_.resize(static_cast<std::size_t>(end_position - begin_));
+    records_.resize(static_cast<std::size_t>(end_position - first_));
     ++truncations_;
     while (!cuts_.empty() && cuts_.back().end >= end_position) cuts_.pop_back();
     cuts_.push_back({truncations_, end_position});
   }
   /// Drops the oldest records when there are more than twice the bound and nobody holds them.
   void trim() noexcept {
-    if (held_ == 0 && records_.size() >= 2 * bound_) cut_off();
+    if (held_ == 0 && end() - begin_ >= 2 * bound_) cut_off();
   }
 
  private:
   [[gnu::noinline]] void cut_off() noexcept {
-    const std::size_t drop = records_.size() - bound_;
-    begin_ += drop;
-    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(drop));
+    begin_ = end() - bound_;
+    if (begin_ > first_) {
+      records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(begin_ - first_));
+      first_ = begin_;
+    }
     std::size_t old_cuts = 0;
     while (old_cuts < cuts_.size() && cuts_[old_cuts].end < begin_) forgotten_cut_ = cuts_[old_cuts++].number;
     cuts_.erase(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(old_cuts));
   }
   static constexpr std::uint32_t last_author = (1u << 22) - 1;
-  struct cut {
-    std::uint64_t number;
-    std::uint64_t end;
-  };
   std::size_t bound_;
   std::vector<change> records_;
   std::uint64_t begin_ = 0;
+  std::uint64_t first_ = 0;  ///< of those that are there; begin_, but after `stand`
   std::uint64_t mark_ = 0;
   std::uint64_t truncations_ = 0;
   std::uint64_t forgotten_cut_ = 0;

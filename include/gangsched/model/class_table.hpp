@@ -30,8 +30,8 @@ class GANGSCHED_API class_table {
   [[nodiscard]] bool has_pods(class_id id) const noexcept { return pods_[id] != 0; }
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
 
-  /// The id of the class with @p made.key, adopting @p made on first sight. O(key).
-  class_id intern(pod_class&& made);
+  /// The id of the class with @p made.key, adopting @p made on first sight, and of @p said what makes it again. O(key).
+  class_id intern(pod_class&& made, const pod_spec* said = nullptr);
   /// A pod of class @p id came or went. True if it is the first one, or was the last.
   bool add_pod(class_id id);
   bool remove_pod(class_id id);

@@ -105,8 +105,9 @@ class GANGSCHED_API device_ledger {
   /// Allocates the claim on @p node, with what the host says that it has there, before anybody uses it; and takes that back.
   void keep_claim(row_t claim, row_t node);
   void deallocate(row_t claim);
-  /// The inventory that nodes with equal devices share. O(inventories), for a new one also what the host is asked.
-  [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory);
+  /// The inventory that nodes with equal devices share, of which the host @p said that. O(inventories), for a new one also what the host is
+  /// asked.
+  [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory, const node_devices& said);
   /// Marks the unhealthy ones of a new node's devices.
   void mark_devices(row_t node);
   /// Around a change of a node's devices: what each pod there has, by id; and as much of that as there is now.
@@ -131,6 +132,7 @@ class GANGSCHED_API device_ledger {
   void sweep() noexcept;
 
  private:
+  friend class cluster_restorer;
   [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
@@ -155,6 +157,7 @@ class GANGSCHED_API device_ledger {
   std::vector<std::pair<symbol, symbol>>
       expressions_;  // that the host is asked about, and of which class of devices; no state
   std::size_t expressions_made_ = 0;
+  bool restoring_ = false;  ///< pods come with what they had, and claims with where they were
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -90,6 +90,8 @@ class GANGSCHED_API held_rooms {
   void digest_into(digest& out) const;
 
  private:
+  friend class cluster_saver;
+  friend class cluster_restorer;
   row_t replace(std::string_view name, symbol owner, std::vector<held_room_record::part> parts);
   void draw_as_owner(const pod_class& cls, row_t node, std::int64_t sign);
   void count(const held_room_record& room, row_t node, std::int64_t sign);

@@ -35,6 +35,7 @@ class GANGSCHED_API node_tree final : public column_base {
   void digest_into(digest& out, row_t rows) const override;
 
  private:
+  friend class cluster_saver;
   struct links {
     row_t before = no_row, after = no_row;
   };

@@ -84,6 +84,8 @@ class GANGSCHED_API own_columns {
   }
   [[nodiscard]] scope_row_id id_of(row_t row) const noexcept { return {row, rows_.generation(row)}; }
   [[nodiscard]] const scope_row_record& record(row_t row) const noexcept { return *records_[row]; }
+  /// Rows ever used.
+  [[nodiscard]] row_t row_count() const noexcept { return rows_.count(); }
   /// Its words are zeros before.
   void remove_row(row_t row);
 
@@ -119,6 +121,8 @@ class GANGSCHED_API own_columns {
   void cut(const extent& to) noexcept;
 
  private:
+  friend class cluster_saver;
+  friend class cluster_restorer;
   struct own_column {
     own_column(scope_number rows_of, std::string_view named, column_writer written_by, reads as, undo_log& undo)
         : of(rows_of), writer(written_by), facet(as), name(named), words(undo) {}

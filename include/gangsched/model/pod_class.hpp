@@ -194,8 +194,9 @@ struct pod_class {
   std::optional<label_selector> default_selector;
   pod_counters counters;
 
-  std::string key;             ///< canonical bytes: equal iff the class is equal
-  std::size_t key_prefix = 0;  ///< the part of `key` before the matched counters
+  std::shared_ptr<const struct pod_spec> said = {};  ///< what makes it again, without what is a pod's own
+  std::string key;                                   ///< canonical bytes: equal iff the class is equal
+  std::size_t key_prefix = 0;                        ///< the part of `key` before the matched counters
 
   /// What it requests of @p kind, 0 if nothing. O(kinds requested).
   [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept {

@@ -64,6 +64,8 @@ class GANGSCHED_API queue_counting {
   /// A pod whose class says a queue is there, or goes. O(depth · kinds).
   void enter(row_t pod);
   void leave(row_t pod);
+  /// The part of the tree with that @p root that is in @p queue, made on first sight. O(parts of the tree).
+  [[nodiscard]] row_t part_for(row_t root, row_t queue);
   /// It comes on @p node (@p sign +1) or leaves it (−1). Takes memory for the undo log only. O(depth · kinds).
   void count(row_t pod, row_t node, const pod_class& cls, std::int64_t sign) {
     if (cls.queue) count_use(pod, node, cls, sign);
@@ -100,7 +102,6 @@ class GANGSCHED_API queue_counting {
   void count_running(row_t queue, bool more);
   void add(matrix_column& to, row_t queue, const pod_class& cls, std::int64_t sign);
   [[nodiscard]] bool add_row(matrix_column& to, row_t from, row_t queue, std::int64_t sign);
-  [[nodiscard]] row_t part_for(row_t root, row_t queue);
   void set_flavor(row_t node, row_t flavor);
 
   const interner& names_;

@@ -58,10 +58,10 @@ struct resource_claim_table {
 
   void digest_into(digest& out) const {
     rows.digest_into(out);
-    for (const column_base* one :
-         std::initializer_list<const column_base*>{&record, &classes, &users, &node, &kept, &held}) {
+    for (const column_base* one : std::initializer_list<const column_base*>{&record, &users, &node, &kept, &held}) {
       one->digest_into(out, rows.count());
     }
+    for (row_t row = 0; row < rows.count(); ++row) out.add(std::uint64_t{classes[row] != 0});
     by_name.digest_into(out, 0);
   }
 };

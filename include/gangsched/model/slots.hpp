@@ -22,8 +22,7 @@ class slots {
   }
   /// The row that `take` gives next; then it takes no memory.
   row_t make_room() {
-    const row_t row = head_[0];
-    if (row != no_row) return row;
+    if (head_[0] != no_row) return head_[0];
     generation_.grow(count_[0] + 1);
     next_free_.grow(count_[0] + 1);
     return count_[0];
@@ -44,12 +43,12 @@ class slots {
   }
   void digest_into(digest& out) const {
     generation_.digest_into(out, count());
-    next_free_.digest_into(out, count());
-    head_.digest_into(out, 1);
+    for (row_t row = head_[0]; row != no_row; row = next_free_[row]) out.add(row);
     count_.digest_into(out, 1);
   }
 
  private:
+  friend class row_restorer;
   column<std::uint32_t> generation_;
   column<row_t> next_free_;
   column<row_t> head_;

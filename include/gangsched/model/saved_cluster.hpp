@@ -1,0 +1,208 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/devices/device_grant.hpp"
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/pod_state.hpp"
+#include "gangsched/model/queue_spec.hpp"
+
+/// A cluster as plain data: objects as their specs, in the rows that they have, and what of them is state. What follows from that is not in
+/// it. Names and resources stand by their texts, in the order of their numbers.
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+/// The rows of one table: generations by row, and the free ones in the order in which they are taken next.
+struct saved_rows {
+  std::vector<std::uint32_t> generations;
+  std::vector<row_t> free;
+};
+
+/// An object of a table that is nothing but names and specs. @p expected: nobody has added it yet.
+template <class Spec>
+struct saved_object {
+  row_t row = no_row;
+  Spec spec = {};
+  bool expected = false;
+};
+
+struct saved_grant {
+  device_grant::form kind = {};
+  std::uint8_t request = 0;
+  std::uint16_t device = 0;
+  std::int32_t milli = 0;
+  std::int32_t mig_start = -1;
+  std::string mig_profile;
+  std::int64_t amount = 0;
+};
+/// What a pod, or a claim that pods share, has of a node's devices.
+struct saved_devices {
+  std::vector<saved_grant> grants;
+  std::int32_t link_points = 0;
+};
+
+struct saved_node {
+  row_t row = no_row;
+  node_spec spec = {};        ///< without devices
+  std::uint32_t machine = 0;  ///< its devices: 0 for none, else 1 + their place among `saved_cluster::machines`
+  std::vector<std::string> devices = {};     ///< ids of its GPUs, then of the others
+  std::vector<std::uint8_t> unhealthy = {};  ///< the same
+  std::uint64_t arrival = 0;
+  std::optional<node_spec> kept = {};  ///< what the host said, if that is kept
+};
+
+/// A class of pods: what the first of them said, without what is a pod's own.
+struct saved_class {
+  pod_spec spec = {};
+  row_t queue = no_row;  ///< that pods of it are in
+};
+
+/// The volumes that are a pod's own.
+struct saved_disks {
+  std::vector<used_disk> disks = {};
+  std::vector<std::string> exclusive_claims = {};
+  std::vector<attached_volume> attachments = {};
+};
+
+struct saved_pod {
+  row_t row = no_row;
+  std::uint32_t cls = 0;  ///< its place among `saved_cluster::classes`
+  std::string name = {};
+  label_map labels = {};
+  std::vector<std::string> gates = {};
+  std::optional<instant> start_time = {};
+  controller_ref controller = {};
+  saved_disks disks = {};
+  std::string role = {};
+  std::optional<std::int32_t> rank = {};
+  std::string queue = {};  ///< that it names
+  std::uint64_t cookie = 0;
+  std::string priority_class = {};
+  row_t group = no_row;
+  std::uint64_t arrival = 0;
+  pod_state state = pod_state::pending;
+  bool terminating = false, preempted = false;
+  row_t node = no_row;
+  bind_attempt attempt = bind_attempt::none;
+  std::optional<saved_devices> devices = {};
+  std::optional<pod_spec> kept = {};
+};
+
+struct saved_group {
+  row_t row = no_row;
+  group_spec spec = {};
+  bool expected = false, satisfied = false;
+  std::uint64_t arrival = 0;
+};
+
+struct saved_claim {
+  row_t row = no_row;
+  resource_claim_spec spec = {};
+  row_t node = no_row;
+  bool kept = false;
+  std::optional<saved_devices> devices = {};
+};
+
+struct saved_room {
+  struct part {
+    row_t node = no_row, row = no_row;
+    std::vector<std::pair<std::string, std::int64_t>> amounts = {};
+  };
+  row_t row = no_row;
+  std::string name;
+  std::vector<part> parts = {};
+};
+
+/// The pods of one tree of groups in one queue, which count as one there.
+struct saved_queue_part {
+  row_t row = no_row, root = no_row, queue = no_row;
+};
+
+struct saved_columns {
+  struct column {
+    std::uint32_t scope = 0;
+    bool by_host = false;
+    std::string name;
+    std::uint32_t facet = 0;
+  };
+  struct row {
+    gangsched::row_t at = no_row;
+    std::uint32_t scope = 0;
+    std::string name;
+  };
+  struct word {
+    std::uint32_t column = 0;
+    row_t row = no_row;
+    std::int64_t value = 0;
+  };
+  struct use {
+    std::uint32_t column = 0;
+    row_t row = no_row;
+    std::uint32_t generation = 0;
+    std::int64_t amount = 0;
+  };
+  struct note {
+    row_t pod = no_row;
+    std::vector<use> uses;
+  };
+  std::vector<column> all;
+  std::vector<std::string> scopes;
+  std::uint32_t makers = 0;
+  saved_rows rows;
+  std::vector<row> names;
+  std::vector<word> words;
+  std::vector<note> notes;
+};
+
+/// A record of the change log.
+struct saved_change {
+  std::uint8_t kind = 0, flags = 0;
+  std::uint32_t author = 0, facets = 0;
+  row_t row = no_row;
+  std::uint32_t before = no_row, after = no_row;
+};
+struct saved_log {
+  std::uint64_t begin = 0, first = 0;  ///< of what the log has, and of what is here
+  std::vector<saved_change> records;   ///< up to its end
+  std::uint64_t truncations = 0, forgotten = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> cuts;
+  std::uint32_t authors = 0;
+};
+
+struct saved_cluster {
+  std::uint64_t log_bound = 0;
+  kube_semantics semantics = {};
+  bool matches_devices = false;
+  std::uint64_t attempts_after = 0;
+  bool keeps_specs = false;
+  std::vector<std::string> names, kinds;
+
+  std::vector<saved_object<namespace_spec>> namespaces;
+  std::vector<saved_object<priority_class_spec>> priority_classes;
+  std::vector<saved_object<pod_disruption_budget_spec>> budgets;
+  std::vector<saved_object<service_spec>> services;
+  std::vector<saved_object<controller_spec>> controllers;
+  std::vector<saved_object<flavor_spec>> flavors;
+  std::vector<saved_object<queue_spec>> queues;
+  std::vector<saved_queue_part> queue_parts;  ///< as they came
+  std::vector<node_devices> machines;
+  std::vector<saved_node> nodes;    ///< zone by zone, in the order round the zones
+  std::vector<saved_group> groups;  ///< parents first
+  std::vector<saved_claim> claims;
+  std::vector<saved_class> classes;
+  std::vector<saved_pod> pods;                     ///< as they came
+  std::vector<row_t> placed;                       ///< pods with a node, node by node, as they came there
+  std::vector<std::pair<row_t, row_t>> nominated;  ///< pods and nodes, as they were nominated
+  std::vector<saved_room> rooms;
+  saved_columns columns;
+  /// Rows of nodes, pods, groups, namespaces, priority classes, budgets, services, controllers, flavors, queues, parts of queues, claims,
+  /// held rooms and their parts.
+  std::vector<saved_rows> tables;
+  saved_log log;
+  std::uint64_t arrivals = 0;
+  std::uint64_t digest = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -1,0 +1,186 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/model/saved_cluster.hpp"
+#include "gangsched/scheduling/explanation.hpp"
+#include "gangsched/scheduling/options.hpp"
+
+/// What a scheduler knows beside its cluster, as plain data. Classes of pods stand by their numbers in the cluster that is saved with it;
+/// plugins by their bits. What is only remembered (orders, indexes, plans) is not in it.
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+struct saved_item {
+  row_t row = no_row;
+  bool group = false;
+  std::uint8_t where = 0;
+  bool strict = false, was_gated = false;
+  std::uint32_t generation = 0, ticket = 0, attempts = 0, failures = 0, errors = 0;
+  std::int32_t priority = 0;
+  instant since{}, entered{}, ready{};
+  std::uint64_t arrival = 0, round = 0;
+  std::uint32_t tries = 0;
+};
+/// As the queue sort saw somebody.
+struct saved_place {
+  pod_id pod;
+  group_id group;
+  std::int32_t priority = 0;
+  instant since{}, entered{};
+  std::uint64_t arrival = 0;
+};
+struct saved_rejection {
+  std::uint64_t unschedulable = 0, pending = 0;
+  bool at_admission = false;
+};
+/// Pods that wait for a change together.
+struct saved_line {
+  std::uint32_t cls = 0;
+  bool by_failure = true, filtered = false;
+  std::uint64_t rejectors = 0, refusers = 0, hears = 0;
+  std::vector<std::pair<row_t, std::uint64_t>> pods;  ///< and since when
+};
+/// On whose behalf a pod or a group was woken. @p line: 1 + the place of the line, if there is one.
+struct saved_wake {
+  row_t row = no_row;
+  std::uint32_t cls = 0, line = 0;
+  std::uint64_t kind = 0, position = 0;
+};
+struct saved_waiting_group {
+  group_id group;
+  std::vector<std::uint32_t> classes;
+  std::uint64_t rejectors = 0, since = 0;
+  std::string reason;
+  std::uint64_t kind = 0, pending = 0;
+  bool filtered = true;
+  saved_rejection refused = {};
+  instant ready{};
+  saved_place place = {};
+};
+/// Objects as they were when something happened, for hints.
+struct saved_past_node {
+  node_id node;
+  node_spec spec;
+};
+struct saved_past_pod {
+  pod_id pod;
+  std::uint32_t cls = 0;
+  label_map labels;
+  bool gated = false;
+  model::saved_disks disks;
+};
+/// Objects are 1 + their place; 0: none.
+struct saved_event {
+  model::saved_change record;
+  std::uint32_t what = 0;
+  std::uint32_t old_node = 0, new_node = 0, old_pod = 0, new_pod = 0;
+  pod_id subject;
+  std::uint8_t to = 0;
+  std::int32_t highest = 0;
+};
+struct saved_attempt {
+  row_t row = no_row;
+  bool is_group = false;
+  pod_id pod;
+  group_id group;
+  std::uint64_t from = 0;
+  bool requeue = false, joined = false, early = false;
+  std::uint32_t number = 1;
+};
+struct saved_waiting_pod {
+  pod_id pod;
+  bind_attempt attempt = bind_attempt::none;
+  std::int64_t score = 0;
+  std::uint64_t plugins = 0, overruled = 0;
+  std::vector<instant> deadline;
+  std::optional<std::string> rejected;
+};
+struct saved_reservation {
+  pod_id pod;
+  node_id node;
+  bind_attempt attempt = bind_attempt::none;
+};
+struct saved_stale_gang {
+  group_id group;
+  instant since{};
+  bool evicted = false;
+};
+struct saved_words {
+  std::vector<counted_reason> reasons;
+  std::uint64_t nodes = 0;
+  std::string group;
+  pod_id member;
+  std::uint64_t placed = 0;
+};
+struct saved_note {
+  pod_id pod;
+  std::uint8_t code = 0;
+  std::uint64_t plugins = 0;
+  std::uint32_t words = 0;  ///< 1 + their place; 0: none
+};
+
+struct saved_scheduler {
+  // What it was made with, and where in the cluster's columns.
+  scheduler_options options;
+  std::uint64_t columns = 0, scopes = 0;
+  std::uint32_t makers = 0;
+
+  engine_statistics statistics;
+  instant now{};
+  bool torn = false;
+  std::vector<saved_note> notes;
+  std::vector<saved_words> words;
+  std::vector<std::pair<pod_id, std::string>> said;       ///< by the host, of its failures
+  std::vector<std::pair<row_t, row_t>> rejected_members;  ///< by group
+  row_t open = no_row;
+  std::uint64_t first_node = 0;                          ///< that the next pick examines
+  std::vector<std::pair<row_t, std::uint64_t>> entered;  ///< pods
+  std::uint64_t entries = 0;
+  row_t unhelped_gang = no_row;
+  std::uint32_t unhelped_class = 0;
+
+  // The queue.
+  std::vector<saved_item> items;
+  std::array<std::uint64_t, 7> came{};
+  std::uint64_t round = 1;
+  std::vector<row_t> groups_left;
+  bool classes_moved = false;  ///< lines are of classes as they were, and are to be made anew
+  std::vector<saved_line> lines;
+  std::vector<saved_wake> woken, woken_groups;
+  std::vector<saved_waiting_group> groups;
+  std::vector<std::pair<row_t, saved_rejection>> rejections;
+  std::uint64_t groups_read = 0;
+  std::vector<saved_attempt> attempts;
+  std::vector<saved_event> events;
+  std::uint64_t first_event = 0;
+  std::vector<std::pair<row_t, row_t>> counted;  ///< pods that wait, and the roots of their trees
+  std::vector<row_t> starting;
+  std::vector<std::pair<group_id, std::uint64_t>> held_back;
+
+  // What follows on reservations.
+  std::vector<saved_waiting_pod> waiting;
+  std::vector<row_t> changed_groups;
+  std::vector<saved_reservation> reported, ended;
+  std::vector<row_t> maybe_stale;
+  std::vector<saved_stale_gang> stale;
+  bool any_drains = false, look_at_all = true;
+  std::vector<row_t> maybe_drain;
+  std::vector<std::pair<pod_id, instant>> told;
+  std::optional<instant> next_told;
+
+  // The log.
+  std::uint32_t author = 0;
+  std::uint64_t position = 0, truncations = 0, known_end = 0;
+  /// Of nodes and pods that have changed since it read the log: as it knows them, by row.
+  std::vector<std::pair<row_t, std::uint32_t>> known_nodes, known_pods;
+  std::vector<saved_past_node> past_nodes;
+  std::vector<saved_past_pod> past_pods;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

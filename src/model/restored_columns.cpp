@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/model/make_class.hpp"
+#include "gangsched/model/restored_cluster.hpp"
+#include "gangsched/model/validate.hpp"
+
+// Columns, the log, and objects as they were once.
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+// What calls of `cluster` do once they have checked what the host says.
+[[nodiscard]] std::unique_ptr<const model::node_record> make_node_record(model::cluster_state& state,
+                                                                         const node_spec& spec,
+                                                                         const integer_resources& allocatable,
+                                                                         std::optional<device_inventory> devices);
+[[nodiscard]] std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state, const pod_spec& spec);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+GANGSCHED_INLINE bool cluster_restorer::make_columns(const own_columns::extent& upto) {
+  const saved_columns& from = from_->columns;
+  own_columns& to = state().columns;
+  if (upto.columns > from.all.size() || upto.scopes > from.scopes.size()) return false;
+  while (to.scopes_.size() < upto.scopes) to.scopes_.push_back(from.scopes[to.scopes_.size()]);
+  for (std::size_t i = 0; i < upto.columns; ++i) {
+    const saved_columns::column& one = from.all[i];
+    const auto scope = static_cast<scope_number>(one.scope);
+    if (one.scope >= static_cast<std::uint32_t>(scope_number::first_named) + to.scopes_.size()) return false;
+    const column_writer writer = one.by_host ? column_writer::host : column_writer::reserve_hooks;
+    if (i == to.columns_.size()) {
+      static_cast<void>(to.make(scope, one.name, writer, static_cast<reads>(one.facet)));
+    } else if (const auto& there = *to.columns_[i]; there.of != scope || there.writer != writer ||
+                                                    there.name != one.name ||
+                                                    there.facet != static_cast<reads>(one.facet)) {
+      return false;
+    }
+  }
+  if (to.columns_.size() > from.all.size() || to.scopes_.size() > from.scopes.size()) return false;
+  to.makers_ = upto.makers;
+  return true;
+}
+
+GANGSCHED_INLINE bool cluster_restorer::fill_columns() {
+  const saved_columns& from = from_->columns;
+  cluster_state& all = state();
+  own_columns& to = all.columns;
+  if (!std::equal(to.scopes_.begin(), to.scopes_.end(), from.scopes.begin(), from.scopes.end())) return false;
+  row_restorer rows{to.rows_, from.rows};
+  to.records_.grow(to.rows_.count());
+  for (std::size_t i = 0; i < to.columns_.size(); ++i)
+    to.columns_[i]->words.grow(to.rows_of(to.columns_[i]->of).count());
+  for (const saved_columns::row& one : from.names) {
+    const auto first = static_cast<std::uint32_t>(scope_number::first_named);
+    const auto scope = static_cast<scope_number>(one.scope);
+    if (one.scope < first || one.scope - first >= to.scopes_.size() || one.name.empty() ||
+        to.find_row(scope, one.name) != no_row || !rows.offer(one.at) || to.row(scope, one.name) != one.at)
+      return false;
+  }
+  if (!rows.finish()) return false;
+  for (const saved_columns::word& one : from.words) {
+    if (one.column >= to.columns_.size() || one.row >= to.rows_of(to.columns_[one.column]->of).count()) return false;
+    to.columns_[one.column]->words.set(one.row, one.value);
+  }
+  for (const saved_columns::note& one : from.notes) {
+    if (!all.pods.alive(one.pod) || to.has_notes(one.pod)) return false;
+    auto noted = std::make_unique<noted_uses>();
+    for (const saved_columns::use& use : one.uses) {
+      if (use.column >= to.columns_.size() || use.row >= to.rows_of(to.columns_[use.column]->of).count()) return false;
+      noted->all.push_back({use.column, use.row, use.generation, use.amount});
+    }
+    if (one.pod >= to.noting_) to.noted_.grow(one.pod + 1), to.noting_ = one.pod + 1;
+    to.noted_.set(one.pod, std::move(noted));
+  }
+  return true;
+}
+
+/// Whether its rows are within their tables.
+GANGSCHED_INLINE bool fits(const cluster_state& state, const change& record) noexcept {
+  const auto none_or_below = [](row_t row, row_t count) { return row == no_row || row < count; };
+  const row_t of_nodes = state.nodes.rows.count(), of_pods = state.pods.rows.count();
+  const row_t of_groups = state.groups.rows.count();
+  switch (record.kind) {
+    case change_kind::node_added:
+    case change_kind::node_updated:
+    case change_kind::node_removed: return record.row < of_nodes;
+    case change_kind::group_added:
+    case change_kind::group_updated:
+    case change_kind::group_removed: return record.row < of_groups;
+    case change_kind::namespace_changed: return true;
+    case change_kind::budget_changed: return none_or_below(record.row, state.named.budgets.rows.count());
+    case change_kind::queue_changed: return none_or_below(record.row, state.queues.rows.count());
+    case change_kind::column_changed:
+      switch (record.scope()) {
+        case scope_number::nodes: return record.row < of_nodes;
+        case scope_number::groups: return record.row < of_groups;
+        case scope_number::pods: return record.row < of_pods && none_or_below(record.after, of_nodes);
+        default: return record.row < state.columns.row_count();
+      }
+    case change_kind::pod_removed:
+      return record.row < of_pods && none_or_below(record.before, of_nodes) && none_or_below(record.after, of_groups);
+    default:
+      return record.row < of_pods && none_or_below(record.before, of_nodes) && none_or_below(record.after, of_nodes);
+  }
+}
+
+GANGSCHED_INLINE std::optional<change> restored(const cluster_state& state, const saved_change& one) noexcept {
+  if (one.kind > static_cast<std::uint8_t>(change_kind::column_changed) || one.flags > 3 || one.author >= 1u << 22)
+    return std::nullopt;
+  const change made{.kind = static_cast<change_kind>(one.kind),
+                    .more = (one.flags & 1) != 0,
+                    .undone = (one.flags & 2) != 0,
+                    .author = one.author & ((1u << 22) - 1),
+                    .facets = static_cast<reads>(one.facets),
+                    .row = one.row,
+                    .before = one.before,
+                    .after = one.after};
+  return fits(state, made) ? std::optional{made} : std::nullopt;
+}
+
+GANGSCHED_INLINE std::optional<node_record> restored_record(cluster_state& state, const node_spec& spec) {
+  if (check(spec)) return std::nullopt;
+  const auto allocatable = to_integers(spec.allocatable, "node", "allocatable");
+  if (!allocatable) return std::nullopt;
+  return *gangsched::detail::make_node_record(state, spec, *allocatable, std::nullopt);
+}
+
+GANGSCHED_INLINE std::shared_ptr<const pod_disks> restored_disks(cluster_state& state, const saved_disks& from,
+                                                                 symbol ns) {
+  pod_spec of{.name = "", .ns = std::string{state.names.text(ns)}};
+  put_disks(from, of.volumes);
+  return gangsched::detail::make_pod_disks(state, of);
+}
+
+GANGSCHED_INLINE bool cluster_restorer::restore_log() {
+  cluster_state& all = state();
+  const saved_log& from = from_->log;
+  std::vector<change> records;
+  records.reserve(from.records.size());
+  for (const saved_change& one : from.records) {
+    const std::optional<change> record = restored(all, one);
+    if (!record) return false;
+    records.push_back(*record);
+  }
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  const std::uint64_t end = from.first + records.size();
+  if (from.first > most || from.begin > from.first || from.authors >= 1u << 22 || from.truncations > most) return false;
+  change_log::standing stands{from.begin, from.truncations, from.forgotten, from.authors, {}};
+  for (const auto& [number, at] : from.cuts) {
+    if (number > from.truncations || at > end ||
+        (!stands.cuts.empty() && (number <= stands.cuts.back().number || at <= stands.cuts.back().end)))
+      return false;
+    stands.cuts.push_back({number, at});
+  }
+  all.log.stand(std::move(stands), end, std::move(records));
+  return true;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::model
