@@ -20,6 +20,7 @@ inline constexpr const char* no_kueue_queue = "pods run in queues without childr
 inline constexpr const char* no_kueue_quota = "couldn't assign flavors to its pods: insufficient quota";
 inline constexpr const char* no_unused_kueue_quota =
     "couldn't assign flavors to its pods: insufficient unused quota, and nobody may be preempted for it";
+inline constexpr const char* quota_for_fewer = "there is quota for fewer pods of its workload";
 inline constexpr const char* why_kueue_evicts = "preempted to accommodate a workload that quota is due to";
 
 /// Why nobody of the queue can be asked about; success if somebody can.
@@ -45,7 +46,7 @@ struct kueue_policy::memory {
   std::map<row_t, head> heads = {};
   known_refusals refused = {};
 
-  explicit memory(const options& chosen) : books(chosen.fair_sharing) {}
+  explicit memory(const options& chosen) : books(chosen.fair_sharing, chosen.partial_admission) {}
 
   [[nodiscard]] const head& of(const queue_head& asked, const cluster_view& cluster, bool fair) {
     if (heads_at != cluster.changes()) heads.clear();
@@ -118,7 +119,7 @@ struct kueue_policy::search {
       if (one.node() && one.terminating()) leaving.push_back(one.id());
     });
     for (const pod_id one : leaving) attempt.remove(one);
-    const kueue_books::entry& made = books.look(attempt.cluster(), who, false);
+    const kueue_books::entry made = books.look(attempt.cluster(), who, false);
     if (made.flavors.mode == queues::kueue::fit_mode::fit) {
       if (!leaving.empty() && place(nullptr))
         promise(plan);
@@ -128,7 +129,7 @@ struct kueue_policy::search {
     }
     if (made.targets.empty() || !may_preempt()) return plan;
     const std::vector<pod_id> victims = pods_of(made.targets);
-    if (tries(victims, nullptr)) {
+    if (tries(victims, made, nullptr)) {
       plan.victims = victims;
       promise(plan);
     } else if (pod) {
@@ -190,11 +191,22 @@ struct kueue_policy::search {
     return made;
   }
   /// Whether it has nodes once they are gone. Leaves the trial, and the books, which the filter asks meanwhile, as they were.
-  [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const node_id* only) {
+  [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const kueue_books::entry& made, const node_id* only) {
     for (const pod_id one : victims) attempt.remove(one);
-    const bool fits = place(only);
+    bool fits = false;
+    {  // They go for as many pods as the entry is for: with them gone others could go for more.
+      const struct guard {
+        guard(kueue_books& of, const kueue_books::workload& by, const kueue_books::entry& as) : books{&of}, who{&by} {
+          of.fix_counts(by, &as);
+        }
+        ~guard() { books->fix_counts(*who, nullptr); }
+        kueue_books* books;
+        const kueue_books::workload* who;
+      } fixed{books, who, made};
+      fits = place(only);
+    }
     for (auto one = victims.rbegin(); one != victims.rend(); ++one) attempt.restore(*one);
-    static_cast<void>(books.look(attempt.cluster(), who, false));
+    static_cast<void>(books.look(attempt.cluster(), who, false));  // the jobs are those of who asks again
     return fits;
   }
 
@@ -219,14 +231,15 @@ struct kueue_policy::search {
     for (const node_id node : nodes) {
       const std::vector<bool> may_go = jobs_on([&](row_t row) { return row == node.row; });
       if (std::find(may_go.begin(), may_go.end(), true) == may_go.end()) continue;
-      const std::vector<queues::kueue::preemption_target> targets = books.look_again(who, may_go).targets;
+      const kueue_books::entry made = books.look_again(who, may_go);
+      const std::vector<queues::kueue::preemption_target>& targets = made.targets;
       if (targets.empty()) continue;
       std::int32_t highest = books.jobs()[targets.front().workload].priority;
       for (const queues::kueue::preemption_target& one : targets)
         highest = std::max(highest, books.jobs()[one.workload].priority);
       std::vector<pod_id> victims = pods_of(targets);
       const std::tuple cost{highest, victims.size()};
-      if ((least && *least <= cost) || !tries(victims, &node)) continue;
+      if ((least && *least <= cost) || !tries(victims, made, &node)) continue;
       least = cost;
       plan.victims = std::move(victims);
       promise(plan);
@@ -246,9 +259,9 @@ struct kueue_policy::search {
     for (std::size_t nodes = 1; nodes < order.size(); nodes *= 2) {
       std::vector<row_t> meant;
       for (std::size_t i = 0; i < nodes; ++i) meant.push_back(order[i].second);
-      const auto& targets = books.look_again(who, jobs_on([&](row_t row) { return is_among(row, meant); })).targets;
-      std::vector<pod_id> victims = pods_of(targets);
-      if (victims.empty() || !tries(victims, nullptr)) continue;
+      const kueue_books::entry made = books.look_again(who, jobs_on([&](row_t row) { return is_among(row, meant); }));
+      std::vector<pod_id> victims = pods_of(made.targets);
+      if (victims.empty() || !tries(victims, made, nullptr)) continue;
       plan.victims = std::move(victims);
       promise(plan);
       return;
@@ -299,7 +312,9 @@ status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) 
       return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
   }
   const kueue_books::entry& made = books.look(cluster, who, true);
-  if (made.flavors.mode == fit_mode::fit || !made.targets.empty()) return status::success();
+  if (!made.targets.empty()) return status::success();
+  if (made.flavors.mode == fit_mode::fit)
+    return kueue_books::has_place(who, made, asked) ? status::success() : status::pending(detail::quota_for_fewer);
   const bool never = made.flavors.mode == fit_mode::no_fit;
   const status said = status::pending(never ? detail::no_kueue_quota : detail::no_unused_kueue_quota);
   if (request) of.refused.add(*request, said);
@@ -322,7 +337,18 @@ GANGSCHED_INLINE std::string kueue_policy::admission_words(const pod_info& pod, 
   const kueue_books::workload who = group ? books.of(group->root()) : books.of(pod);
   if (who.queue == queues::no_queue || who.sets.empty()) return {};
   static_cast<void>(books.look(cluster, who, true));
-  return books.words(cluster, who);
+  std::string said = books.words(cluster, who);
+  std::uint32_t all = 0, there = 0;
+  if (group) {
+    group->root().each_pod_below([&](const pod_info& member) {
+      ++all;
+      there += member.node() ? 1 : 0;
+    });
+  }
+  // With fewer than all.
+  if (there > 0)
+    said = std::to_string(there) + " of " + std::to_string(all) + " pods of its workload are admitted; " + said;
+  return said;
 }
 
 GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
@@ -341,6 +367,8 @@ GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const clu
     const flavor_id on = flavor ? flavor->id() : flavor_id{};
     if (made.flavors.mode != queues::kueue::fit_mode::fit)
       group.verdict = status::unschedulable(detail::no_kueue_quota);
+    else if (!kueue_books::has_place(who, made, pod))
+      group.verdict = status::unschedulable(detail::quota_for_fewer);
     else if (!books.is_for(who, made, pod, on))
       group.verdict = status::unschedulable("its workload has another flavor");
   }
@@ -387,14 +415,17 @@ GANGSCHED_INLINE result<kueue_policy> kueue_policy::from(const argument& args) {
     return true;
   };
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    const auto flag = [&](const argument& its, const std::string& at, bool& to) {
+      const bool* const said = its.if_bool();
+      if (said == nullptr) return read.fail(errc::malformed, at, "is no boolean");
+      to = *said;
+      return true;
+    };
+    if (key == "partialAdmission") return flag(value, path, chosen.partial_admission);
     if (key != "fairSharing") return read.unknown(path);
     return read.fields(value, path, [&](std::string_view field, const argument& its, const std::string& at) {
       if (field == "preemptionStrategies") return read_strategies(its, at);
-      if (field != "enable") return read.unknown(at);
-      const bool* const said = its.if_bool();
-      if (said == nullptr) return read.fail(errc::malformed, at, "is no boolean");
-      chosen.fair_sharing.enabled = *said;
-      return true;
+      return field == "enable" ? flag(its, at, chosen.fair_sharing.enabled) : read.unknown(at);
     });
   });
   if (!fine) return std::move(read).failure();

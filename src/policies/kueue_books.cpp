@@ -76,6 +76,12 @@ inline bool is_complete(const group_view& group) {
   group.each_child([&](const group_view& child) { all = all && is_complete(child); });
   return all;
 }
+/// Whether somebody of the tree runs. O(groups).
+inline bool has_started(const group_view& group) {
+  bool any = group.bound() > 0;
+  group.each_child([&](const group_view& child) { any = any || has_started(child); });
+  return any;
+}
 inline bool waits_for_node(const pod_info& pod) {
   return pod.state() == pod_state::pending && !pod.node() && !pod.terminating();
 }
@@ -102,15 +108,20 @@ GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
   assigner_.emplace(quotas.ledger(), options_.fair_sharing.enabled);
 }
 
-GANGSCHED_INLINE void kueue_books::add(const pod_info& pod, workload& to) const {
+GANGSCHED_INLINE bool kueue_books::is_of(const pod_set& set, const pod_info& pod) {
   const auto group = pod.group();
-  const row_t its = group ? group->row() : no_row;
-  for (pod_set& one : to.sets) {
-    if (one.group != its || one.cls != &pod.spec()) continue;
-    ++one.count;
-    return;
-  }
-  to.sets.push_back({its, pod.id(), &pod.spec(), 1});
+  return set.cls == &pod.spec() && set.group == (group ? group->row() : no_row);
+}
+
+GANGSCHED_INLINE kueue_books::pod_set& kueue_books::add(const pod_info& pod, workload& to, bool needed) const {
+  const auto its = [&](const pod_set& one) { return is_of(one, pod); };
+  auto set = std::find_if(to.sets.begin(), to.sets.end(), its);
+  const auto group = pod.group();
+  if (set == to.sets.end())
+    set = to.sets.insert(set, {.group = group ? group->row() : no_row, .like = pod.id(), .cls = &pod.spec()});
+  ++set->count;
+  set->least += needed ? 1 : 0;
+  return *set;
 }
 
 /// Of the gangs that lack members on nodes the first that wait, in the workload's queue.
@@ -129,6 +140,50 @@ GANGSCHED_INLINE void kueue_books::need(const group_view& group, workload& to) c
   group.each_child([&](const group_view& child) { need(child, to); });
 }
 
+/// Of each gang everybody in the workload's queue, up to its maximum; of those the first, as many as its minimum, are needed.
+GANGSCHED_INLINE void kueue_books::start(const group_view& group, workload& to) const {
+  if (group.is_gang() && !group.spec().composite) {
+    const std::uint32_t least = group.min_count();
+    const std::optional<std::int32_t>& most = group.policy()->max_count;
+    std::uint32_t number = 0;
+    const auto take = [&](const pod_info& member) {
+      const bool needed = number < least;
+      if ((most && std::cmp_greater_equal(number, *most)) || (!needed && !member.gates().empty())) return;
+      ++number;
+      const auto queue = member.queue();
+      if (!queue || quotas.find(*queue) != to.queue) return;
+      pod_set& its = add(member, to, needed);
+      if (!member.node()) return;
+      ++its.there;
+      if (to.queue != queues::no_queue) quotas.add_amounts(member, to.queue, member.node()->flavor(), to.held);
+    };
+    group.each_member([&](const pod_info& member) {
+      if (member.node() && !member.terminating()) take(member);
+    });
+    group.each_member([&](const pod_info& member) {
+      if (detail::waits_for_node(member)) take(member);
+    });
+  }
+  group.each_child([&](const group_view& child) { start(child, to); });
+}
+
+GANGSCHED_INLINE void kueue_books::ask_for(const group_view& root, workload& to) const {
+  if (!options_.partial_admission || detail::has_started(root)) return need(root, to);
+  start(root, to);
+  if (!fixed_ || fixed_->tree != to.tree || fixed_->queue != to.queue) return;
+  for (pod_set& one : to.sets)
+    for (const pod_set& as : fixed_->sets)
+      if (one.group == as.group && one.cls == as.cls) one.count = one.least = as.count;
+}
+
+GANGSCHED_INLINE void kueue_books::fix_counts(const workload& who, const entry* made) {
+  fixed_.reset();
+  if (made == nullptr || who.tree == no_row) return;
+  fixed_ = who;
+  for (std::size_t i = 0; i < who.sets.size() && i < made->flavors.pod_sets.size(); ++i)
+    fixed_->sets[i].count = made->flavors.pod_sets[i].count;
+}
+
 GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) const {
   workload made;
   const auto queue = pod.queue();
@@ -141,9 +196,9 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) cons
   }
   const group_view root = group->root();
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
-  need(root, made);
-  const auto is_its = [&](const pod_set& one) { return one.group == group->row() && one.cls == &pod.spec(); };
-  if (std::none_of(made.sets.begin(), made.sets.end(), is_its)) add(pod, made);
+  ask_for(root, made);
+  const auto its = [&](const pod_set& one) { return is_of(one, pod); };
+  if (std::none_of(made.sets.begin(), made.sets.end(), its)) add(pod, made);
   return made;
 }
 
@@ -152,7 +207,7 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const group_view& group) 
   const group_view root = group.root();
   if (const auto queue = group.queue()) made.queue = quotas.find(*queue);
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
-  need(root, made);
+  ask_for(root, made);
   if (made.sets.empty()) {
     root.each_pod_below([&](const pod_info& member) {
       const auto queue = member.queue();
@@ -261,15 +316,18 @@ GANGSCHED_INLINE queues::kueue::workload_shape kueue_books::shape_of(const clust
   text.name = "w";
   text.queue = quotas.all().name(who.queue);
   text.priority = who.priority;
-  for (const pod_set& one : who.sets)
+  for (const pod_set& one : who.sets) {
     text.pod_sets.push_back(detail::kueue_pod_set(*cluster.pod(one.like), one.count, quotas.all()));
+    text.pod_sets.back().min_count = one.least;
+  }
   // The model has checked what pods say of themselves.
   queues::kueue::workload_shape made = queues::kueue::workload_shape::make(quotas.all(), text).value();
   for (std::size_t i = 0; i < who.sets.size(); ++i) keep_flavors(cluster, who.sets[i], who.queue, made.pod_sets[i]);
   return made;
 }
 
-GANGSCHED_INLINE void kueue_books::forget_promises(const workload& who) {
+GANGSCHED_INLINE void kueue_books::forget_own(const workload& who) {
+  quotas.ledger().remove(who.queue, who.held);
   for (const promise& one : promised_)
     if (one.tree == no_row ? one.pod == who.pod : one.tree == who.tree) quotas.ledger().remove(one.queue, one.amounts);
 }
@@ -301,13 +359,16 @@ GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view&
   const queue_index root = quotas.root_of(who.queue);
   count(cluster, root, committed);
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   shape_ = shape_of(cluster, who);
   detail::no_preemption oracle;
   made_.queue = who.queue;
   made_.targets.clear();
   assigner_->assign(shape_, {}, {}, oracle, made_.flavors);
-  if (!oracle.asked) return made_;
+  const auto may_shrink = [](const pod_set& one) { return one.least < one.count; };
+  const bool fewer_may_do =
+      made_.flavors.mode != queues::kueue::fit_mode::fit && std::any_of(who.sets.begin(), who.sets.end(), may_shrink);
+  if (!oracle.asked && !fewer_may_do) return made_;
   list_jobs(cluster, root, committed);
   for (row_t row = 0; row < jobs_.size(); ++row)
     workloads_.set_away(row,
@@ -319,18 +380,28 @@ GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view&
 GANGSCHED_INLINE const kueue_books::entry& kueue_books::look_again(const workload& who,
                                                                    const std::vector<bool>& may_go) {
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   for (row_t row = 0; row < jobs_.size(); ++row) workloads_.set_away(row, !may_go[row]);
   nominate(who);
   return made_;
 }
 
+GANGSCHED_INLINE bool kueue_books::has_place(const workload& who, const entry& made, const pod_info& pod) {
+  for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i)
+    if (is_of(who.sets[i], pod)) return who.sets[i].there < made.flavors.pod_sets[i].count;
+  return false;
+}
+
+GANGSCHED_INLINE bool kueue_books::has_place(const workload& who, const entry& made, const group_view& /*group*/) {
+  for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i)
+    if (who.sets[i].there < made.flavors.pod_sets[i].count) return true;
+  return false;
+}
+
 GANGSCHED_INLINE bool kueue_books::is_for(const workload& who, const entry& made, const pod_info& pod,
                                           flavor_id node) const {
-  const auto group = pod.group();
-  const row_t its = group ? group->row() : no_row;
   for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i) {
-    if (who.sets[i].group != its || who.sets[i].cls != &pod.spec()) continue;
+    if (!is_of(who.sets[i], pod)) continue;
     for (const queues::kueue::chosen_flavor& one : made.flavors.flavors_of(made.flavors.pod_sets[i]))
       if (one.amount > 0 && !quotas.is_on(who.queue, one.resource, one.flavor, node)) return false;
     return true;
@@ -360,7 +431,7 @@ GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, cons
 
 GANGSCHED_INLINE kueue_books::standing kueue_books::with(const workload& who, const entry& made) {
   const queues::kueue::quota_ledger::trial taken{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   quotas.ledger().add(who.queue, made.flavors.usage);
   return {quotas.ledger().borrows_any(who.queue, made.flavors.usage), quotas.ledger().share(who.queue)};
 }
@@ -369,13 +440,13 @@ GANGSCHED_INLINE std::string kueue_books::words(const cluster_view& cluster, con
   const queues::kueue::configuration& all = quotas.all();
   const std::string in{all.name(who.queue)};
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   std::string said;
   const auto say = [&](std::string what) { said += (said.empty() ? "" : "; ") + std::move(what); };
   const queues::kueue::workload_shape shape = shape_of(cluster, who);
   for (const queues::kueue::workload_shape::pod_set& set : shape.pod_sets) {
     for (const queues::kueue::workload_shape::request& one : shape.requests_of(set)) {
-      const std::int64_t amount = queues::kueue::product(one.each, set.count);
+      const std::int64_t amount = queues::kueue::product(one.each, set.min_count);
       if (one.of == queues::kueue::none || amount == 0) continue;
       const std::string& resource = all.resource(one.of);
       const std::uint32_t group = all.group_of(who.queue, one.of);

@@ -16,7 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and who has to
 /// go for it.
 ///
-/// A workload is a tree of groups, or a pod without a group; what it asks for is what its gangs lack to start, then pod by pod. Queues
+/// A workload is a tree of groups, or a pod without a group. It asks for all of its pods; where there is no quota for them, and nobody who
+/// could go for them, for fewer, down to the minimums of its gangs (partial admission). Once somebody of it runs others join pod by pod. Queues
 /// without others below are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads the quotas (guaranteed, limit,
 /// borrowing and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no
 /// queue has quota is free. Pods without a queue are free of all of this and go first.
@@ -35,11 +36,13 @@ class kueue_policy {
 
   struct options {
     queues::kueue::fair_sharing_options fair_sharing = {};
+    /// Without it a gang asks for its minimum, and for everybody above that alone.
+    bool partial_admission = true;
   };
   kueue_policy() = default;
   explicit kueue_policy(const options& chosen) : options_(chosen) {}
   /// Arguments: `fairSharing` as in Kueue's configuration, with `enable` and one or two `preemptionStrategies`
-  /// (LessThanOrEqualToFinalShare, LessThanInitialShare).
+  /// (LessThanOrEqualToFinalShare, LessThanInitialShare); `partialAdmission`, true or false.
   [[nodiscard]] GANGSCHED_API static result<kueue_policy> from(const argument& args);
 
   /// By priority, highest first, then age.
