@@ -39,6 +39,7 @@ struct kueue_policy::memory {
     std::uint32_t borrowing = 0;
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
+    double used = 0;  ///< by its local queue, where that counts
     kueue_books::standing standing = {};
   };
   kueue_books books;
@@ -46,7 +47,8 @@ struct kueue_policy::memory {
   std::map<row_t, head> heads = {};
   known_refusals refused = {};
 
-  explicit memory(const options& chosen) : books(chosen.fair_sharing, chosen.partial_admission) {}
+  explicit memory(const options& chosen)
+      : books(chosen.fair_sharing, chosen.partial_admission, chosen.by_local_usage) {}
 
   [[nodiscard]] const head& of(const queue_head& asked, const cluster_view& cluster, bool fair) {
     if (heads_at != cluster.changes()) heads.clear();
@@ -59,7 +61,7 @@ struct kueue_policy::memory {
     const kueue_books::workload who = asked.group && group ? books.of(group->root()) : books.of(*pod);
     if (who.queue == queues::no_queue || who.sets.empty()) return made;
     const kueue_books::entry& entry = books.look(cluster, who, true);
-    made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival};
+    made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival, books.score(cluster, who.queue, who.ns)};
     if (fair) made.standing = books.with(who, entry);
     return made;
   }
@@ -72,6 +74,12 @@ struct kueue_policy::memory {
       if (all > 0) most = std::max(most, static_cast<double>(books.quotas.ledger().usage(root, of)) / all);
     }
     return most;
+  }
+  /// Between queues, of which only one head of each would be comparable: whose borrows less, then uses less of its quota.
+  [[nodiscard]] bool uses_less(queues::queue_index a, queues::queue_index b) {
+    const queues::kueue::quota_ledger& ledger = books.quotas.ledger();
+    if (const int by_share = compare(ledger.share(a), ledger.share(b)); by_share != 0) return by_share < 0;
+    return std::pair{load(a), a} < std::pair{load(b), b};
   }
   [[nodiscard]] bool shares_first(const head& a, const head& b) {
     const queues::queue_tree& tree = books.quotas.all().tree();
@@ -271,6 +279,7 @@ struct kueue_policy::search {
 
 GANGSCHED_INLINE kueue_policy::memory& kueue_policy::read(const cluster_view& cluster) const {
   memory& of = memory_.made(options_);
+  of.books.scores = scores_;
   of.books.read(cluster);
   return of;
 }
@@ -285,8 +294,12 @@ GANGSCHED_INLINE bool kueue_policy::queue_before(const queue_head& a, const queu
   };
   const int of_a = rank(a, first), of_b = rank(b, second);
   if (of_a != of_b || of_a != 1) return of_a < of_b;
-  if (fair) return known.shares_first(first, second);
-  if (first.borrowing != second.borrowing) return first.borrowing < second.borrowing;
+  const bool same = first.queue == second.queue;  // of two namespaces
+  if (same && first.used != second.used) return first.used < second.used;
+  const auto by_usage = [&](queues::queue_index of) { return known.books.quotas.all().by_local_usage(of); };
+  if (!same && fair) return known.shares_first(first, second);
+  if (!same && (by_usage(first.queue) || by_usage(second.queue))) return known.uses_less(first.queue, second.queue);
+  if (!same && first.borrowing != second.borrowing) return first.borrowing < second.borrowing;
   return first.priority != second.priority ? first.priority > second.priority : first.arrival < second.arrival;
 }
 
@@ -421,6 +434,10 @@ GANGSCHED_INLINE result<kueue_policy> kueue_policy::from(const argument& args) {
       to = *said;
       return true;
     };
+    if (key == "usageBasedQueues")
+      return read.items(value, path, [&](const argument& item, const std::string& at) {
+        return read.text(item, at, chosen.by_local_usage.emplace_back());
+      });
     if (key == "partialAdmission") return flag(value, path, chosen.partial_admission);
     if (key != "fairSharing") return read.unknown(path);
     return read.fields(value, path, [&](std::string_view field, const argument& its, const std::string& at) {

@@ -1,6 +1,9 @@
 #include "gangsched/policies/kueue_books.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/disruption.hpp"
@@ -101,11 +104,33 @@ GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
   promised_.clear();
   jobs_.clear();
   cycle_.reset();
+  local_.reset();
   assigner_.reset();
   if (!quotas.fault().empty()) return;
   workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
-  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_);
+  local_.emplace(quotas.all(), queues::kueue::local_usage_options{});
+  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_, &*local_);
   assigner_.emplace(quotas.ledger(), options_.fair_sharing.enabled);
+}
+
+GANGSCHED_INLINE double kueue_books::score(const cluster_view& cluster, queue_index queue, std::string_view ns) const {
+  if (!quotas.all().by_local_usage(queue)) return 0;
+  const auto row = cluster.find_row(scores, std::string{quotas.all().name(queue)} + "/" + std::string{ns});
+  if (!row) return 0;
+  const auto used = std::bit_cast<double>(cluster.own(scores, *row));
+  return used >= 0 ? used : std::numeric_limits<double>::infinity();  // what is no amount comes last
+}
+
+/// Its number among those that victims are ordered by, with all that it used as one amount.
+GANGSCHED_INLINE queues::kueue::local_index kueue_books::local_with_score(const cluster_view& cluster,
+                                                                          queue_index queue, std::string_view ns) {
+  const double used = score(cluster, queue, ns);
+  queues::kueue::local_queue_spec one{.name = std::string{ns}, .queue = std::string{quotas.all().name(queue)}};
+  if (quotas.all().resource_count() != 0 && std::isfinite(used))
+    one.consumed[quotas.all().resource(0)] = used;
+  else
+    one.weight = 0;
+  return local_->set(one).value();
 }
 
 GANGSCHED_INLINE bool kueue_books::is_of(const pod_set& set, const pod_info& pod) {
@@ -191,11 +216,13 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) cons
   const auto group = pod.group();
   if (!group) {
     made.priority = pod.priority(), made.arrival = pod.arrival(), made.pod = pod.id();
+    made.ns = pod.ns();
     add(pod, made);
     return made;
   }
   const group_view root = group->root();
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
+  made.ns = root.spec().ns;
   ask_for(root, made);
   const auto its = [&](const pod_set& one) { return is_of(one, pod); };
   if (std::none_of(made.sets.begin(), made.sets.end(), its)) add(pod, made);
@@ -207,6 +234,7 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const group_view& group) 
   const group_view root = group.root();
   if (const auto queue = group.queue()) made.queue = quotas.find(*queue);
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
+  made.ns = root.spec().ns;
   ask_for(root, made);
   if (made.sets.empty()) {
     root.each_pod_below([&](const pod_info& member) {
@@ -268,6 +296,8 @@ GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster, queue_
       made.record.priority = made.what.priority = group ? tree_priority(group->root()) : pod.priority();
       made.record.created = instant{static_cast<instant::rep>(group ? group->root().arrival() : pod.arrival())};
       made.record.reserved_at = instant::max();
+      if (its != queues::no_queue && quotas.all().by_local_usage(its))
+        made.record.local = local_with_score(cluster, its, group ? group->root().spec().ns : pod.ns());
     }
     found& one = all[place->second];
     one.divided = one.divided || one.record.queue != its;
@@ -412,6 +442,7 @@ GANGSCHED_INLINE bool kueue_books::is_for(const workload& who, const entry& made
 GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, const workload& than,
                                                const pod_info& like) const {
   bool found = false;
+  const double used = score(cluster, than.queue, than.ns);
   cluster.each_pod([&](const pod_info& other) {
     if (found || !detail::waits_for_node(other) || !other.gates().empty() || than.has(other)) return;
     const auto queue = other.queue();
@@ -419,10 +450,15 @@ GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, cons
       return;
     std::int32_t priority = other.priority();
     std::uint64_t arrival = other.arrival();
+    std::string_view ns = other.ns();
     if (const auto group = other.group()) {
       const group_view root = group->root();
       if (is_on_nodes(root) || !detail::is_complete(root)) return;
-      priority = tree_priority(root), arrival = root.arrival();
+      priority = tree_priority(root), arrival = root.arrival(), ns = root.spec().ns;
+    }
+    if (const double by_other = score(cluster, than.queue, ns); by_other != used) {
+      found = by_other < used;
+      return;
     }
     found = priority != than.priority ? priority > than.priority : arrival < than.arrival;
   });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Who asks for quota, who has some, and what Kueue's arithmetic says to that. A workload is what of a tree of groups is in one queue, or a
-/// pod without a group. Its pod sets are pods of one group and class. As long as nobody of it runs it asks for everybody, and may go down to
+/// pod without a group. Its pod sets are pods of one group and class. As long as nobody of it runs it asks for everybody, and may go to
 /// the minimums of its gangs (partial admission); afterwards for what these lack and for one pod more.
 class GANGSCHED_API kueue_books {
  public:
@@ -35,8 +36,9 @@ class GANGSCHED_API kueue_books {
     queue_index queue = queues::no_queue;
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
-    row_t tree = no_row;  ///< the root of its groups
-    pod_id pod = {};      ///< of a pod without a group
+    row_t tree = no_row;       ///< the root of its groups
+    std::string_view ns = {};  ///< its local queue
+    pod_id pod = {};           ///< of a pod without a group
     std::vector<pod_set> sets = {};
     kueue_quotas::amounts held = {};  ///< what those of its sets use that are on nodes
 
@@ -49,9 +51,12 @@ class GANGSCHED_API kueue_books {
     std::int32_t priority = 0;
   };
 
-  kueue_books(queues::kueue::fair_sharing_options sharing, bool partial_admission) {
+  /// @p by_local_usage: names of the queues in which what local queues used in the past counts.
+  kueue_books(queues::kueue::fair_sharing_options sharing, bool partial_admission,
+              std::vector<std::string> by_local_usage) {
     options_.fair_sharing = sharing;
     options_.partial_admission = partial_admission;
+    quotas.by_local_usage = std::move(by_local_usage);
   }
   kueue_books(const kueue_books&) = delete;
   kueue_books& operator=(const kueue_books&) = delete;
@@ -59,13 +64,16 @@ class GANGSCHED_API kueue_books {
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster);
   kueue_quotas quotas = {};
+  by_host<scope_column> scores = {};  ///< of local queues, where some queue goes by them
+  /// How much of what counts a local queue has used: who has used less goes first. 0 in queues that do not go by it. O(length of names).
+  [[nodiscard]] double score(const cluster_view& cluster, queue_index queue, std::string_view ns) const;
 
   /// A pod, with what the gangs of its tree ask for; or what a tree of groups asks for, and if that is nothing one pod more.
   /// O(members).
   [[nodiscard]] workload of(const pod_info& pod) const;
   [[nodiscard]] workload of(const group_view& group) const;
 
-  /// From now on of() says of its tree that it asks for as many pods as the entry is for, no more and no fewer; until this is called with null.
+  /// From now on of() says of its tree that it asks for just as many pods as the entry is for, until this is called with null.
   void fix_counts(const workload& who, const entry* made);
 
   /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
@@ -103,6 +111,8 @@ class GANGSCHED_API kueue_books {
   };
 
   void count(const cluster_view& cluster, queue_index root, bool committed);
+  [[nodiscard]] queues::kueue::local_index local_with_score(const cluster_view& cluster, queue_index queue,
+                                                            std::string_view ns);
   void list_jobs(const cluster_view& cluster, queue_index root, bool committed);
   [[nodiscard]] queues::kueue::workload_shape shape_of(const cluster_view& cluster, const workload& who) const;
   void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
@@ -119,6 +129,7 @@ class GANGSCHED_API kueue_books {
   queues::kueue::admission_options options_ = {};
   queues::kueue::workload_table workloads_;
   queues::kueue::shape_pool shapes_;
+  std::optional<queues::kueue::local_usage> local_;  ///< by which victims of a queue are ordered
   std::optional<queues::kueue::admission_cycle> cycle_;
   std::optional<queues::kueue::flavor_assigner> assigner_;
   std::vector<job> jobs_;
