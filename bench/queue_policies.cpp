@@ -1,5 +1,6 @@
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,15 +18,15 @@ constexpr int machines = 100, gpus = 8 * machines;
 constexpr const char* gpu_name = "nvidia.com/gpu";
 
 struct divided_cluster {
-  explicit divided_cluster(const std::string& policy, int queues) {
-    for (int i = 0; i < machines; ++i)
+  explicit divided_cluster(const std::string& policy, int queues, int nodes = machines) {
+    for (int i = 0; i < nodes; ++i)
       bench::must(
           of.add_node({.name = "node-" + std::to_string(i),
                        .allocatable = {{"cpu", 96}, {"memory", bench::mebi(1 << 20)}, {"pods", 110}, {gpu_name, 8}}}));
     bench::must(of.queues().add({.name = "all"}));
     for (int i = 0; i < queues; ++i) {
       gangsched::queue_spec one{.name = "q" + std::to_string(i), .parent = "all"};
-      one.quotas.push_back({.guaranteed = {{"cpu", 96 * machines / queues}, {gpu_name, gpus / queues}}});
+      one.quotas.push_back({.guaranteed = {{"cpu", 96 * nodes / queues}, {gpu_name, 8 * nodes / queues}}});
       bench::must(of.queues().add(one));
     }
     const plugin_registry plugins = builtin_plugins();
@@ -102,6 +103,57 @@ void queue_policy_full(benchmark::State& state, const char* policy) {
   }
 }
 
+/// 1,000 nodes, all of whose GPUs one of two queues has lent from the other. Of that 200 pods come, and take theirs back one by one, or as
+/// a gang; who is evicted leaves at once.
+void queue_policy_reclaims(benchmark::State& state, const char* policy) {
+  constexpr int nodes = 1'000, wanted = 200;
+  const bool is_gang = state.range(0) != 0;
+  std::size_t evicted = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto on = std::make_unique<divided_cluster>(policy, 2, nodes);
+    for (int i = 0; i < 8 * nodes; ++i) {
+      pod_spec pod{.name = "lent-" + std::to_string(i)};
+      pod.queue = "q0";
+      pod.node = on->of.find_node("node-" + std::to_string(i / 8)).value();
+      pod.start_time = std::chrono::seconds{i};
+      pod.containers = {{.requests = {{"cpu", 8}, {gpu_name, 1}}}};
+      bench::must(on->of.add_pod(pod));
+    }
+    group_id group{};
+    if (is_gang) {
+      group_spec spec{.name = "gang", .policy = gang{.min_count = wanted}};
+      spec.queue = "q1";
+      group = bench::must(on->of.add_group(spec));
+    }
+    for (int i = 0; i < wanted; ++i) {
+      pod_spec pod{.name = "own-" + std::to_string(i)};
+      pod.queue = "q1";
+      if (is_gang) pod.group = group;
+      pod.containers = {{.requests = {{"cpu", 8}, {gpu_name, 1}}}};
+      bench::must(on->of.add_pod(pod));
+    }
+    state.ResumeTiming();
+    int placed = 0;
+    while (const cycle each = on->by->schedule_cycle(std::chrono::hours{24})) {
+      std::vector<pod_id> gone;
+      for (const decision& one : each) {
+        if (one.kind == decision_kind::evict) gone.push_back(one.pod);
+        if (one.kind != decision_kind::bind) continue;
+        bench::must(on->by->confirm(one.pod));
+        ++placed;
+      }
+      for (const pod_id one : gone) bench::must(on->of.remove_pod(one));
+      evicted += gone.size();
+    }
+    state.PauseTiming();
+    if (placed != wanted) state.SkipWithError("not everybody got his own back");
+    on.reset();
+    state.ResumeTiming();
+  }
+  state.counters["evicted"] = static_cast<double>(evicted) / static_cast<double>(state.iterations());
+}
+
 void each_policy() {
   for (const char* policy :
        {"FairShare", "Kueue", "Kai", "CapacityScheduling", "ElasticQuota", "HiveD", "Volcano", "YuniKorn"}) {
@@ -116,6 +168,14 @@ void each_policy() {
         ->Arg(10)
         ->Arg(100)
         ->Unit(benchmark::kMicrosecond);
+  }
+  for (const char* policy : {"FairShare", "Kueue", "Kai"}) {
+    benchmark::RegisterBenchmark((std::string{"QueuePolicyReclaims/"} + policy).c_str(), queue_policy_reclaims, policy)
+        ->ArgName("gang")
+        ->Arg(0)
+        ->Arg(1)
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
   }
 }
 [[maybe_unused]] const bool registered = (each_policy(), true);

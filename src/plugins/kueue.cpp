@@ -20,6 +20,7 @@ inline constexpr const char* no_kueue_queue = "pods run in queues without childr
 inline constexpr const char* no_kueue_quota = "couldn't assign flavors to its pods: insufficient quota";
 inline constexpr const char* no_unused_kueue_quota =
     "couldn't assign flavors to its pods: insufficient unused quota, and nobody may be preempted for it";
+inline constexpr const char* quota_for_fewer = "there is quota for fewer pods of its workload";
 inline constexpr const char* why_kueue_evicts = "preempted to accommodate a workload that quota is due to";
 
 /// Why nobody of the queue can be asked about; success if somebody can.
@@ -38,6 +39,7 @@ struct kueue_policy::memory {
     std::uint32_t borrowing = 0;
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
+    double used = 0;  ///< by its local queue, where that counts
     kueue_books::standing standing = {};
   };
   kueue_books books;
@@ -45,7 +47,8 @@ struct kueue_policy::memory {
   std::map<row_t, head> heads = {};
   known_refusals refused = {};
 
-  explicit memory(const options& chosen) : books(chosen.fair_sharing) {}
+  explicit memory(const options& chosen)
+      : books(chosen.fair_sharing, chosen.partial_admission, chosen.by_local_usage) {}
 
   [[nodiscard]] const head& of(const queue_head& asked, const cluster_view& cluster, bool fair) {
     if (heads_at != cluster.changes()) heads.clear();
@@ -58,7 +61,7 @@ struct kueue_policy::memory {
     const kueue_books::workload who = asked.group && group ? books.of(group->root()) : books.of(*pod);
     if (who.queue == queues::no_queue || who.sets.empty()) return made;
     const kueue_books::entry& entry = books.look(cluster, who, true);
-    made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival};
+    made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival, books.score(cluster, who.queue, who.ns)};
     if (fair) made.standing = books.with(who, entry);
     return made;
   }
@@ -71,6 +74,12 @@ struct kueue_policy::memory {
       if (all > 0) most = std::max(most, static_cast<double>(books.quotas.ledger().usage(root, of)) / all);
     }
     return most;
+  }
+  /// Between queues, of which only one head of each would be comparable: whose borrows less, then uses less of its quota.
+  [[nodiscard]] bool uses_less(queues::queue_index a, queues::queue_index b) {
+    const queues::kueue::quota_ledger& ledger = books.quotas.ledger();
+    if (const int by_share = compare(ledger.share(a), ledger.share(b)); by_share != 0) return by_share < 0;
+    return std::pair{load(a), a} < std::pair{load(b), b};
   }
   [[nodiscard]] bool shares_first(const head& a, const head& b) {
     const queues::queue_tree& tree = books.quotas.all().tree();
@@ -118,7 +127,7 @@ struct kueue_policy::search {
       if (one.node() && one.terminating()) leaving.push_back(one.id());
     });
     for (const pod_id one : leaving) attempt.remove(one);
-    const kueue_books::entry& made = books.look(attempt.cluster(), who, false);
+    const kueue_books::entry made = books.look(attempt.cluster(), who, false);
     if (made.flavors.mode == queues::kueue::fit_mode::fit) {
       if (!leaving.empty() && place(nullptr))
         promise(plan);
@@ -128,7 +137,7 @@ struct kueue_policy::search {
     }
     if (made.targets.empty() || !may_preempt()) return plan;
     const std::vector<pod_id> victims = pods_of(made.targets);
-    if (tries(victims, nullptr)) {
+    if (tries(victims, made, nullptr)) {
       plan.victims = victims;
       promise(plan);
     } else if (pod) {
@@ -190,11 +199,22 @@ struct kueue_policy::search {
     return made;
   }
   /// Whether it has nodes once they are gone. Leaves the trial, and the books, which the filter asks meanwhile, as they were.
-  [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const node_id* only) {
+  [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const kueue_books::entry& made, const node_id* only) {
     for (const pod_id one : victims) attempt.remove(one);
-    const bool fits = place(only);
+    bool fits = false;
+    {  // They go for as many pods as the entry is for: with them gone others could go for more.
+      const struct guard {
+        guard(kueue_books& of, const kueue_books::workload& by, const kueue_books::entry& as) : books{&of}, who{&by} {
+          of.fix_counts(by, &as);
+        }
+        ~guard() { books->fix_counts(*who, nullptr); }
+        kueue_books* books;
+        const kueue_books::workload* who;
+      } fixed{books, who, made};
+      fits = place(only);
+    }
     for (auto one = victims.rbegin(); one != victims.rend(); ++one) attempt.restore(*one);
-    static_cast<void>(books.look(attempt.cluster(), who, false));
+    static_cast<void>(books.look(attempt.cluster(), who, false));  // the jobs are those of who asks again
     return fits;
   }
 
@@ -219,14 +239,15 @@ struct kueue_policy::search {
     for (const node_id node : nodes) {
       const std::vector<bool> may_go = jobs_on([&](row_t row) { return row == node.row; });
       if (std::find(may_go.begin(), may_go.end(), true) == may_go.end()) continue;
-      const std::vector<queues::kueue::preemption_target> targets = books.look_again(who, may_go).targets;
+      const kueue_books::entry made = books.look_again(who, may_go);
+      const std::vector<queues::kueue::preemption_target>& targets = made.targets;
       if (targets.empty()) continue;
       std::int32_t highest = books.jobs()[targets.front().workload].priority;
       for (const queues::kueue::preemption_target& one : targets)
         highest = std::max(highest, books.jobs()[one.workload].priority);
       std::vector<pod_id> victims = pods_of(targets);
       const std::tuple cost{highest, victims.size()};
-      if ((least && *least <= cost) || !tries(victims, &node)) continue;
+      if ((least && *least <= cost) || !tries(victims, made, &node)) continue;
       least = cost;
       plan.victims = std::move(victims);
       promise(plan);
@@ -246,9 +267,9 @@ struct kueue_policy::search {
     for (std::size_t nodes = 1; nodes < order.size(); nodes *= 2) {
       std::vector<row_t> meant;
       for (std::size_t i = 0; i < nodes; ++i) meant.push_back(order[i].second);
-      const auto& targets = books.look_again(who, jobs_on([&](row_t row) { return is_among(row, meant); })).targets;
-      std::vector<pod_id> victims = pods_of(targets);
-      if (victims.empty() || !tries(victims, nullptr)) continue;
+      const kueue_books::entry made = books.look_again(who, jobs_on([&](row_t row) { return is_among(row, meant); }));
+      std::vector<pod_id> victims = pods_of(made.targets);
+      if (victims.empty() || !tries(victims, made, nullptr)) continue;
       plan.victims = std::move(victims);
       promise(plan);
       return;
@@ -258,6 +279,7 @@ struct kueue_policy::search {
 
 GANGSCHED_INLINE kueue_policy::memory& kueue_policy::read(const cluster_view& cluster) const {
   memory& of = memory_.made(options_);
+  of.books.scores = scores_;
   of.books.read(cluster);
   return of;
 }
@@ -272,8 +294,12 @@ GANGSCHED_INLINE bool kueue_policy::queue_before(const queue_head& a, const queu
   };
   const int of_a = rank(a, first), of_b = rank(b, second);
   if (of_a != of_b || of_a != 1) return of_a < of_b;
-  if (fair) return known.shares_first(first, second);
-  if (first.borrowing != second.borrowing) return first.borrowing < second.borrowing;
+  const bool same = first.queue == second.queue;  // of two namespaces
+  if (same && first.used != second.used) return first.used < second.used;
+  const auto by_usage = [&](queues::queue_index of) { return known.books.quotas.all().by_local_usage(of); };
+  if (!same && fair) return known.shares_first(first, second);
+  if (!same && (by_usage(first.queue) || by_usage(second.queue))) return known.uses_less(first.queue, second.queue);
+  if (!same && first.borrowing != second.borrowing) return first.borrowing < second.borrowing;
   return first.priority != second.priority ? first.priority > second.priority : first.arrival < second.arrival;
 }
 
@@ -299,7 +325,9 @@ status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) 
       return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
   }
   const kueue_books::entry& made = books.look(cluster, who, true);
-  if (made.flavors.mode == fit_mode::fit || !made.targets.empty()) return status::success();
+  if (!made.targets.empty()) return status::success();
+  if (made.flavors.mode == fit_mode::fit)
+    return kueue_books::has_place(who, made, asked) ? status::success() : status::pending(detail::quota_for_fewer);
   const bool never = made.flavors.mode == fit_mode::no_fit;
   const status said = status::pending(never ? detail::no_kueue_quota : detail::no_unused_kueue_quota);
   if (request) of.refused.add(*request, said);
@@ -322,7 +350,18 @@ GANGSCHED_INLINE std::string kueue_policy::admission_words(const pod_info& pod, 
   const kueue_books::workload who = group ? books.of(group->root()) : books.of(pod);
   if (who.queue == queues::no_queue || who.sets.empty()) return {};
   static_cast<void>(books.look(cluster, who, true));
-  return books.words(cluster, who);
+  std::string said = books.words(cluster, who);
+  std::uint32_t all = 0, there = 0;
+  if (group) {
+    group->root().each_pod_below([&](const pod_info& member) {
+      ++all;
+      there += member.node() ? 1 : 0;
+    });
+  }
+  // With fewer than all.
+  if (there > 0)
+    said = std::to_string(there) + " of " + std::to_string(all) + " pods of its workload are admitted; " + said;
+  return said;
 }
 
 GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const cluster_view& cluster,
@@ -341,6 +380,8 @@ GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const clu
     const flavor_id on = flavor ? flavor->id() : flavor_id{};
     if (made.flavors.mode != queues::kueue::fit_mode::fit)
       group.verdict = status::unschedulable(detail::no_kueue_quota);
+    else if (!kueue_books::has_place(who, made, pod))
+      group.verdict = status::unschedulable(detail::quota_for_fewer);
     else if (!books.is_for(who, made, pod, on))
       group.verdict = status::unschedulable("its workload has another flavor");
   }
@@ -387,14 +428,21 @@ GANGSCHED_INLINE result<kueue_policy> kueue_policy::from(const argument& args) {
     return true;
   };
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    const auto flag = [&](const argument& its, const std::string& at, bool& to) {
+      const bool* const said = its.if_bool();
+      if (said == nullptr) return read.fail(errc::malformed, at, "is no boolean");
+      to = *said;
+      return true;
+    };
+    if (key == "usageBasedQueues")
+      return read.items(value, path, [&](const argument& item, const std::string& at) {
+        return read.text(item, at, chosen.by_local_usage.emplace_back());
+      });
+    if (key == "partialAdmission") return flag(value, path, chosen.partial_admission);
     if (key != "fairSharing") return read.unknown(path);
     return read.fields(value, path, [&](std::string_view field, const argument& its, const std::string& at) {
       if (field == "preemptionStrategies") return read_strategies(its, at);
-      if (field != "enable") return read.unknown(at);
-      const bool* const said = its.if_bool();
-      if (said == nullptr) return read.fail(errc::malformed, at, "is no boolean");
-      chosen.fair_sharing.enabled = *said;
-      return true;
+      return field == "enable" ? flag(its, at, chosen.fair_sharing.enabled) : read.unknown(at);
     });
   });
   if (!fine) return std::move(read).failure();

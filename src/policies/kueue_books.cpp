@@ -1,6 +1,9 @@
 #include "gangsched/policies/kueue_books.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/disruption.hpp"
@@ -76,6 +79,12 @@ inline bool is_complete(const group_view& group) {
   group.each_child([&](const group_view& child) { all = all && is_complete(child); });
   return all;
 }
+/// Whether somebody of the tree runs. O(groups).
+inline bool has_started(const group_view& group) {
+  bool any = group.bound() > 0;
+  group.each_child([&](const group_view& child) { any = any || has_started(child); });
+  return any;
+}
 inline bool waits_for_node(const pod_info& pod) {
   return pod.state() == pod_state::pending && !pod.node() && !pod.terminating();
 }
@@ -95,22 +104,49 @@ GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
   promised_.clear();
   jobs_.clear();
   cycle_.reset();
+  local_.reset();
   assigner_.reset();
   if (!quotas.fault().empty()) return;
   workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
-  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_);
+  local_.emplace(quotas.all(), queues::kueue::local_usage_options{});
+  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_, &*local_);
   assigner_.emplace(quotas.ledger(), options_.fair_sharing.enabled);
 }
 
-GANGSCHED_INLINE void kueue_books::add(const pod_info& pod, workload& to) const {
+GANGSCHED_INLINE double kueue_books::score(const cluster_view& cluster, queue_index queue, std::string_view ns) const {
+  if (!quotas.all().by_local_usage(queue)) return 0;
+  const auto row = cluster.find_row(scores, std::string{quotas.all().name(queue)} + "/" + std::string{ns});
+  if (!row) return 0;
+  const auto used = std::bit_cast<double>(cluster.own(scores, *row));
+  return used >= 0 ? used : std::numeric_limits<double>::infinity();  // what is no amount comes last
+}
+
+/// Its number among those that victims are ordered by, with all that it used as one amount.
+GANGSCHED_INLINE queues::kueue::local_index kueue_books::local_with_score(const cluster_view& cluster,
+                                                                          queue_index queue, std::string_view ns) {
+  const double used = score(cluster, queue, ns);
+  queues::kueue::local_queue_spec one{.name = std::string{ns}, .queue = std::string{quotas.all().name(queue)}};
+  if (quotas.all().resource_count() != 0 && std::isfinite(used))
+    one.consumed[quotas.all().resource(0)] = used;
+  else
+    one.weight = 0;
+  return local_->set(one).value();
+}
+
+GANGSCHED_INLINE bool kueue_books::is_of(const pod_set& set, const pod_info& pod) {
   const auto group = pod.group();
-  const row_t its = group ? group->row() : no_row;
-  for (pod_set& one : to.sets) {
-    if (one.group != its || one.cls != &pod.spec()) continue;
-    ++one.count;
-    return;
-  }
-  to.sets.push_back({its, pod.id(), &pod.spec(), 1});
+  return set.cls == &pod.spec() && set.group == (group ? group->row() : no_row);
+}
+
+GANGSCHED_INLINE kueue_books::pod_set& kueue_books::add(const pod_info& pod, workload& to, bool needed) const {
+  const auto its = [&](const pod_set& one) { return is_of(one, pod); };
+  auto set = std::find_if(to.sets.begin(), to.sets.end(), its);
+  const auto group = pod.group();
+  if (set == to.sets.end())
+    set = to.sets.insert(set, {.group = group ? group->row() : no_row, .like = pod.id(), .cls = &pod.spec()});
+  ++set->count;
+  set->least += needed ? 1 : 0;
+  return *set;
 }
 
 /// Of the gangs that lack members on nodes the first that wait, in the workload's queue.
@@ -129,6 +165,50 @@ GANGSCHED_INLINE void kueue_books::need(const group_view& group, workload& to) c
   group.each_child([&](const group_view& child) { need(child, to); });
 }
 
+/// Of each gang everybody in the workload's queue, up to its maximum; of those the first, as many as its minimum, are needed.
+GANGSCHED_INLINE void kueue_books::start(const group_view& group, workload& to) const {
+  if (group.is_gang() && !group.spec().composite) {
+    const std::uint32_t least = group.min_count();
+    const std::optional<std::int32_t>& most = group.policy()->max_count;
+    std::uint32_t number = 0;
+    const auto take = [&](const pod_info& member) {
+      const bool needed = number < least;
+      if ((most && std::cmp_greater_equal(number, *most)) || (!needed && !member.gates().empty())) return;
+      ++number;
+      const auto queue = member.queue();
+      if (!queue || quotas.find(*queue) != to.queue) return;
+      pod_set& its = add(member, to, needed);
+      if (!member.node()) return;
+      ++its.there;
+      if (to.queue != queues::no_queue) quotas.add_amounts(member, to.queue, member.node()->flavor(), to.held);
+    };
+    group.each_member([&](const pod_info& member) {
+      if (member.node() && !member.terminating()) take(member);
+    });
+    group.each_member([&](const pod_info& member) {
+      if (detail::waits_for_node(member)) take(member);
+    });
+  }
+  group.each_child([&](const group_view& child) { start(child, to); });
+}
+
+GANGSCHED_INLINE void kueue_books::ask_for(const group_view& root, workload& to) const {
+  if (!options_.partial_admission || detail::has_started(root)) return need(root, to);
+  start(root, to);
+  if (!fixed_ || fixed_->tree != to.tree || fixed_->queue != to.queue) return;
+  for (pod_set& one : to.sets)
+    for (const pod_set& as : fixed_->sets)
+      if (one.group == as.group && one.cls == as.cls) one.count = one.least = as.count;
+}
+
+GANGSCHED_INLINE void kueue_books::fix_counts(const workload& who, const entry* made) {
+  fixed_.reset();
+  if (made == nullptr || who.tree == no_row) return;
+  fixed_ = who;
+  for (std::size_t i = 0; i < who.sets.size() && i < made->flavors.pod_sets.size(); ++i)
+    fixed_->sets[i].count = made->flavors.pod_sets[i].count;
+}
+
 GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) const {
   workload made;
   const auto queue = pod.queue();
@@ -136,14 +216,16 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const pod_info& pod) cons
   const auto group = pod.group();
   if (!group) {
     made.priority = pod.priority(), made.arrival = pod.arrival(), made.pod = pod.id();
+    made.ns = pod.ns();
     add(pod, made);
     return made;
   }
   const group_view root = group->root();
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
-  need(root, made);
-  const auto is_its = [&](const pod_set& one) { return one.group == group->row() && one.cls == &pod.spec(); };
-  if (std::none_of(made.sets.begin(), made.sets.end(), is_its)) add(pod, made);
+  made.ns = root.spec().ns;
+  ask_for(root, made);
+  const auto its = [&](const pod_set& one) { return is_of(one, pod); };
+  if (std::none_of(made.sets.begin(), made.sets.end(), its)) add(pod, made);
   return made;
 }
 
@@ -152,7 +234,8 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const group_view& group) 
   const group_view root = group.root();
   if (const auto queue = group.queue()) made.queue = quotas.find(*queue);
   made.priority = tree_priority(root), made.arrival = root.arrival(), made.tree = root.row();
-  need(root, made);
+  made.ns = root.spec().ns;
+  ask_for(root, made);
   if (made.sets.empty()) {
     root.each_pod_below([&](const pod_info& member) {
       const auto queue = member.queue();
@@ -213,6 +296,8 @@ GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster, queue_
       made.record.priority = made.what.priority = group ? tree_priority(group->root()) : pod.priority();
       made.record.created = instant{static_cast<instant::rep>(group ? group->root().arrival() : pod.arrival())};
       made.record.reserved_at = instant::max();
+      if (its != queues::no_queue && quotas.all().by_local_usage(its))
+        made.record.local = local_with_score(cluster, its, group ? group->root().spec().ns : pod.ns());
     }
     found& one = all[place->second];
     one.divided = one.divided || one.record.queue != its;
@@ -261,15 +346,18 @@ GANGSCHED_INLINE queues::kueue::workload_shape kueue_books::shape_of(const clust
   text.name = "w";
   text.queue = quotas.all().name(who.queue);
   text.priority = who.priority;
-  for (const pod_set& one : who.sets)
+  for (const pod_set& one : who.sets) {
     text.pod_sets.push_back(detail::kueue_pod_set(*cluster.pod(one.like), one.count, quotas.all()));
+    text.pod_sets.back().min_count = one.least;
+  }
   // The model has checked what pods say of themselves.
   queues::kueue::workload_shape made = queues::kueue::workload_shape::make(quotas.all(), text).value();
   for (std::size_t i = 0; i < who.sets.size(); ++i) keep_flavors(cluster, who.sets[i], who.queue, made.pod_sets[i]);
   return made;
 }
 
-GANGSCHED_INLINE void kueue_books::forget_promises(const workload& who) {
+GANGSCHED_INLINE void kueue_books::forget_own(const workload& who) {
+  quotas.ledger().remove(who.queue, who.held);
   for (const promise& one : promised_)
     if (one.tree == no_row ? one.pod == who.pod : one.tree == who.tree) quotas.ledger().remove(one.queue, one.amounts);
 }
@@ -301,13 +389,16 @@ GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view&
   const queue_index root = quotas.root_of(who.queue);
   count(cluster, root, committed);
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   shape_ = shape_of(cluster, who);
   detail::no_preemption oracle;
   made_.queue = who.queue;
   made_.targets.clear();
   assigner_->assign(shape_, {}, {}, oracle, made_.flavors);
-  if (!oracle.asked) return made_;
+  const auto may_shrink = [](const pod_set& one) { return one.least < one.count; };
+  const bool fewer_may_do =
+      made_.flavors.mode != queues::kueue::fit_mode::fit && std::any_of(who.sets.begin(), who.sets.end(), may_shrink);
+  if (!oracle.asked && !fewer_may_do) return made_;
   list_jobs(cluster, root, committed);
   for (row_t row = 0; row < jobs_.size(); ++row)
     workloads_.set_away(row,
@@ -319,18 +410,28 @@ GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view&
 GANGSCHED_INLINE const kueue_books::entry& kueue_books::look_again(const workload& who,
                                                                    const std::vector<bool>& may_go) {
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   for (row_t row = 0; row < jobs_.size(); ++row) workloads_.set_away(row, !may_go[row]);
   nominate(who);
   return made_;
 }
 
+GANGSCHED_INLINE bool kueue_books::has_place(const workload& who, const entry& made, const pod_info& pod) {
+  for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i)
+    if (is_of(who.sets[i], pod)) return who.sets[i].there < made.flavors.pod_sets[i].count;
+  return false;
+}
+
+GANGSCHED_INLINE bool kueue_books::has_place(const workload& who, const entry& made, const group_view& /*group*/) {
+  for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i)
+    if (who.sets[i].there < made.flavors.pod_sets[i].count) return true;
+  return false;
+}
+
 GANGSCHED_INLINE bool kueue_books::is_for(const workload& who, const entry& made, const pod_info& pod,
                                           flavor_id node) const {
-  const auto group = pod.group();
-  const row_t its = group ? group->row() : no_row;
   for (std::size_t i = 0; i < who.sets.size() && i < made.flavors.pod_sets.size(); ++i) {
-    if (who.sets[i].group != its || who.sets[i].cls != &pod.spec()) continue;
+    if (!is_of(who.sets[i], pod)) continue;
     for (const queues::kueue::chosen_flavor& one : made.flavors.flavors_of(made.flavors.pod_sets[i]))
       if (one.amount > 0 && !quotas.is_on(who.queue, one.resource, one.flavor, node)) return false;
     return true;
@@ -341,6 +442,7 @@ GANGSCHED_INLINE bool kueue_books::is_for(const workload& who, const entry& made
 GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, const workload& than,
                                                const pod_info& like) const {
   bool found = false;
+  const double used = score(cluster, than.queue, than.ns);
   cluster.each_pod([&](const pod_info& other) {
     if (found || !detail::waits_for_node(other) || !other.gates().empty() || than.has(other)) return;
     const auto queue = other.queue();
@@ -348,10 +450,15 @@ GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, cons
       return;
     std::int32_t priority = other.priority();
     std::uint64_t arrival = other.arrival();
+    std::string_view ns = other.ns();
     if (const auto group = other.group()) {
       const group_view root = group->root();
       if (is_on_nodes(root) || !detail::is_complete(root)) return;
-      priority = tree_priority(root), arrival = root.arrival();
+      priority = tree_priority(root), arrival = root.arrival(), ns = root.spec().ns;
+    }
+    if (const double by_other = score(cluster, than.queue, ns); by_other != used) {
+      found = by_other < used;
+      return;
     }
     found = priority != than.priority ? priority > than.priority : arrival < than.arrival;
   });
@@ -360,7 +467,7 @@ GANGSCHED_INLINE bool kueue_books::has_earlier(const cluster_view& cluster, cons
 
 GANGSCHED_INLINE kueue_books::standing kueue_books::with(const workload& who, const entry& made) {
   const queues::kueue::quota_ledger::trial taken{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   quotas.ledger().add(who.queue, made.flavors.usage);
   return {quotas.ledger().borrows_any(who.queue, made.flavors.usage), quotas.ledger().share(who.queue)};
 }
@@ -369,13 +476,13 @@ GANGSCHED_INLINE std::string kueue_books::words(const cluster_view& cluster, con
   const queues::kueue::configuration& all = quotas.all();
   const std::string in{all.name(who.queue)};
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_promises(who);
+  forget_own(who);
   std::string said;
   const auto say = [&](std::string what) { said += (said.empty() ? "" : "; ") + std::move(what); };
   const queues::kueue::workload_shape shape = shape_of(cluster, who);
   for (const queues::kueue::workload_shape::pod_set& set : shape.pod_sets) {
     for (const queues::kueue::workload_shape::request& one : shape.requests_of(set)) {
-      const std::int64_t amount = queues::kueue::product(one.each, set.count);
+      const std::int64_t amount = queues::kueue::product(one.each, set.min_count);
       if (one.of == queues::kueue::none || amount == 0) continue;
       const std::string& resource = all.resource(one.of);
       const std::uint32_t group = all.group_of(who.queue, one.of);

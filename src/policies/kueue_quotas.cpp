@@ -169,6 +169,7 @@ GANGSCHED_INLINE void kueue_quotas::make(const cluster_view& cluster) {
       continue;
     }
     spec.queues.push_back(detail::kueue_queue(all[i].spec()));
+    spec.queues.back().by_local_usage = is_among(all[i].spec().name, by_local_usage);
     std::size_t from = i;
     while (groups[from].groups.empty() && above[from] != from) from = above[from];
     spec.queues.back().groups = groups[from].text(cluster, from == i);

@@ -14,9 +14,10 @@
 #include "gangsched/plugins/scheduling_gates.hpp"
 #include "gangsched/scheduler.hpp"
 
-// kueue-schedule, kueue-upstream-schedule with nodes and queues of a cluster: a node for each flavor, with room for everybody, and a
-// gang for each workload. Of each tree the workload that Kueue took first in a cycle is asked about alone, by the plugin Kueue: whether it
-// starts, on which flavors, and who goes for it. Later ones are judged by what Kueue has set aside in that cycle, which a cluster does not.
+// kueue-schedule, kueue-upstream-schedule with nodes and queues of a cluster: a node for each flavor, with room for everybody; a tree of
+// groups for each workload, in it a gang for each pod set. Of each tree of queues the workload that Kueue took first in a cycle is asked
+// about alone, by the plugin Kueue: whether it starts, with how many pods, on which flavors, and who goes for it. Later ones are judged by
+// what Kueue has set aside in that cycle, which a cluster does not.
 namespace gangsched::conformance {
 namespace {
 
@@ -47,7 +48,8 @@ class cluster_history {
         into_(&into),
         name_(text_field(recorded, "name", file)),
         setup_(read_kueue_setup(recorded, file)),
-        sharing_(read_kueue_sharing(recorded, file)) {}
+        sharing_(read_kueue_sharing(recorded, file)),
+        partial_(kueue_gate(recorded, "PartialAdmission", true)) {}
 
   /// Nodes are of one flavor: cases in which resources of a queue have flavors of their own are no question to a cluster.
   [[nodiscard]] bool can_be_asked() const {
@@ -236,30 +238,37 @@ class cluster_history {
     return made;
   }
 
-  /// The flavor of each pod set, if it is one for all of its resources and all of its pods are counted; none otherwise.
-  [[nodiscard]] std::optional<names> flavors_of(const workload& one, const kube::value& admission) const {
-    names made;
+  /// What a pod set was admitted with.
+  struct admitted_set {
+    std::string flavor;
+    std::int64_t count;
+  };
+  /// Of each pod set, if its flavor is one for all of its resources and its pods are counted; none otherwise.
+  [[nodiscard]] std::optional<std::vector<admitted_set>> admission_of(const workload& one,
+                                                                      const kube::value& admission) const {
+    std::vector<admitted_set> made;
     const std::vector<kube::value>& sets = field(admission, "podSets", *file_).items;
     if (sets.size() != one.spec.pod_sets.size()) return std::nullopt;
     for (std::size_t i = 0; i < sets.size(); ++i) {
       const kueue::pod_set_spec& set = one.spec.pod_sets[i];
       const kube::value& flavors = field(sets[i], "flavors", *file_);
       const kube::value& usage = field(sets[i], "usage", *file_);
-      if (flavors.items.empty() || whole_field(sets[i], "count", *file_) != set.count) return std::nullopt;
+      const std::int64_t count = whole_field(sets[i], "count", *file_);
+      if (flavors.items.empty() || count < set.min_count.value_or(set.count) || count > set.count) return std::nullopt;
       for (std::size_t f = 0; f < flavors.keys.size(); ++f) {
         const kube::value* used = usage.find(flavors.keys[f]);
         const auto request = set.requests.find(flavors.keys[f]);
         if (flavors.items[f].text != flavors.items.front().text || used == nullptr || request == set.requests.end() ||
-            whole(*used, *file_) != request->second * set.count)
+            whole(*used, *file_) != request->second * count)
           return std::nullopt;
       }
-      made.push_back(flavors.items.front().text);
+      made.push_back({flavors.items.front().text, count});
     }
     return made;
   }
   [[nodiscard]] static bool is_plain(const workload& one) {
     return std::ranges::all_of(one.spec.pod_sets, [](const kueue::pod_set_spec& set) {
-      return set.count > 0 && set.reclaimable == 0 && set.min_count.value_or(set.count) == set.count &&
+      return set.count > 0 && set.reclaimable == 0 && set.min_count.value_or(set.count) > 0 &&
              std::ranges::none_of(set.requests, [](const auto& each) { return each.second == 0; });
     });
   }
@@ -274,27 +283,32 @@ class cluster_history {
       return std::tie(a->spec.created, a->spec.uid) < std::tie(b->spec.created, b->spec.uid);
     });
     for (const workload* one : all) {
-      std::optional<names> flavors;
-      if (one->admission != nullptr) flavors = flavors_of(*one, *one->admission);
-      if (!is_plain(*one) || (one->admission != nullptr && !flavors)) return false;
-      std::int32_t pods = 0;
-      for (const kueue::pod_set_spec& set : one->spec.pod_sets) pods += set.count;
-      group_spec group{.name = named.at(one->spec.name), .policy = gang{.min_count = pods}};
+      std::optional<std::vector<admitted_set>> has;
+      if (one->admission != nullptr) has = admission_of(*one, *one->admission);
+      if (!is_plain(*one) || (one->admission != nullptr && !has)) return false;
+      // A group for each pod set, with its minimum. Of one that was admitted with fewer pods there are no others.
+      const auto sets = static_cast<std::int32_t>(one->spec.pod_sets.size());
+      group_spec group{.name = named.at(one->spec.name), .policy = gang{.min_count = sets}, .composite = true};
       group.queue = one->spec.queue;
       group.priority = one->spec.priority;
-      const group_id id = must(to.add_group(group));
+      const group_id root = must(to.add_group(group));
       for (std::size_t set = 0; set < one->spec.pod_sets.size(); ++set) {
-        for (std::int32_t i = 0; i < one->spec.pod_sets[set].count; ++i) {
-          pod_spec pod = pod_of(*one, one->spec.pod_sets[set]);
+        const kueue::pod_set_spec& wants = one->spec.pod_sets[set];
+        group_spec part{.name = fmt::format("{}.{}", group.name, set), .parent = root};
+        const std::int64_t pods = has ? (*has)[set].count : wants.count;
+        part.policy = gang{.min_count = partial_ ? wants.min_count.value_or(wants.count) : wants.count};
+        const group_id id = must(to.add_group(part));
+        for (std::int64_t i = 0; i < pods; ++i) {
+          pod_spec pod = pod_of(*one, wants);
           pod.name = fmt::format("{}.{}.{}", group.name, set, i);
           pod.group = id;
-          if (flavors) {
-            pod.node = *to.find_node((*flavors)[set]);
+          if (has) {
+            pod.node = *to.find_node((*has)[set].flavor);
             pod.start_time = one->at;
           }
           const result<pod_id> made = to.add_pod(pod);
           if (!made) return false;  // a cluster's sums fit into 64 bits
-          if (flavors && one->evicted) must(to.set_terminating(*made, true));
+          if (has && one->evicted) must(to.set_terminating(*made, true));
         }
       }
     }
@@ -322,8 +336,9 @@ class cluster_history {
       const std::string name{cluster.name_of(pod)};
       return known.at(name.substr(0, name.rfind('.', name.rfind('.') - 1)));
     };
-    gangsched::scheduler scheduler{cluster, profile{kueue_policy{{.fair_sharing = sharing_}}, scheduling_gates{},
-                                                    node_resources_fit{}, gang_scheduling{}}};
+    const kueue_policy policy{{.fair_sharing = sharing_, .partial_admission = partial_}};
+    gangsched::scheduler scheduler{cluster,
+                                   profile{policy, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}};
     std::set<std::string> placed, gone;
     for (int cycles = 0; cycles < 100; ++cycles) {
       const cycle done = scheduler.schedule_cycle(std::chrono::hours{24 * 700});
@@ -339,11 +354,11 @@ class cluster_history {
     }
     std::set<std::string> wanted, victims;
     if (const kube::value* admission = field(expect, "admitted", *file_).find(asked)) {
-      const std::optional<names> flavors = flavors_of(workloads_.at(asked), *admission);
-      if (!flavors) return;
-      for (std::size_t set = 0; set < flavors->size(); ++set)
-        for (std::int32_t i = 0; i < workloads_.at(asked).spec.pod_sets[set].count; ++i)
-          wanted.insert(fmt::format("{}.{} {}", set, i, (*flavors)[set]));
+      const std::optional<std::vector<admitted_set>> has = admission_of(workloads_.at(asked), *admission);
+      if (!has) return;
+      for (std::size_t set = 0; set < has->size(); ++set)
+        for (std::int64_t i = 0; i < (*has)[set].count; ++i)
+          wanted.insert(fmt::format("{}.{} {}", set, i, (*has)[set].flavor));
     }
     const kube::value& preempted = field(expect, "preempted", *file_);
     for (std::size_t i = 0; i < preempted.keys.size(); ++i)
@@ -367,6 +382,7 @@ class cluster_history {
   std::string name_, where_;
   kueue::configuration_spec setup_;
   kueue::fair_sharing_options sharing_;
+  bool partial_;  ///< workloads may start with fewer pods than they want
   std::map<std::string, workload> workloads_;
   std::int64_t admissions_ = 0;
   bool differs_ = false;  ///< where that is listed

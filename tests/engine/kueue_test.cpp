@@ -163,17 +163,85 @@ TEST_CASE("a gang gets quota for all that it needs or for nobody, and goes as a 
 }
 
 TEST_CASE("members above a gang's minimum join as far as there is quota, where the others are", "[engine][kueue]") {
-  shared w;
-  w.flavor("first");
-  w.flavor("next");
-  w.gpus("f", 4, "first");
-  w.gpus("n", 4, "next");
-  w.queue({.name = "q",
-           .quotas = {{.flavor = "first", .guaranteed = {{gpu, 3}}}, {.flavor = "next", .guaranteed = {{gpu, 4}}}}});
-  w.ask_gang("elastic", "q", 5, 1, 0, 2);
-  CHECK(count(w.act(0s), "bind elastic") == 3);
-  CHECK(w.used("q", "first") == 3);
-  CHECK(w.used("q") == 3);
+  // In the first flavor that has quota for most of them; without partial admission in the first that has it for the minimum.
+  for (const bool partial : {true, false}) {
+    shared w{{.partial_admission = partial}};
+    w.flavor("first");
+    w.flavor("next");
+    w.gpus("f", 4, "first");
+    w.gpus("n", 5, "next");
+    w.queue({.name = "q",
+             .quotas = {{.flavor = "first", .guaranteed = {{gpu, 3}}}, {.flavor = "next", .guaranteed = {{gpu, 4}}}}});
+    const group_id elastic = w.ask_gang("elastic", "q", 5, 1, 0, 2);
+    CHECK(count(w.act(0s), "bind elastic") == (partial ? 4 : 3));
+    CHECK(w.used("q", partial ? "next" : "first") == (partial ? 4 : 3));
+    CHECK(w.used("q") == (partial ? 4 : 3));
+    const auto why = w.scheduler.explain(w.pod("elastic-4"));
+    REQUIRE(why);
+    CHECK(why->summary.find(partial ? "4 of 5 pods of its workload are admitted; queue q: "
+                                    : "3 of 5 pods of its workload are admitted; queue q: ") != std::string::npos);
+    // What is there later is for who waits, pod by pod.
+    queue_spec more = *w.cluster.queues().spec_of(w.cluster.queues().find("q").value());
+    more.quotas[partial ? 1 : 0].guaranteed[gpu] = 5;
+    w.update(more);
+    CHECK(count(w.act(60s), "bind elastic") == 1);
+    CHECK(w.cluster.contains(elastic));
+  }
+}
+
+TEST_CASE("a gang that its queue has quota for only in part starts with fewer, never with less than its minimum",
+          "[engine][kueue]") {
+  two_teams w;
+  w.ask("train", 5);
+  w.act(0s);
+  w.ask_gang("wide", "infer", 8, 1, 0, 4);
+  CHECK(count(w.act(10s), "bind wide") == 5);  // four of its own, and one that train does not use
+  w.ask_gang("more", "infer", 3, 1, 0, 2);
+  CHECK(w.act(20s).empty());
+  w.remove(w.pod("train-0"));
+  // One GPU is there: too little for the minimum of the second, and the first goes on growing.
+  CHECK(w.act(60s) == words{"bind wide-5 n"});
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("who can have others go for all of its pods does so, rather than start with fewer", "[engine][kueue]") {
+  two_teams w;
+  w.ask("infer", 10);
+  w.act(0s);
+  w.ask_gang("wide", "train", 6, 1, 0, 1);
+  const words said = w.act(10s);
+  CHECK(count(said, "evict infer") == 6);
+  CHECK(count(said, "bind wide") == 6);
+  // Of eight no more than six are train's: as many as can be had go.
+  two_teams v;
+  v.ask("infer", 10);
+  v.act(0s);
+  v.ask_gang("wide", "train", 8, 1, 0, 1);
+  const words fewer = v.act(10s);
+  CHECK(count(fewer, "evict infer") == 6);
+  CHECK(count(fewer, "bind wide") == 6);
+}
+
+TEST_CASE("gangs of a tree that starts with fewer pods give up equal parts of what they can do without",
+          "[engine][kueue]") {
+  two_teams w;
+  queue_spec infer = shared::team("infer", 4);
+  infer.quotas[0].borrowing_limit[gpu] = 2;
+  w.update(infer);
+  const a_gang root = a_gang{"tree", 2}.priority(0);
+  group_spec top = root;
+  top.composite = true;
+  top.queue = "infer";
+  const group_id tree = w.add(top);
+  for (const char* part : {"a", "b"}) {
+    group_spec below = a_gang{std::string{"tree-"} + part, 1};
+    below.parent = tree;
+    w.job(below, "", a_pod{""}.gpus(1), 4, 0);
+  }
+  // Six of eight: each gang of four may do without three, and goes without one.
+  const words said = w.act(0s);
+  CHECK(count(said, "bind tree-a") == 3);
+  CHECK(count(said, "bind tree-b") == 3);
 }
 
 TEST_CASE("by default nobody borrows at the cost of others; with reclaims_to_borrow from those below its priority",
@@ -366,6 +434,8 @@ TEST_CASE("arguments of Kueue's policy are those of its configuration", "[engine
       "then LessThanInitialShare");
   CHECK(fault(fields{{"fairSharing", fields{{"enable", 1}}}}) ==
         "plugin Kueue: args.fairSharing.enable: is no boolean");
+  CHECK(fault(fields{{"partialAdmission", false}}).empty());
+  CHECK(fault(fields{{"partialAdmission", "no"}}) == "plugin Kueue: args.partialAdmission: is no boolean");
   CHECK(fault(fields{{"fair", true}}) == "plugin Kueue: args.fair: there is no such argument");
 }
 

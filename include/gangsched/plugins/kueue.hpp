@@ -3,12 +3,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/remembered.hpp"
+#include "gangsched/policies/kueue_local_usage.hpp"
 #include "gangsched/queues/kueue/fair_sharing.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -16,8 +19,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and who has to
 /// go for it.
 ///
-/// A workload is a tree of groups, or a pod without a group; what it asks for is what its gangs lack to start, then pod by pod. Queues
-/// without others below are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads the quotas (guaranteed, limit,
+/// A workload is a tree of groups, or a pod without a group. It asks for all of its pods; where there is no quota for them, and nobody who
+/// could go for them, for fewer, down to the minimums of its gangs (partial admission). Once somebody of it runs others join one by one.
+/// Queues without others below are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads quotas (guaranteed, limit,
 /// borrowing and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no
 /// queue has quota is free. Pods without a queue are free of all of this and go first.
 ///
@@ -35,24 +39,33 @@ class kueue_policy {
 
   struct options {
     queues::kueue::fair_sharing_options fair_sharing = {};
+    /// Without it a gang asks for its minimum, and for everybody above that alone.
+    bool partial_admission = true;
+    /// Queues in which namespaces that used less in the past go first (admission fair sharing), by what `kueue_local_usage` writes of them.
+    std::vector<std::string> by_local_usage = {};
   };
   kueue_policy() = default;
   explicit kueue_policy(const options& chosen) : options_(chosen) {}
   /// Arguments: `fairSharing` as in Kueue's configuration, with `enable` and one or two `preemptionStrategies`
-  /// (LessThanOrEqualToFinalShare, LessThanInitialShare).
+  /// (LessThanOrEqualToFinalShare, LessThanInitialShare); `partialAdmission`, true or false; `usageBasedQueues`, names.
   [[nodiscard]] GANGSCHED_API static result<kueue_policy> from(const argument& args);
 
+  void attach(column_maker& columns) {
+    if (!options_.by_local_usage.empty()) scores_ = columns.scope_column_by_host(kueue_local_queues, kueue_local_score);
+  }
   /// By priority, highest first, then age.
   [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
     return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
   }
-  /// Its row; −1 without one.
+  /// Its row, and where past usage counts its namespace; −1 without one.
   [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
     const auto queue = pod.queue();
-    return queue ? std::int64_t{queue->row()} : -1;
+    if (!queue) return -1;
+    const bool by_usage = is_among(queue->name(), options_.by_local_usage);
+    return std::int64_t{queue->row()} | (by_usage ? (std::int64_t{pod.spec().ns.value} + 1) << 32 : 0);
   }
-  /// Who borrows from nearer, is more important, came earlier. With fair sharing between siblings who borrows nothing that it needs, then
-  /// whose share is smaller: a queue's with its head, a cohort's as it is; between trees whose quota is used less.
+  /// Whose namespace used less, where that counts. Who borrows from nearer, is more important, came earlier; with fair sharing who borrows
+  /// nothing that it needs, then whose share is smaller: a queue's with its head, a cohort's as it is; of trees whose quota is used less.
   [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
                                                 const cluster_view& cluster) const;
 
@@ -84,6 +97,7 @@ class kueue_policy {
   [[nodiscard]] status admit_one(const Asked& asked, const cluster_view& cluster) const;
 
   options options_;
+  by_host<scope_column> scores_ = {};
   remembered<memory> memory_ = {};  ///< the quotas as the cluster was last
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,8 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Who asks for quota, who has some, and what Kueue's arithmetic says to that. A workload is what of a tree of groups is in one queue, or a
-/// pod without a group. Its pod sets are pods of one group and class.
+/// pod without a group. Its pod sets are pods of one group and class. As long as nobody of it runs it asks for everybody, and may go to
+/// the minimums of its gangs (partial admission); afterwards for what these lack and for one pod more.
 class GANGSCHED_API kueue_books {
  public:
   using queue_index = queues::queue_index;
@@ -26,15 +28,19 @@ class GANGSCHED_API kueue_books {
     pod_id like = {};  ///< one of them
     const pod_class* cls = nullptr;
     std::int32_t count = 0;
+    std::int32_t least = 0;  ///< of them: it does not start without
+    std::int32_t there = 0;  ///< of them: on nodes already
   };
   /// What of a workload is to start together.
   struct workload {
     queue_index queue = queues::no_queue;
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
-    row_t tree = no_row;  ///< the root of its groups
-    pod_id pod = {};      ///< of a pod without a group
+    row_t tree = no_row;       ///< the root of its groups
+    std::string_view ns = {};  ///< its local queue
+    pod_id pod = {};           ///< of a pod without a group
     std::vector<pod_set> sets = {};
+    kueue_quotas::amounts held = {};  ///< what those of its sets use that are on nodes
 
     [[nodiscard]] bool has(const pod_info& other) const;
   };
@@ -45,18 +51,30 @@ class GANGSCHED_API kueue_books {
     std::int32_t priority = 0;
   };
 
-  explicit kueue_books(queues::kueue::fair_sharing_options sharing) { options_.fair_sharing = sharing; }
+  /// @p by_local_usage: names of the queues in which what local queues used in the past counts.
+  kueue_books(queues::kueue::fair_sharing_options sharing, bool partial_admission,
+              std::vector<std::string> by_local_usage) {
+    options_.fair_sharing = sharing;
+    options_.partial_admission = partial_admission;
+    quotas.by_local_usage = std::move(by_local_usage);
+  }
   kueue_books(const kueue_books&) = delete;
   kueue_books& operator=(const kueue_books&) = delete;
 
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster);
   kueue_quotas quotas = {};
+  by_host<scope_column> scores = {};  ///< of local queues, where some queue goes by them
+  /// How much of what counts a local queue has used: who has used less goes first. 0 in queues that do not go by it. O(length of names).
+  [[nodiscard]] double score(const cluster_view& cluster, queue_index queue, std::string_view ns) const;
 
-  /// A pod, with what the gangs of its tree lack to start; or what a tree of groups lacks, and if that is nothing one pod more.
+  /// A pod, with what the gangs of its tree ask for; or what a tree of groups asks for, and if that is nothing one pod more.
   /// O(members).
   [[nodiscard]] workload of(const pod_info& pod) const;
   [[nodiscard]] workload of(const group_view& group) const;
+
+  /// From now on of() says of its tree that it asks for just as many pods as the entry is for, until this is called with null.
+  void fix_counts(const workload& who, const entry* made);
 
   /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
   /// next call. O(queues of the tree · resources), and O(pods) if preemption is asked about.
@@ -67,6 +85,9 @@ class GANGSCHED_API kueue_books {
   /// By row; those of the last question about preemption.
   [[nodiscard]] const std::vector<job>& jobs() const noexcept { return jobs_; }
 
+  /// Whether the entry, which fits, has quota for more of the pod's set than are on nodes; of any set of a group.
+  [[nodiscard]] static bool has_place(const workload& who, const entry& made, const pod_info& pod);
+  [[nodiscard]] static bool has_place(const workload& who, const entry& made, const group_view& group);
   /// Whether a pod of it may be on nodes of a flavor, by an entry that fits.
   [[nodiscard]] bool is_for(const workload& who, const entry& made, const pod_info& pod, flavor_id node) const;
   /// Whether somebody else waits in its queue who came before it, or is more important. O(pods).
@@ -90,25 +111,32 @@ class GANGSCHED_API kueue_books {
   };
 
   void count(const cluster_view& cluster, queue_index root, bool committed);
+  [[nodiscard]] queues::kueue::local_index local_with_score(const cluster_view& cluster, queue_index queue,
+                                                            std::string_view ns);
   void list_jobs(const cluster_view& cluster, queue_index root, bool committed);
   [[nodiscard]] queues::kueue::workload_shape shape_of(const cluster_view& cluster, const workload& who) const;
   void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
                     queues::kueue::workload_shape::pod_set& of) const;
   void nominate(const workload& who);
-  /// What it was promised is not used by others; in a trial of the ledger.
-  void forget_promises(const workload& who);
+  /// What it was promised, and has already of what it asks for, is not used by others; in a trial of the ledger.
+  void forget_own(const workload& who);
   void need(const group_view& group, workload& to) const;
-  void add(const pod_info& pod, workload& to) const;
+  void start(const group_view& group, workload& to) const;
+  void ask_for(const group_view& root, workload& to) const;
+  [[nodiscard]] static bool is_of(const pod_set& set, const pod_info& pod);
+  pod_set& add(const pod_info& pod, workload& to, bool needed = true) const;
 
-  queues::kueue::admission_options options_ = {.partial_admission = false};
+  queues::kueue::admission_options options_ = {};
   queues::kueue::workload_table workloads_;
   queues::kueue::shape_pool shapes_;
+  std::optional<queues::kueue::local_usage> local_;  ///< by which victims of a queue are ordered
   std::optional<queues::kueue::admission_cycle> cycle_;
   std::optional<queues::kueue::flavor_assigner> assigner_;
   std::vector<job> jobs_;
   std::vector<promise> promised_;
   std::map<queue_index, std::uint64_t> counted_at_;  ///< by root: the number of changes
   std::optional<std::pair<queue_index, std::uint64_t>> listed_at_;
+  std::optional<workload> fixed_;  ///< whose counts are
   queues::kueue::workload_shape shape_;
   entry made_;
 };

@@ -35,6 +35,9 @@ class GANGSCHED_API kueue_quotas {
   using queue_index = queues::queue_index;
   using amounts = std::vector<queues::kueue::fr_amount>;
 
+  std::vector<std::string> by_local_usage =
+      {};  ///< queues in which past usage of local queues counts; said before the first read()
+
   /// Brings the quotas up to the last change of a queue or flavor; true if they are others now. O(changes since), or
   /// O(queues · resources · flavors) if there was one.
   bool read(const cluster_view& cluster);

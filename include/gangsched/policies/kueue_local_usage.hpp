@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/fwd.hpp"
+#include "gangsched/policies/kueue_quotas.hpp"
+#include "gangsched/queues/kueue/local_usage.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+class cluster;
+
+/// Where the scores of local queues stand: a scope with a row "QUEUE/NAMESPACE" for each, and the host's column with the bits of a double.
+inline constexpr const char* kueue_local_queues = "kueue.local-queues";
+inline constexpr const char* kueue_local_score = "score";
+
+/// Kueue's admission fair sharing on a cluster: what the local queues of some queues used in the past, as the time goes that the host tells
+/// the scheduler. A local queue is what of a queue is in one namespace. The host owns it, and calls advance() with each time that it gives
+/// the scheduler; `kueue_policy` with the same queues in `options::by_local_usage` reads the scores from the cluster. The arithmetic is
+/// `queues::kueue::local_usage`.
+class GANGSCHED_API kueue_local_usage {
+ public:
+  struct options {
+    std::vector<std::string> queues = {};  ///< that go by it (admissionScope)
+    queues::kueue::local_usage_options decay = {};
+  };
+  explicit kueue_local_usage(options chosen);
+
+  /// The weight of a local queue, whose `name` is the namespace, and if anything is said of it what it has consumed. It counts from the
+  /// next advance() on; where there is no such queue it waits for it. Error: `out_of_range`, for a number that is not finite or an
+  /// amount that is negative.
+  result<void> set(queues::kueue::local_queue_spec spec);
+  /// All local queues as they are, for set() after a restart.
+  [[nodiscard]] std::vector<queues::kueue::local_queue_spec> local_queues() const;
+
+  /// Takes the samples that are due, notes who came to a node or left one since the last call, and writes scores that changed into the
+  /// cluster. Who is on a node at the first call has been there. Errors: those of `cluster::set_column`. O(1) if nothing happened and no
+  /// sample is due, O(pods) otherwise.
+  result<void> advance(cluster& on, instant now);
+
+ private:
+  using local_index = queues::kueue::local_index;
+  struct held {
+    local_index local;
+    kueue_quotas::amounts amounts;
+    std::uint64_t seen;
+  };
+
+  void begin_anew(const cluster_view& of, instant now);
+  void tell();
+  void count(const cluster_view& of, instant now);
+  local_index find_or_add(queues::queue_index queue, std::string_view ns);
+  result<void> write(cluster& on);
+
+  options options_;
+  queue_news news_;
+  kueue_quotas quotas_;
+  std::optional<queues::kueue::local_usage> usage_;
+  std::vector<queues::kueue::local_queue_spec> said_;       ///< that usage_ has not been told
+  std::vector<std::pair<std::string, std::string>> names_;  ///< by local queue: its queue and namespace
+  std::vector<double> weights_;                             ///< by local queue
+  std::vector<std::optional<double>> written_;              ///< by local queue
+  std::map<pod_id, held> held_;                             ///< who is on a node
+  std::map<pod_id, held> before_;                           ///< who was, as queues were before they changed
+  std::uint64_t round_ = 0;
+  std::optional<std::uint64_t> counted_at_;  ///< changes
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/policies/kueue_local_usage.cpp"
+#endif

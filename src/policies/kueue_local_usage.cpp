@@ -1,0 +1,133 @@
+#include "gangsched/policies/kueue_local_usage.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "gangsched/model/cluster.hpp"
+#include "gangsched/model/inside.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+GANGSCHED_INLINE kueue_local_usage::kueue_local_usage(options chosen) : options_(std::move(chosen)) {
+  quotas_.by_local_usage = options_.queues;
+}
+
+GANGSCHED_INLINE result<void> kueue_local_usage::set(queues::kueue::local_queue_spec spec) {
+  const std::string object = "local queue " + spec.queue + "/" + spec.name;
+  if (!std::isfinite(spec.weight)) return error{errc::out_of_range, object, "weight", "is no number"};
+  for (const auto& [name, amount] : spec.consumed)
+    if (!std::isfinite(amount) || amount < 0)
+      return error{errc::out_of_range, object, "consumed " + name, "has to be finite and at least 0"};
+  said_.push_back(std::move(spec));
+  return {};
+}
+
+GANGSCHED_INLINE std::vector<queues::kueue::local_queue_spec> kueue_local_usage::local_queues() const {
+  std::vector<queues::kueue::local_queue_spec> made;
+  for (local_index local = 0; local < names_.size(); ++local) {
+    queues::kueue::local_queue_spec& one = made.emplace_back();
+    one.queue = names_[local].first, one.name = names_[local].second, one.weight = weights_[local];
+    const queues::kueue::configuration& all = quotas_.all();
+    for (queues::kueue::resource_index which = 0; which < all.resource_count(); ++which)
+      if (const double consumed = usage_->consumed(local, which); consumed > 0)
+        one.consumed[all.resource(which)] = consumed;
+  }
+  made.insert(made.end(), said_.begin(), said_.end());
+  return made;
+}
+
+GANGSCHED_INLINE kueue_local_usage::local_index kueue_local_usage::find_or_add(queues::queue_index queue,
+                                                                               std::string_view ns) {
+  const local_index local = usage_->find_or_add(queue, ns);
+  if (local < names_.size()) return local;
+  names_.emplace_back(quotas_.all().name(queue), ns);
+  weights_.push_back(1);
+  written_.emplace_back();
+  return local;
+}
+
+/// The arithmetic goes by queues and resources as they were numbered: what it knows is told to one of the new numbers.
+GANGSCHED_INLINE void kueue_local_usage::begin_anew(const cluster_view& of, instant now) {
+  if (usage_) {
+    for (local_index local = 0; local < names_.size(); ++local) usage_->admit(local, {}, now);  // takes a sample
+    said_ = local_queues();
+  }
+  usage_.reset();
+  names_.clear(), weights_.clear(), written_.clear();
+  before_.merge(held_);
+  held_.clear();
+  quotas_.read(of);
+  if (quotas_.fault().empty()) usage_.emplace(quotas_.all(), options_.decay);
+}
+
+/// What has been said of local queues, where their queues are there.
+GANGSCHED_INLINE void kueue_local_usage::tell() {
+  std::erase_if(said_, [&](const queues::kueue::local_queue_spec& one) {
+    const auto queue = quotas_.all().find_queue(one.queue);
+    if (!queue || !quotas_.all().by_local_usage(*queue)) return false;
+    const local_index local = find_or_add(*queue, one.name);
+    usage_->set(one).value();  // it has been checked
+    weights_[local] = one.weight;
+    return true;
+  });
+}
+
+GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant now) {
+  const bool first = !counted_at_;
+  ++round_;
+  of.each_pod([&](const pod_info& pod) {
+    const auto queue = pod.queue();
+    const auto node = pod.node();
+    const queues::queue_index its = queue && node ? quotas_.find(*queue) : queues::no_queue;
+    if (its == queues::no_queue || !quotas_.all().by_local_usage(its)) return;
+    const local_index local = find_or_add(its, pod.ns());
+    auto [place, is_new] = held_.try_emplace(pod.id());
+    held& one = place->second;
+    if (!is_new && one.local != local) {
+      usage_->release(one.local, one.amounts);
+      is_new = true;
+    }
+    one.seen = round_;
+    if (!is_new) return;
+    one.local = local;
+    one.amounts.clear();
+    quotas_.add_amounts(pod, its, node->flavor(), one.amounts);
+    if (first || before_.contains(pod.id()))
+      usage_->hold(local, one.amounts);
+    else
+      usage_->admit(local, one.amounts, now);
+  });
+  std::erase_if(held_, [&](const auto& each) {
+    if (each.second.seen == round_) return false;
+    usage_->release(each.second.local, each.second.amounts);
+    return true;
+  });
+  before_.clear();
+  counted_at_ = of.changes();
+}
+
+GANGSCHED_INLINE result<void> kueue_local_usage::write(cluster& on) {
+  for (local_index local = 0; local < names_.size(); ++local) {
+    const double score = usage_->score(local);
+    if (written_[local] == score) continue;
+    if (auto made = on.add_scope_column(kueue_local_queues, kueue_local_score); !made) return made;
+    const auto row = on.add_scope_row(kueue_local_queues, names_[local].first + "/" + names_[local].second);
+    if (!row) return row.error();
+    if (auto set = on.set_column(*row, kueue_local_score, std::bit_cast<std::int64_t>(score)); !set) return set;
+    written_[local] = score;
+  }
+  counted_at_ = cluster_view{detail::inside(on)}.changes();  // scores are no news here
+  return {};
+}
+
+GANGSCHED_INLINE result<void> kueue_local_usage::advance(cluster& on, instant now) {
+  const cluster_view view{detail::inside(on)};
+  news_.read(view, [&] { begin_anew(view, now); });
+  if (!usage_) return {};
+  if (!said_.empty()) tell();
+  if (counted_at_ != view.changes() || !before_.empty()) count(view, now);
+  usage_->sample(now, [](queues::queue_index) {});
+  return write(on);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
