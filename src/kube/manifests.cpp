@@ -163,11 +163,11 @@ class collector {
   }
 
   void register_wrapped(value& wrapper) {
-    value* spec = field_of(wrapper, "spec");
-    value* components = spec == nullptr ? nullptr : field_of(*spec, "components");
+    value* spec = find_field(wrapper, "spec");
+    value* components = spec == nullptr ? nullptr : find_field(*spec, "components");
     if (components == nullptr) return;
     for (value& component : components->items) {
-      value* wrapped = field_of(component, "template");
+      value* wrapped = find_field(component, "template");
       if (wrapped == nullptr || wrapped->kind != value_kind::object) continue;
       complete_wrapped(*wrapped, wrapper);
       register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"));

@@ -12,20 +12,20 @@
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// The object's field, or null.
-inline value* field_of(value& object, std::string_view key) {
+inline value* find_field(value& object, std::string_view key) {
   const auto found = std::ranges::find(object.keys, key);
   return found == object.keys.end() ? nullptr : &object.items[static_cast<std::size_t>(found - object.keys.begin())];
 }
 
 inline value& set_field(value& object, std::string_view key, value to) {
-  if (value* found = field_of(object, key)) return *found = std::move(to);
+  if (value* found = find_field(object, key)) return *found = std::move(to);
   object.keys.emplace_back(key);
   return object.items.emplace_back(std::move(to));
 }
 
 /// The object's field, which is made if there is none.
 inline value& make_field(value& object, std::string_view key, value_kind kind) {
-  if (value* found = field_of(object, key); found != nullptr && found->kind != value_kind::null) return *found;
+  if (value* found = find_field(object, key); found != nullptr && found->kind != value_kind::null) return *found;
   value made;
   made.kind = kind;
   made.line = object.line;

@@ -16,7 +16,7 @@ constexpr std::string_view step_label = "trainer.kubeflow.org/trainjob-ancestor-
 value* inner(value* from, std::initializer_list<std::string_view> path) {
   for (const std::string_view key : path) {
     if (from == nullptr || from->kind != value_kind::object) return nullptr;
-    from = field_of(*from, key);
+    from = find_field(*from, key);
   }
   return from;
 }
